@@ -1,0 +1,51 @@
+"""Globally optimal Bayesian optimisation over labelled graphs, neural architectures first."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
+    from nasgoat.graphs import GraphBatch, LabeledGraph
+    from nasgoat.kernels import FeatureMap, ShortestPathKernel
+    from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, nasbench101, nasbench201
+    from nasgoat.surrogate import GraphGP
+
+# Names are imported when they are first used, so that `nasgoat --help` stays fast.
+_HOME = {
+    "Catalogue": "acquisition",
+    "Certificate": "acquisition",
+    "LowerConfidenceBound": "acquisition",
+    "Pool": "acquisition",
+    "Proposal": "acquisition",
+    "GraphBatch": "graphs",
+    "LabeledGraph": "graphs",
+    "FeatureMap": "kernels",
+    "ShortestPathKernel": "kernels",
+    "EdgeLabeledSpace": "spaces",
+    "NodeLabeledSpace": "spaces",
+    "nasbench101": "spaces",
+    "nasbench201": "spaces",
+    "GraphGP": "surrogate",
+}
+__all__ = [
+    "Catalogue",
+    "Certificate",
+    "EdgeLabeledSpace",
+    "FeatureMap",
+    "GraphBatch",
+    "GraphGP",
+    "LabeledGraph",
+    "LowerConfidenceBound",
+    "NodeLabeledSpace",
+    "Pool",
+    "Proposal",
+    "ShortestPathKernel",
+    "nasbench101",
+    "nasbench201",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"nasgoat.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'nasgoat' has no attribute {name!r}")

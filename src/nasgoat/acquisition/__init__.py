@@ -1,0 +1,21 @@
+"""Acquisition functions and the optimisers that minimise them over a space."""
+
+from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.proposals import (
+    AcquisitionOptimizer,
+    Certificate,
+    Pool,
+    Proposal,
+    Status,
+)
+
+__all__ = [
+    "AcquisitionOptimizer",
+    "Catalogue",
+    "Certificate",
+    "LowerConfidenceBound",
+    "Pool",
+    "Proposal",
+    "Status",
+]

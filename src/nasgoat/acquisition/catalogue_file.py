@@ -1,0 +1,171 @@
+"""The arrays of a catalogue on disk: built once, checked, memory-mapped.
+
+Each space has a folder in the user's cache directory, named by the declaration's fingerprint:
+``counts.npy``, ``adjacency.npy`` (bits), ``codes.npy`` and ``meta.json``. The folder is written
+under another name and renamed when complete, so that an interrupted build leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+from numpy.typing import NDArray
+
+from nasgoat.errors import TooLargeError
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import SearchSpace
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1  # of the layout and of the order of enumeration; raise it when either changes
+LARGEST = 5_000_000  # graphs in a catalogue; more would take gigabytes and minutes
+_FILES = ("counts", "adjacency", "codes")
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogueArrays:
+    """A space listed graph by graph.
+
+    Args:
+        counts: Kernel counts, shape (N, columns), one byte each.
+        adjacency: Bits of the adjacency matrices, shape (N, ceil(n² / 8)).
+        codes: Node codes (N, n), or edge codes (N, n²) where edges carry the labels.
+        parts: For each number of nodes the slice of its graphs.
+    """
+
+    counts: NDArray[np.uint8]
+    adjacency: NDArray[np.uint8]
+    codes: NDArray[np.int8]
+    parts: dict[int, slice]
+
+    def graph(self, space: SearchSpace, i: int) -> LabeledGraph:
+        """The i-th graph."""
+        n = space.sizes[-1]
+        size = next(m for m, part in self.parts.items() if part.start <= i < part.stop)
+        bits = np.unpackbits(self.adjacency[i], count=n * n).astype(bool)
+        codes = np.array(self.codes[i])
+        on_nodes = bool(space.node_vocabulary)
+        batch = GraphBatch(
+            bits.reshape(1, n, n),
+            np.array([size], dtype=np.int8),
+            codes[None] if on_nodes else None,
+            None if on_nodes else codes.reshape(1, n, n),
+            space.node_vocabulary,
+            space.edge_vocabulary,
+        )
+        return batch[0]
+
+
+def cache_folder() -> Path:
+    """Where catalogues are kept: ``NASGOAT_CACHE``, or the user's cache directory."""
+    return Path(os.environ.get("NASGOAT_CACHE") or platformdirs.user_cache_dir("nasgoat"))
+
+
+def load_or_build(
+    space: SearchSpace, features: FeatureMap, progress: Callable[[str], None] | None = None
+) -> CatalogueArrays:
+    """The catalogue of a space, from the cache if a sound one is there."""
+    folder = cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
+    if (arrays := _load(folder, space)) is not None:
+        return arrays
+    if space.size_bound() > LARGEST and (count := space.count()) > LARGEST:
+        raise TooLargeError(
+            f"a catalogue must hold at most {LARGEST:,} graphs, this space has {count:,}; "
+            "use another optimiser"
+        )
+    start = time.perf_counter()
+    if progress:
+        progress("building the catalogue of the space (once)")
+    arrays = _build(space, features)
+    _save(folder, space, arrays)
+    if progress:
+        seconds = time.perf_counter() - start
+        progress(f"catalogue of {len(arrays.counts):,} graphs built in {seconds:.1f} s")
+    return arrays
+
+
+def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
+    counts, adjacency, codes = [], [], []
+    parts: dict[int, slice] = {}
+    total = 0
+    for batch in space.enumerate():
+        if len(batch) == 0:
+            continue
+        size = int(batch.sizes[0])
+        start = parts[size].start if size in parts else total
+        total += len(batch)
+        parts[size] = slice(start, total)
+        counts.append(features.counts(batch).astype(np.uint8))
+        adjacency.append(np.packbits(batch.adjacency.reshape(len(batch), -1), axis=1))
+        labels = batch.node_codes if batch.node_codes is not None else batch.edge_codes
+        if labels is None:
+            raise TooLargeError("a catalogue must have labels on nodes or on edges")
+        codes.append(labels.reshape(len(batch), -1))
+    return CatalogueArrays(
+        np.concatenate(counts), np.concatenate(adjacency), np.concatenate(codes), parts
+    )
+
+
+def _save(folder: Path, space: SearchSpace, arrays: CatalogueArrays) -> None:
+    """Write the folder; a full or read-only disk costs the cache, never the work."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            whole = Path(temporary) / "catalogue"
+            whole.mkdir()
+            for name in _FILES:
+                np.save(whole / f"{name}.npy", getattr(arrays, name))
+            (whole / "meta.json").write_text(json.dumps(_meta(whole, space, arrays.parts)))
+            shutil.rmtree(folder, ignore_errors=True)
+            whole.rename(folder)
+    except OSError as problem:
+        logger.warning("the catalogue could not be kept in %s: %s", folder.parent, problem)
+
+
+def _meta(folder: Path, space: SearchSpace, parts: dict[int, slice]) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "space": space.to_dict(),
+        "parts": {str(n): [part.start, part.stop] for n, part in parts.items()},
+        "checksums": {name: _checksum(folder / f"{name}.npy") for name in _FILES},
+    }
+
+
+def _load(folder: Path, space: SearchSpace) -> CatalogueArrays | None:
+    """The arrays of a sound folder; None, with a line in the log, for a damaged one."""
+    if not folder.exists():
+        return None
+    try:
+        meta = json.loads((folder / "meta.json").read_text())
+        if meta["version"] != VERSION or meta["space"] != space.to_dict():
+            return None
+        for name, checksum in meta["checksums"].items():
+            if _checksum(folder / f"{name}.npy") != checksum:
+                raise ValueError(f"{name}.npy does not have its checksum")
+        counts, adjacency, codes = (np.load(folder / f"{f}.npy", mmap_mode="r") for f in _FILES)
+        parts = {int(n): slice(*ends) for n, ends in meta["parts"].items()}
+        return CatalogueArrays(counts, adjacency, codes, parts)
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        logger.warning("the catalogue in %s is damaged (%s); building it again", folder, problem)
+        return None
+
+
+def _checksum(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum

@@ -1,0 +1,125 @@
+"""What an acquisition optimiser answers: proposals, each with the proof of how good it is."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.graphs import LabeledGraph
+
+
+class Status(enum.StrEnum):
+    """How an acquisition problem ended."""
+
+    OPTIMAL = "optimal"  # no graph of the space, excluded ones aside, is better
+    FEASIBLE = "feasible"  # stopped early; the bound says how much better one might be
+    HEURISTIC = "heuristic"  # found without a bound
+    EXHAUSTED = "exhausted"  # every graph of the space is excluded
+    INITIAL = "initial"  # drawn at random for the initial design
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Proof of quality of a proposal (minimisation: bound ≤ optimum ≤ value).
+
+    Args:
+        status: How the problem ended.
+        value: Acquisition value of the proposal.
+        bound: Proven lower bound on the acquisition of every graph that was not excluded and is
+            not among the better proposals of the same pool; None if nothing is proven.
+        seconds: Time the optimiser took.
+
+    Example:
+        >>> Certificate(Status.FEASIBLE, value=-2.0, bound=-2.5, seconds=1.0).gap
+        0.25
+    """
+
+    status: Status
+    value: float | None = None
+    bound: float | None = None
+    seconds: float = 0.0
+
+    @property
+    def gap(self) -> float | None:
+        """(value - bound) / max(|value|, 1e-9); None if nothing is proven."""
+        if self.value is None or self.bound is None:
+            return None
+        return max(self.value - self.bound, 0.0) / max(abs(self.value), 1e-9)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the proposal is proven optimal."""
+        return self.status is Status.OPTIMAL
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "status": str(self.status),
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A graph to evaluate next, with its posterior and its certificate."""
+
+    graph: LabeledGraph
+    certificate: Certificate
+    mean: float | None = None
+    std: float | None = None
+
+    @property
+    def lcb(self) -> float | None:
+        """The acquisition value."""
+        return self.certificate.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "graph": self.graph.to_dict(),
+            "lcb": self.lcb,
+            "mean": self.mean,
+            "std": self.std,
+            "certificate": self.certificate.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The k best proposals, best first, with the certificate of the first."""
+
+    proposals: tuple[Proposal, ...]
+    certificate: Certificate
+
+    def __len__(self) -> int:
+        return len(self.proposals)
+
+    def __iter__(self) -> Iterator[Proposal]:
+        return iter(self.proposals)
+
+    def __getitem__(self, i: int) -> Proposal:
+        return self.proposals[i]
+
+
+class AcquisitionOptimizer(Protocol):
+    """Finds the graphs of lowest acquisition value in a space."""
+
+    name: str
+
+    def optimize(
+        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+    ) -> Pool:
+        """The k best graphs, distinct up to isomorphism.
+
+        Args:
+            acquisition: The function to minimise, given its surrogate.
+            k: How many; fewer come back if the space has no more.
+            exclude: Keys (``space.key(graph)``) of graphs that must not be proposed.
+        """
+        ...

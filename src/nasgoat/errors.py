@@ -1,0 +1,49 @@
+"""The exceptions that nasgoat raises: one root, each leaf also a builtin.
+
+Messages follow one pattern: ``<thing> must <condition>, got <value>[; <remedy>]``.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class NasgoatError(Exception):
+    """Root of every exception that nasgoat raises on purpose."""
+
+
+class GraphError(NasgoatError, ValueError):
+    """A graph is malformed, or is not in the space it was given to."""
+
+
+class SpaceError(NasgoatError, ValueError):
+    """A search space is empty, unsatisfiable or badly declared."""
+
+
+class ObservationError(NasgoatError, ValueError):
+    """An observed value can't be learnt from (NaN, infinite, not a number)."""
+
+
+class UnknownNameError(NasgoatError, ValueError):
+    """A benchmark, dataset, kernel, optimiser or preset has no such name."""
+
+    def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
+        names = sorted(valid)
+        near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"{kind} must be one of {', '.join(names)}, got {name!r}{hint}")
+
+
+class SettingError(NasgoatError, ValueError):
+    """A setting is outside what it may be."""
+
+
+class DataError(NasgoatError, RuntimeError):
+    """A benchmark's table is missing, damaged or lacks what was asked for."""
+
+
+class SurrogateError(NasgoatError, RuntimeError):
+    """The Gaussian process can't be fitted, even with the largest jitter."""
+
+
+class TooLargeError(NasgoatError, RuntimeError):
+    """A space is too large to be enumerated."""

@@ -1,0 +1,156 @@
+"""Many graphs as arrays: what every loop over a space works on.
+
+Notation
+    B  number of graphs, n  nodes of the largest, A (B, n, n), codes are places in a vocabulary,
+    -1 where there is no node or no edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.errors import GraphError
+from nasgoat.graphs import shortest_paths
+from nasgoat.graphs.labeled_graph import LabeledGraph
+
+NOTHING = -1  # the code of a missing node or edge
+
+
+@dataclass(frozen=True, eq=False)
+class GraphBatch:
+    """Graphs of up to n nodes as arrays; smaller ones are padded with missing nodes at the end.
+
+    Args:
+        adjacency: Shape (B, n, n), boolean.
+        sizes: Shape (B,), the number of existing nodes of each graph.
+        node_codes: Shape (B, n), places in ``node_vocabulary``, -1 for a missing node; or None.
+        edge_codes: Shape (B, n, n), places in ``edge_vocabulary``, -1 for a missing edge; or None.
+        node_vocabulary: The node labels, in code order.
+        edge_vocabulary: The edge labels, in code order.
+        directed: Whether edges have a direction.
+
+    Example:
+        >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["in", "conv", "out"])
+        >>> batch = GraphBatch.from_graphs([cell, cell], node_vocabulary=("in", "conv", "out"))
+        >>> len(batch), batch[0] == cell
+        (2, True)
+        >>> batch.distances.shape
+        (2, 3, 3)
+    """
+
+    adjacency: NDArray[np.bool_]
+    sizes: NDArray[np.int8]
+    node_codes: NDArray[np.int8] | None = None
+    edge_codes: NDArray[np.int8] | None = None
+    node_vocabulary: tuple[str, ...] = ()
+    edge_vocabulary: tuple[str, ...] = ()
+    directed: bool = True
+
+    @classmethod
+    def from_graphs(
+        cls,
+        graphs: Sequence[LabeledGraph],
+        node_vocabulary: Sequence[str] = (),
+        edge_vocabulary: Sequence[str] = (),
+        n: int | None = None,
+    ) -> GraphBatch:
+        """Pack graphs that share their vocabularies; ``n`` pads further than the largest graph."""
+        sizes = np.array([graph.n for graph in graphs], dtype=np.int8)
+        n = int(sizes.max(initial=1)) if n is None else n
+        adjacency = np.zeros((len(graphs), n, n), dtype=bool)
+        node_codes = np.full((len(graphs), n), NOTHING, dtype=np.int8)
+        edge_codes = np.full((len(graphs), n, n), NOTHING, dtype=np.int8)
+        node_places = {label: i for i, label in enumerate(node_vocabulary)}
+        edge_places = {label: i for i, label in enumerate(edge_vocabulary)}
+        for i, graph in enumerate(graphs):
+            m = graph.n
+            adjacency[i, :m, :m] = graph.adjacency
+            for v, label in enumerate(graph.node_labels or ()):
+                node_codes[i, v] = _place("node", label, node_places)
+            for (u, v), label in (graph.edge_labels or {}).items():
+                edge_codes[i, u, v] = _place("edge", label, edge_places)
+                if not graph.directed:
+                    edge_codes[i, v, u] = edge_codes[i, u, v]
+        return cls(
+            adjacency,
+            sizes,
+            node_codes if node_vocabulary else None,
+            edge_codes if edge_vocabulary else None,
+            tuple(node_vocabulary),
+            tuple(edge_vocabulary),
+            all(graph.directed for graph in graphs),
+        )
+
+    def __len__(self) -> int:
+        return len(self.adjacency)
+
+    def __getitem__(self, i: SupportsIndex) -> LabeledGraph:
+        m = int(self.sizes[i])
+        adjacency = self.adjacency[i, :m, :m]
+        nodes = edges = None
+        if self.node_codes is not None:
+            nodes = tuple(self.node_vocabulary[code] for code in self.node_codes[i, :m])
+        if self.edge_codes is not None:
+            pairs = np.argwhere(adjacency if self.directed else np.triu(adjacency))
+            codes = self.edge_codes[i]
+            edges = {(int(u), int(v)): self.edge_vocabulary[codes[u, v]] for u, v in pairs}
+        return LabeledGraph(adjacency, nodes, edges, self.directed)
+
+    def __iter__(self) -> Iterator[LabeledGraph]:
+        return (self[i] for i in range(len(self)))
+
+    def take(self, index: NDArray[np.integer] | NDArray[np.bool_] | slice) -> GraphBatch:
+        """The graphs at these places, as a batch."""
+        return GraphBatch(
+            self.adjacency[index],
+            self.sizes[index],
+            None if self.node_codes is None else self.node_codes[index],
+            None if self.edge_codes is None else self.edge_codes[index],
+            self.node_vocabulary,
+            self.edge_vocabulary,
+            self.directed,
+        )
+
+    @property
+    def n(self) -> int:
+        """Nodes of the largest graph that fits."""
+        return int(self.adjacency.shape[-1])
+
+    @cached_property
+    def exists(self) -> NDArray[np.bool_]:
+        """Whether node v of graph i exists, shape (B, n): the paper's A[v, v]."""
+        nodes: NDArray[np.bool_] = np.arange(self.n) < self.sizes[:, None]
+        return nodes
+
+    @cached_property
+    def distances(self) -> NDArray[np.uint8]:
+        """Shortest distances d, shape (B, n, n), with n for "unreachable"."""
+        return shortest_paths.shortest_distances(self.adjacency)
+
+    @cached_property
+    def reachability(self) -> NDArray[np.bool_]:
+        """Reachability r, shape (B, n, n)."""
+        return shortest_paths.reachability(self.distances)
+
+    @cached_property
+    def on_shortest_paths(self) -> NDArray[np.bool_]:
+        """Nodes w on shortest paths from u to v: δ, shape (B, n, n, n) in the order u, v, w."""
+        return shortest_paths.on_shortest_paths(self.distances)
+
+    @property
+    def edge_counts(self) -> NDArray[np.intp]:
+        """Number of edges of each graph."""
+        total: NDArray[np.intp] = self.adjacency.sum(axis=(1, 2))
+        return total if self.directed else total // 2
+
+
+def _place(kind: str, label: str, places: dict[str, int]) -> int:
+    if label not in places:
+        raise GraphError(f"{kind} labels must be among {', '.join(places)}, got {label!r}")
+    return places[label]

@@ -1,0 +1,96 @@
+"""Reachability, shortest distances and nodes on shortest paths, vectorised over batches.
+
+Notation (Table 1 of the paper)
+    A     (B, n, n)     adjacency of B graphs
+    r     (B, n, n)     r[u, v] = 1 if u can reach v; r[v, v] = 1
+    d     (B, n, n)     shortest distance; n stands for "infinite"
+    δ     (B, n, n, n)  δ[u, v, w] = 1 if w is on a shortest path from u to v
+
+A node that does not exist has no edges, so it is infinitely far from every other node (C2); for
+well-definedness r[v, v] = 1, d[v, v] = 0 and δ[v, v, v] = 1 even then (C3).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.errors import GraphError
+
+
+def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Shortest distances d of every graph of the batch, by Floyd–Warshall.
+
+    Args:
+        adjacency: Shape (B, n, n).
+
+    Returns:
+        Shape (B, n, n), entries 0..n, with n for "unreachable".
+
+    Example:
+        >>> path = np.array([[[0, 1, 0], [0, 0, 1], [0, 0, 0]]], dtype=bool)
+        >>> shortest_distances(path)[0].tolist()
+        [[0, 1, 2], [3, 0, 1], [3, 3, 0]]
+    """
+    n = adjacency.shape[-1]
+    if n > 127:
+        raise GraphError(f"graphs must have at most 127 nodes, got {n}")
+    # Sums of two "infinite" distances stay below 256, so one byte is enough.
+    d = np.where(adjacency, np.uint8(1), np.uint8(n))
+    d[:, range(n), range(n)] = 0
+    for w in range(n):
+        np.minimum(d, d[:, :, w, None] + d[:, None, w, :], out=d)
+    return np.minimum(d, np.uint8(n))
+
+
+def reachability(distances: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Reachability r: (C5) says r[u, v] = 1 exactly if d[u, v] < n."""
+    r: NDArray[np.bool_] = distances < distances.shape[-1]
+    return r
+
+
+def on_shortest_paths(distances: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Membership of w in a shortest path from u to v: δ[u, v, w] of Table 1.
+
+    By (C7) the two ends always belong, even if v is unreachable; by (C3) a node's path to itself
+    holds the node alone.
+
+    Example:
+        >>> d = np.array([[[0, 1, 2], [3, 0, 1], [3, 3, 0]]], dtype=np.uint8)
+        >>> on_shortest_paths(d)[0, 0].astype(int).tolist()
+        [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
+    n = distances.shape[-1]
+    d = distances.astype(np.int16)
+    through = d[:, :, None, :] + d.transpose(0, 2, 1)[:, None, :, :]  # d[u, w] + d[w, v]
+    delta: NDArray[np.bool_] = (through == d[:, :, :, None]) & (d[:, :, :, None] < n)
+    nodes = np.arange(n)
+    delta[:, nodes, :, nodes] = True
+    delta[:, :, nodes, nodes] = True
+    delta[:, nodes, nodes, :] = np.eye(n, dtype=bool)
+    return delta
+
+
+def is_acyclic(adjacency: NDArray[np.bool_]) -> bool:
+    """Whether one directed graph has no cycle."""
+    d = shortest_distances(adjacency[None])[0]
+    return not (adjacency & (len(d) > d.T)).any()
+
+
+def topological_order(adjacency: NDArray[np.bool_]) -> list[int]:
+    """An order of the nodes in which every edge goes forward, smallest index first among equals.
+
+    Example:
+        >>> topological_order(np.array([[0, 0], [1, 0]], dtype=bool))
+        [1, 0]
+    """
+    waiting = adjacency.sum(axis=0)
+    left = set(range(len(adjacency)))
+    order: list[int] = []
+    while left:
+        free = [v for v in left if waiting[v] == 0]
+        if not free:
+            raise GraphError(f"the graph must be acyclic, got a cycle among nodes {sorted(left)}")
+        v = min(free)
+        left.remove(v)
+        order.append(v)
+        waiting = waiting - adjacency[v]
+    return order

@@ -1,0 +1,6 @@
+"""Graph kernels and the feature rows they work on."""
+
+from nasgoat.kernels.features import FeatureMap
+from nasgoat.kernels.shortest_path import FORMS, PAPER_BOUNDS, ShortestPathKernel
+
+__all__ = ["FORMS", "PAPER_BOUNDS", "FeatureMap", "ShortestPathKernel"]

@@ -1,0 +1,128 @@
+"""Graphs as rows of kernel features: every kernel of the paper is a function of dot products.
+
+Notation (Section 3.3 and Appendix B of the paper)
+    P[s, l1, l2]  number of node pairs (u, v), u = v included, with distance s < n and these labels
+    N[l]          number of nodes with label l; equals P[0, l, l]
+    F[u→v, l]     1 if edge u → v has label l
+    L             number of node labels
+
+    k_g = ⟨P, P'⟩ / (n² n'²)      rows of block g:  P / n²
+    k_n = ⟨N, N'⟩ / (n n' L)      rows of block n:  N / (n √L)
+    k_e = 2 ⟨F, F'⟩ / (n (n - 1)) rows of block e:  F · √(2 / (n (n - 1)))
+
+The integer counts [P | F] hold all the information; a row is a selection of them, scaled by a
+factor that depends on the number of nodes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces import SearchSpace
+
+_BLOCK = 2**14  # graphs counted at a time, to keep temporary arrays small
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """The kernel features of the graphs of one space.
+
+    Example:
+        >>> from nasgoat import nasbench101
+        >>> features = FeatureMap(nasbench101())
+        >>> cell = LabeledGraph.from_edges(2, [(0, 1)], ["input", "output"])
+        >>> features.rows([cell]).shape
+        (1, 82)
+        >>> int(features.counts(nasbench101().batch([cell])).sum())  # IN, OUT, and IN to OUT
+        3
+    """
+
+    space: SearchSpace
+
+    @cached_property
+    def path_types(self) -> tuple[tuple[int, int, int], ...]:
+        """The (s, l1, l2) of the first columns of :meth:`counts`."""
+        return tuple(self.space.path_types())
+
+    @cached_property
+    def edge_types(self) -> tuple[tuple[int, int, int], ...]:
+        """The (u, v, l) of the last columns of :meth:`counts`."""
+        if not self.space.edge_vocabulary:
+            return ()
+        n, labels = self.space.sizes[-1], range(len(self.space.edge_vocabulary))
+        return tuple((u, v, label) for u in range(n) for v in range(u + 1, n) for label in labels)
+
+    @cached_property
+    def widths(self) -> tuple[int, int, int]:
+        """Number of row columns in the blocks g, n and e."""
+        return len(self.path_types), len(self.space.node_vocabulary), len(self.edge_types)
+
+    @cached_property
+    def source(self) -> NDArray[np.intp]:
+        """For each row column the count column that it scales."""
+        paths = len(self.path_types)
+        labels = range(len(self.space.node_vocabulary))
+        nodes = [self.path_types.index((0, label, label)) for label in labels]
+        return np.array([*range(paths), *nodes, *range(paths, paths + len(self.edge_types))])
+
+    def scale(self, n: int) -> NDArray[np.float64]:
+        """For each row column the factor on its count, for graphs with n nodes."""
+        g, k, e = self.widths
+        return np.concatenate(
+            [
+                np.full(g, 1 / n**2),
+                np.full(k, 1 / (n * np.sqrt(k)) if k else 0.0),
+                np.full(e, np.sqrt(2 / (n * (n - 1)))),
+            ]
+        )
+
+    def counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        """Integer counts [P | F] of every graph of the batch."""
+        blocks = [
+            self._counts(batch.take(slice(start, start + _BLOCK)))
+            for start in range(0, max(len(batch), 1), _BLOCK)
+        ]
+        return np.concatenate(blocks)
+
+    def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
+        """Feature rows [g | n | e] of the graphs."""
+        batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
+        return self.scaled(self.counts(batch), batch.sizes)
+
+    def scaled(
+        self, counts: NDArray[np.integer], sizes: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Feature rows from counts and the numbers of nodes."""
+        factors = {int(n): self.scale(int(n)) for n in np.unique(sizes)}
+        scale = np.array([factors[int(n)] for n in sizes]).reshape(-1, len(self.source))
+        rows: NDArray[np.float64] = counts[:, self.source] * scale
+        return rows
+
+    def _counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        paths = self._path_counts(batch)
+        if not self.edge_types or batch.edge_codes is None:
+            return paths
+        u, v, label = np.array(self.edge_types).T
+        return np.hstack([paths, (batch.edge_codes[:, u, v] == label).astype(np.uint16)])
+
+    def _path_counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        n, labels = batch.n, max(len(self.space.node_vocabulary), 1)
+        column = np.full(n * labels * labels, -1)
+        for i, (s, a, b) in enumerate(self.path_types):
+            column[(s * labels + a) * labels + b] = i
+        codes = np.zeros((len(batch), n), dtype=int)
+        if batch.node_codes is not None:
+            codes = batch.node_codes.astype(int)
+        d = batch.distances.astype(int)
+        both = batch.exists[:, :, None] & batch.exists[:, None, :] & (d < n)
+        flat = (d * labels + codes[:, :, None]) * labels + codes[:, None, :]
+        graph, u, v = np.nonzero(both)
+        place = graph * len(self.path_types) + column[flat[graph, u, v]]
+        total = np.bincount(place, minlength=len(batch) * len(self.path_types))
+        return total.reshape(len(batch), -1).astype(np.uint16)

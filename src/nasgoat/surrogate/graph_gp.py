@@ -1,0 +1,189 @@
+"""A Gaussian process on graphs: scikit-learn's regressor on kernel feature rows.
+
+Notation
+    y       error to minimise;  z = (log y - mean) / sd  is what the process learns
+    m_i     how often graph i was observed; its noise variance is noise / m_i
+    μ, σ    posterior mean and standard deviation of the latent z (noise not included)
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+from nasgoat.errors import ObservationError, SettingError, SurrogateError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels import FeatureMap, ShortestPathKernel
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.noise import ObservationNoise
+from nasgoat.surrogate.posterior import (
+    ExponentialPosterior,
+    LinearPosterior,
+    posterior_of,
+)
+from nasgoat.surrogate.target import TargetScale
+
+logger = logging.getLogger(__name__)
+
+JITTERS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # tried in turn on a singular kernel
+NOISE_BOUNDS = (1e-6, 1.0)  # of the noise variance, in units of the standardised target
+
+
+class GraphGP:
+    """A Gaussian process that predicts the (log) error of a graph.
+
+    Args:
+        space: The space whose graphs are observed.
+        kernel: The kernel with its starting hyperparameters.
+        noise: Observation noise variance of the scaled target: a number, or ``"fit"``.
+        log: Learn the logarithm of the error (as long as every error is positive).
+        standardize: Subtract the mean of the targets and divide by their standard deviation.
+        restarts: Further random starts of the hyperparameter search.
+        seed: Seed of the restarts.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> space = nasbench201()
+        >>> cells = space.sample(20, np.random.default_rng(0))
+        >>> errors = [10.0 + len(cell.edges) for cell in cells]
+        >>> gp = GraphGP(space).fit(cells, errors)
+        >>> mean, std = gp.predict(cells[:2])
+        >>> bool(abs(gp.to_error(mean) - errors[:2]).max() < 0.1)
+        True
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        kernel: ShortestPathKernel | str = "linear",
+        noise: float | str = "fit",
+        log: bool = True,
+        standardize: bool = True,
+        restarts: int = 0,
+        seed: int = 0,
+    ) -> None:
+        self.space = space
+        self.features = FeatureMap(space)
+        given = ShortestPathKernel(kernel) if isinstance(kernel, str) else clone(kernel)
+        self.kernel = given.set_params(widths=self.features.widths)
+        if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
+            raise SettingError(f"noise must be 'fit' or a positive number, got {noise!r}")
+        self.noise = noise
+        self.log = log
+        self.standardize = standardize
+        self.restarts = restarts
+        self.seed = seed
+
+    def fit(self, graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> GraphGP:
+        """Learn from observed errors; repeated graphs are merged to their mean.
+
+        Raises:
+            ObservationError: If an error is not a finite number, or the lengths differ.
+            SurrogateError: If the kernel matrix stays singular at the largest jitter.
+        """
+        values = _checked_errors(graphs, errors)
+        self.scale_ = TargetScale.of(values, log=self.log, standardize=self.standardize)
+        merged, targets, times = self._merged(graphs, self.scale_.to_target(values))
+        rows = self.features.rows(merged)
+        self._fit_rows(rows, targets, 1.0 / times)
+        return self
+
+    def predict(self, graphs: Sequence[LabeledGraph]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Posterior mean μ and standard deviation σ of the scaled target, without noise."""
+        return self.posterior_.mean_std(self.features.rows(graphs))
+
+    def to_error(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn values of the scaled target back into errors."""
+        return self.scale_.to_error(target)
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """The fitted hyperparameters by name, the noise variance included."""
+        kernel = self.gpr_.kernel_
+        free = {
+            h.name: float(getattr(kernel, h.name)) for h in kernel.hyperparameters if not h.fixed
+        }
+        return {**free, "noise": self.noise_}
+
+    def _merged(
+        self, graphs: Sequence[LabeledGraph], targets: NDArray[np.float64]
+    ) -> tuple[list[LabeledGraph], NDArray[np.float64], NDArray[np.float64]]:
+        groups: dict[bytes, list[int]] = {}
+        for i, graph in enumerate(graphs):
+            groups.setdefault(self.space.key(graph), []).append(i)
+        kept = [graphs[places[0]] for places in groups.values()]
+        means = np.array([targets[places].mean() for places in groups.values()])
+        return kept, means, np.array([len(places) for places in groups.values()], dtype=float)
+
+    def _fit_rows(
+        self, rows: NDArray[np.float64], targets: NDArray[np.float64], share: NDArray[np.float64]
+    ) -> None:
+        """Fit hyperparameters, then condition, with more jitter each time that fails."""
+        for jitter in JITTERS:
+            try:
+                kernel, noise = self._hyperparameters(rows, targets, share, jitter)
+                variances = noise * share + jitter
+                gpr = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None)
+                self.gpr_ = gpr.fit(rows, targets)
+                self.posterior_: LinearPosterior | ExponentialPosterior = posterior_of(
+                    kernel, rows, variances, targets
+                )
+            except np.linalg.LinAlgError:
+                logger.info("the kernel matrix is singular with jitter %g; trying more", jitter)
+                continue
+            self.noise_, self.jitter_ = noise, jitter
+            return
+        raise SurrogateError(
+            f"the kernel matrix must be positive definite, got a singular one with jitter "
+            f"{JITTERS[-1]:g}; set a larger noise"
+        )
+
+    def _hyperparameters(
+        self,
+        rows: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        share: NDArray[np.float64],
+        jitter: float,
+    ) -> tuple[ShortestPathKernel, float]:
+        """The hyperparameters of largest marginal likelihood."""
+        bounds = NOISE_BOUNDS if self.noise == "fit" else "fixed"
+        start = 1e-2 if self.noise == "fit" else float(self.noise)
+        search = GaussianProcessRegressor(
+            self.kernel + ObservationNoise(start, bounds, share),
+            alpha=jitter,
+            optimizer=_minimize,
+            n_restarts_optimizer=self.restarts,
+            random_state=self.seed,
+        )
+        with warnings.catch_warnings():
+            # A value at its bound is the paper's normal case, not a failure to converge.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = search.fit(rows, targets).kernel_
+        return fitted.k1, float(fitted.k2.noise)
+
+
+def _minimize(objective: Any, start: Any, bounds: Any) -> tuple[Any, float]:
+    """L-BFGS-B without scikit-learn's warning whenever a value touches its bound."""
+    found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
+    return found.x, found.fun
+
+
+def _checked_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
+    if len(graphs) != len(errors) or len(graphs) == 0:
+        raise ObservationError(
+            f"observations must be one error per graph and at least one, "
+            f"got {len(graphs)} graphs and {len(errors)} errors"
+        )
+    values = np.asarray(errors, dtype=float)
+    if not np.isfinite(values).all():
+        raise ObservationError(f"errors must be finite, got {values[~np.isfinite(values)][0]}")
+    return values

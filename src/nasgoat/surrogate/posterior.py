@@ -1,0 +1,143 @@
+"""The fitted Gaussian process as plain arrays: what scoring and formulations need of it.
+
+Notation
+    x  (d,)    a feature row; X (B, d) several
+    Φ  (m, d)  rows of the observed graphs,  Λ = diag(weights of the columns in k_lin)
+    K  (m, m)  Gram matrix of Φ plus noise on its diagonal, K = L Lᵀ
+    a  (m,)    K⁻¹ y
+
+Linear kernel: with w = Λ Φᵀ a and Σ = Λ - Λ Φᵀ K⁻¹ Φ Λ, the mean is w·x and the variance xᵀ Σ x.
+By Woodbury Σ = R Rᵀ with R = Λ^½ B^-ᵀ and B Bᵀ = I + Λ^½ Φᵀ N⁻¹ Φ Λ^½ (N the noise), so the
+standard deviation is ‖Rᵀ x‖: never the root of a difference.
+
+Exponential kernel: k(x) = σ² exp(Φ Λ x), mean k·a, variance σ² exp(xᵀ Λ x) - ‖L⁻¹ k‖².
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from nasgoat.kernels import FeatureMap, ShortestPathKernel
+
+Array = NDArray[np.float64]
+_BLOCK = 4096  # rows scored at a time: the block and its products stay in the cache
+
+
+class Posterior(Protocol):
+    """Mean and standard deviation of the latent function as functions of feature rows."""
+
+    def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each row."""
+        ...
+
+    def on_counts(self, features: FeatureMap, n: int) -> Posterior:
+        """The same posterior as a function of integer counts of graphs with n nodes."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPosterior:
+    """Posterior under the linear kernel: mean w·x, standard deviation ‖Rᵀ x‖."""
+
+    w: Array
+    R: Array
+
+    @property
+    def covariance(self) -> Array:
+        """Σ, the posterior covariance of the weights."""
+        return self.R @ self.R.T
+
+    def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each row."""
+        both = np.column_stack([self.w, self.R])
+        mean, std = np.empty(len(rows)), np.empty(len(rows))
+        for start in range(0, len(rows), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            product = rows[part].astype(float) @ both
+            mean[part] = product[:, 0]
+            std[part] = np.sqrt(np.einsum("ij,ij->i", product[:, 1:], product[:, 1:]))
+        return mean, std
+
+    def on_counts(self, features: FeatureMap, n: int) -> LinearPosterior:
+        """The same posterior as a function of integer counts of graphs with n nodes."""
+        scale = features.scale(n)
+        w = _folded(features, scale * self.w)
+        return LinearPosterior(w, _folded(features, scale[:, None] * self.R))
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialPosterior:
+    """Posterior under the exponential kernel.
+
+    Args:
+        projections: Λ Φᵀ, shape (d, m): k_lin(x, X) = x · projections.
+        squares: Shape (d,): k_lin(x, x) = x² · squares.
+        variance: σ_k².
+        dual: K⁻¹ y.
+        whitening: L⁻¹, lower triangular.
+    """
+
+    projections: Array
+    squares: Array
+    variance: float
+    dual: Array
+    whitening: Array
+
+    def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each row."""
+        mean, std = np.empty(len(rows)), np.empty(len(rows))
+        both = np.column_stack([self.dual, self.whitening.T])
+        for start in range(0, len(rows), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            x = rows[part].astype(float)
+            k = x @ self.projections
+            np.exp(k, out=k)
+            k *= self.variance
+            product = k @ both
+            mean[part] = product[:, 0]
+            explained = np.einsum("ij,ij->i", product[:, 1:], product[:, 1:])
+            prior = self.variance * np.exp(np.square(x, out=x) @ self.squares)
+            std[part] = np.sqrt(np.maximum(prior - explained, 0.0))
+        return mean, std
+
+    def on_counts(self, features: FeatureMap, n: int) -> ExponentialPosterior:
+        """The same posterior as a function of integer counts of graphs with n nodes."""
+        scale = features.scale(n)
+        return ExponentialPosterior(
+            _folded(features, scale[:, None] * self.projections),
+            _folded(features, scale**2 * self.squares),
+            self.variance,
+            self.dual,
+            self.whitening,
+        )
+
+
+def posterior_of(
+    kernel: ShortestPathKernel, rows: Array, noise: Array, targets: Array
+) -> LinearPosterior | ExponentialPosterior:
+    """The posterior of fixed hyperparameters given rows, noise variances and targets."""
+    weights = kernel.weights()
+    if kernel.form == "linear":
+        half = np.sqrt(weights)
+        scaled = (rows * half) / np.sqrt(noise)[:, None]
+        B = cholesky(np.eye(len(half)) + scaled.T @ scaled, lower=True)
+        R = half[:, None] * solve_triangular(B, np.eye(len(half)), lower=True).T
+        return LinearPosterior(R @ (R.T @ (rows.T @ (targets / noise))), R)
+    L = cholesky(kernel(rows) + np.diag(noise), lower=True)
+    whitening = solve_triangular(L, np.eye(len(rows)), lower=True)
+    dual = whitening.T @ (whitening @ targets)
+    projections = weights[:, None] * rows.T
+    return ExponentialPosterior(projections, weights, float(kernel.variance), dual, whitening)
+
+
+def _folded(features: FeatureMap, values: Array) -> Array:
+    """Add up the values of all row columns that scale the same count column."""
+    columns = len(features.path_types) + len(features.edge_types)
+    folded = np.zeros((columns, *values.shape[1:]))
+    np.add.at(folded, features.source, values)
+    return folded
