@@ -9,6 +9,7 @@ from nasgoat.acquisition.proposals import (
     Proposal,
     Status,
 )
+from nasgoat.acquisition.registry import make_optimizer, optimizer_names
 
 __all__ = [
     "AcquisitionOptimizer",
@@ -18,4 +19,6 @@ __all__ = [
     "Pool",
     "Proposal",
     "Status",
+    "make_optimizer",
+    "optimizer_names",
 ]

@@ -112,13 +112,14 @@ class FeatureMap:
         return np.hstack([paths, (batch.edge_codes[:, u, v] == label).astype(np.uint16)])
 
     def _path_counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        n, labels = batch.n, max(len(self.space.node_vocabulary), 1)
+        n = batch.n
+        codes = np.broadcast_to(np.arange(n), (len(batch), n))  # indexed nodes are told apart
+        if batch.node_codes is not None:
+            codes = batch.node_codes.astype(int)
+        labels = len(self.space.node_vocabulary) or n
         column = np.full(n * labels * labels, -1)
         for i, (s, a, b) in enumerate(self.path_types):
             column[(s * labels + a) * labels + b] = i
-        codes = np.zeros((len(batch), n), dtype=int)
-        if batch.node_codes is not None:
-            codes = batch.node_codes.astype(int)
         d = batch.distances.astype(int)
         both = batch.exists[:, :, None] & batch.exists[:, None, :] & (d < n)
         flat = (d * labels + codes[:, :, None]) * labels + codes[:, None, :]

@@ -72,7 +72,10 @@ class EdgeLabeledSpace(SearchSpace):
         return tuple((u, v) for v in range(1, self.nodes) for u in range(v))
 
     def path_types(self) -> list[tuple[int, int, int]]:
-        return [(s, 0, 0) for s in range(self.nodes)]
+        # Indexed nodes are told apart, so a node's code is its index; an edge climbs at least 1.
+        nodes = range(self.nodes)
+        climbs = [(s, u, v) for u in nodes for v in nodes[u + 1 :] for s in range(1, v - u + 1)]
+        return [(0, v, v) for v in nodes] + climbs
 
     def check(self, graph: LabeledGraph) -> None:
         if graph.n != self.nodes:

@@ -43,7 +43,11 @@ class SearchSpace(ABC):
 
     @abstractmethod
     def path_types(self) -> list[tuple[int, int, int]]:
-        """The (s, l1, l2) for which some graph has a node pair at distance s with these codes."""
+        """The (s, l1, l2) for which some graph has a node pair at distance s with these codes.
+
+        The code of a node is the place of its label in the vocabulary; where nodes are indexed and
+        have no label, it is the index (docs/decisions/0003-paths-of-indexed-nodes.md).
+        """
 
     @abstractmethod
     def check(self, graph: LabeledGraph) -> None:

@@ -1,0 +1,40 @@
+"""Acquisition optimisers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.proposals import AcquisitionOptimizer
+from nasgoat.errors import UnknownNameError
+from nasgoat.spaces import SearchSpace
+
+Progress = Callable[[str], None]
+_MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]] = {
+    "catalogue": Catalogue,
+}
+
+
+def optimizer_names() -> list[str]:
+    """Names that :func:`make_optimizer` knows."""
+    return ["auto", *_MAKERS]
+
+
+def make_optimizer(
+    name: str, space: SearchSpace, progress: Progress | None = None
+) -> AcquisitionOptimizer:
+    """An acquisition optimiser for a space.
+
+    Args:
+        name: One of :func:`optimizer_names`; ``"auto"`` chooses for the space.
+        space: The space to optimise over.
+        progress: Called with a line of text when something takes long.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> make_optimizer("auto", nasbench201()).name
+        'catalogue'
+    """
+    if name not in optimizer_names():
+        raise UnknownNameError("optimizer", name, optimizer_names())
+    return _MAKERS["catalogue" if name == "auto" else name](space, progress)
