@@ -79,7 +79,7 @@ def load_or_build(
 ) -> CatalogueArrays:
     """The catalogue of a space, from the cache if a sound one is there."""
     folder = cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
-    if (arrays := _load(folder, space)) is not None:
+    if (arrays := _load(folder, features)) is not None:
         return arrays
     if space.size_bound() > LARGEST and (count := space.count()) > LARGEST:
         raise TooLargeError(
@@ -90,7 +90,7 @@ def load_or_build(
     if progress:
         progress("building the catalogue of the space (once)")
     arrays = _build(space, features)
-    _save(folder, space, arrays)
+    _save(folder, features, arrays)
     if progress:
         seconds = time.perf_counter() - start
         progress(f"catalogue of {len(arrays.counts):,} graphs built in {seconds:.1f} s")
@@ -119,7 +119,7 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
     )
 
 
-def _save(folder: Path, space: SearchSpace, arrays: CatalogueArrays) -> None:
+def _save(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
     """Write the folder; a full or read-only disk costs the cache, never the work."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -128,29 +128,30 @@ def _save(folder: Path, space: SearchSpace, arrays: CatalogueArrays) -> None:
             whole.mkdir()
             for name in _FILES:
                 np.save(whole / f"{name}.npy", getattr(arrays, name))
-            (whole / "meta.json").write_text(json.dumps(_meta(whole, space, arrays.parts)))
+            meta = _declaration(features) | {
+                "parts": {str(n): [part.start, part.stop] for n, part in arrays.parts.items()},
+                "checksums": {name: _checksum(whole / f"{name}.npy") for name in _FILES},
+            }
+            (whole / "meta.json").write_text(json.dumps(meta))
             shutil.rmtree(folder, ignore_errors=True)
             whole.rename(folder)
     except OSError as problem:
         logger.warning("the catalogue could not be kept in %s: %s", folder.parent, problem)
 
 
-def _meta(folder: Path, space: SearchSpace, parts: dict[int, slice]) -> dict[str, Any]:
-    return {
-        "version": VERSION,
-        "space": space.to_dict(),
-        "parts": {str(n): [part.start, part.stop] for n, part in parts.items()},
-        "checksums": {name: _checksum(folder / f"{name}.npy") for name in _FILES},
-    }
+def _declaration(features: FeatureMap) -> dict[str, Any]:
+    """What a folder must say of itself to be used: version, space and meaning of the columns."""
+    columns = [list(column) for column in (*features.path_types, *features.edge_types)]
+    return {"version": VERSION, "space": features.space.to_dict(), "columns": columns}
 
 
-def _load(folder: Path, space: SearchSpace) -> CatalogueArrays | None:
+def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
     """The arrays of a sound folder; None, with a line in the log, for a damaged one."""
     if not folder.exists():
         return None
     try:
         meta = json.loads((folder / "meta.json").read_text())
-        if meta["version"] != VERSION or meta["space"] != space.to_dict():
+        if any(meta.get(name) != value for name, value in _declaration(features).items()):
             return None
         for name, checksum in meta["checksums"].items():
             if _checksum(folder / f"{name}.npy") != checksum:
