@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
+    from nasgoat.bayesopt import Optimizer, SearchResult, Settings, search
+    from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
     from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, nasbench101, nasbench201
@@ -26,6 +28,11 @@ _HOME = {
     "nasbench101": "spaces",
     "nasbench201": "spaces",
     "GraphGP": "surrogate",
+    "Optimizer": "bayesopt",
+    "SearchResult": "bayesopt",
+    "Settings": "bayesopt",
+    "search": "bayesopt",
+    "benchmark": "benchmarks",
 }
 __all__ = [
     "Catalogue",
@@ -37,11 +44,16 @@ __all__ = [
     "LabeledGraph",
     "LowerConfidenceBound",
     "NodeLabeledSpace",
+    "Optimizer",
     "Pool",
     "Proposal",
+    "SearchResult",
+    "Settings",
     "ShortestPathKernel",
+    "benchmark",
     "nasbench101",
     "nasbench201",
+    "search",
 ]
 
 

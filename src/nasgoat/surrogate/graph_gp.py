@@ -1,7 +1,7 @@
 """A Gaussian process on graphs: scikit-learn's regressor on kernel feature rows.
 
 Notation
-    y       error to minimise;  z = (log y - mean) / sd  is what the process learns
+    y       error to minimise;  z the scaled target that the process learns
     m_i     how often graph i was observed; its noise variance is noise / m_i
     μ, σ    posterior mean and standard deviation of the latent z (noise not included)
 """
@@ -45,8 +45,9 @@ class GraphGP:
         space: The space whose graphs are observed.
         kernel: The kernel with its starting hyperparameters.
         noise: Observation noise variance of the scaled target: a number, or ``"fit"``.
-        log: Learn the logarithm of the error (as long as every error is positive).
-        standardize: Subtract the mean of the targets and divide by their standard deviation.
+        target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``; see
+            :mod:`nasgoat.surrogate.target`.
+        standardize: Bring logarithms or plain errors to mean 0 and standard deviation 1.
         restarts: Further random starts of the hyperparameter search.
         seed: Seed of the restarts.
 
@@ -55,7 +56,7 @@ class GraphGP:
         >>> space = nasbench201()
         >>> cells = space.sample(20, np.random.default_rng(0))
         >>> errors = [10.0 + len(cell.edges) for cell in cells]
-        >>> gp = GraphGP(space).fit(cells, errors)
+        >>> gp = GraphGP(space, target="log").fit(cells, errors)
         >>> mean, std = gp.predict(cells[:2])
         >>> bool(abs(gp.to_error(mean) - errors[:2]).max() < 0.1)
         True
@@ -66,7 +67,7 @@ class GraphGP:
         space: SearchSpace,
         kernel: ShortestPathKernel | str = "linear",
         noise: float | str = "fit",
-        log: bool = True,
+        target: str = "rank",
         standardize: bool = True,
         restarts: int = 0,
         seed: int = 0,
@@ -78,7 +79,7 @@ class GraphGP:
         if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
             raise SettingError(f"noise must be 'fit' or a positive number, got {noise!r}")
         self.noise = noise
-        self.log = log
+        self.target = target
         self.standardize = standardize
         self.restarts = restarts
         self.seed = seed
@@ -91,7 +92,7 @@ class GraphGP:
             SurrogateError: If the kernel matrix stays singular at the largest jitter.
         """
         values = _checked_errors(graphs, errors)
-        self.scale_ = TargetScale.of(values, log=self.log, standardize=self.standardize)
+        self.scale_ = TargetScale.of(values, self.target, self.standardize)
         merged, targets, times = self._merged(graphs, self.scale_.to_target(values))
         rows = self.features.rows(merged)
         self._fit_rows(rows, targets, 1.0 / times)
