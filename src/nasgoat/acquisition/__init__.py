@@ -2,6 +2,7 @@
 
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.problems import AcquisitionProblem, random_problem
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
     Certificate,
@@ -13,6 +14,7 @@ from nasgoat.acquisition.registry import make_optimizer, optimizer_names
 
 __all__ = [
     "AcquisitionOptimizer",
+    "AcquisitionProblem",
     "Catalogue",
     "Certificate",
     "LowerConfidenceBound",
@@ -21,4 +23,5 @@ __all__ = [
     "Status",
     "make_optimizer",
     "optimizer_names",
+    "random_problem",
 ]

@@ -91,6 +91,7 @@ def search(
     seed: int = 0,
     settings: Settings | None = None,
     optimizer: str | AcquisitionOptimizer = "auto",
+    on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> SearchResult:
@@ -105,6 +106,7 @@ def search(
         seed: Seed of everything random here.
         settings: Kernel, target and batch strategy.
         optimizer: Acquisition optimiser, by name or ready made.
+        on_evaluation: Called after each evaluation.
         on_iteration: Called after each batch.
         progress: Called with a line of text when something takes long.
 
@@ -118,7 +120,7 @@ def search(
         raise SettingError(f"evaluations and batch must be at least 1, got {evaluations}, {batch}")
     initial = min(initial, evaluations)
     asker = Optimizer(space, settings, optimizer, initial, seed, progress)
-    return run(asker, objective, evaluations, batch, on_iteration)
+    return run(asker, objective, evaluations, batch, on_evaluation, on_iteration)
 
 
 def run(
@@ -126,6 +128,7 @@ def run(
     objective: Objective,
     evaluations: int,
     batch: int,
+    on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
 ) -> SearchResult:
     """Drive an optimiser until the budget or the space is used up."""
@@ -144,6 +147,8 @@ def run(
             metrics = _metrics(objective(proposal.graph))
             asker.tell(proposal.graph, metrics["error"])
             done.append(Evaluation(len(done), iteration, proposal, metrics))
+            if on_evaluation:
+                on_evaluation(done[-1])
         if on_iteration:
             best = min(done, key=lambda evaluation: evaluation.error)
             seconds = time.perf_counter() - start

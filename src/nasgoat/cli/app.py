@@ -1,0 +1,71 @@
+"""The ``nasgoat`` command: its verbs, and how errors leave it.
+
+Exit codes: 0 done; 1 the work failed; 2 the call was wrong; 130 interrupted. A wrong call prints
+one line to standard error that says what is wrong and how to mend it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+import typer
+
+from nasgoat.cli import search, solve, space
+from nasgoat.errors import NasgoatError
+
+app = typer.Typer(
+    name="nasgoat",
+    help="Find the best graph in the fewest evaluations, with proof.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("search")(search.search)
+app.command("solve")(solve.solve)
+app.add_typer(space.app, name="space")
+
+
+@app.callback()
+def nasgoat(
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what happens inside."),
+) -> None:
+    """Find the best graph in the fewest evaluations, with proof."""
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, format="nasgoat: %(message)s", stream=sys.stderr)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command and leave with its exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    # Small matrices on a shared machine: one thread is fastest, more can be many times slower.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(arguments, prog_name="nasgoat", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except NasgoatError as problem:
+        _say(str(problem))
+        return 2 if isinstance(problem, ValueError) else 1
+    except OSError as problem:
+        _say(f"{problem.strerror or problem}: {problem.filename or ''}".rstrip(": "))
+        return 1
+    except Exception as problem:
+        # Click's usage errors know their own message and exit code.
+        if hasattr(problem, "format_message") and hasattr(problem, "exit_code"):
+            _say(f"{problem.format_message()} (see nasgoat --help)")
+            return int(problem.exit_code)
+        raise
+    return code if isinstance(code, int) else 0
+
+
+def _say(message: str) -> None:
+    line = " ".join(message.split())
+    print(f"nasgoat: {line}", file=sys.stderr)

@@ -1,0 +1,158 @@
+"""Pictures of labelled graphs with matplotlib."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nasgoat.figures.layout import Layout, Point, layered
+from nasgoat.graphs import LabeledGraph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.path import Path
+
+#: Okabe and Ito's palette: told apart with any colour vision.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+_ENDS = "#5F6B7A"  # input and output
+_LINE = "#44505C"
+_UNIT = 1.75  # inches between two layers
+_CHARACTER, _PADDING = 0.08, 0.08  # inches: a letter of a node's text, the border around it
+_LABEL_LENGTH = 18  # longer labels are cut: a hostile or careless name must not blow up the figure
+
+
+def draw(graph: LabeledGraph, title: str | None = None) -> Figure:
+    """A figure of the graph, left to right, operations on its nodes or edges.
+
+    Example:
+        >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"])
+        >>> figure = draw(cell, title="A cell")
+        >>> figure.axes[0].get_title()
+        'A cell'
+    """
+    from matplotlib.figure import Figure
+
+    layout = layered(graph)
+    figure = Figure(figsize=(1.2 + _UNIT * layout.width, 1.2 + 0.95 * layout.height), dpi=150)
+    axes = figure.add_subplot()
+    draw_on(axes, graph, layout)
+    if title:
+        axes.set_title(plain(title, 80), fontsize=11, color="#222222")
+    figure.tight_layout()
+    return figure
+
+
+def save(graph: LabeledGraph, path: str | FilePath, title: str | None = None) -> None:
+    """Write a picture of the graph; the file's ending chooses the format (png, svg, pdf)."""
+    draw(graph, title).savefig(path, facecolor="white")
+
+
+def draw_on(axes: Axes, graph: LabeledGraph, layout: Layout | None = None) -> None:
+    """Draw the graph into axes of a larger figure."""
+    layout = layout or layered(graph)
+    colours = _colours(graph)
+    for (u, v), points in layout.edges.items():
+        label = None if graph.edge_labels is None else graph.edge_labels[u, v]
+        colour = _LINE if label is None else colours[label]
+        _draw_edge(axes, _cut(points, _node_text(graph, v)), colour, graph.directed)
+        if label is not None:
+            _draw_edge_label(axes, points, label, colour)
+    for v, point in layout.nodes.items():
+        text = _node_text(graph, v)
+        ends = graph.node_labels is None or text in ("input", "output")
+        _draw_node(axes, point, text, _ENDS if ends else colours[text])
+    _frame(axes, layout)
+
+
+def plain(text: str, longest: int = _LABEL_LENGTH) -> str:
+    """Text that matplotlib shows as it is: one line, cut, no mathematics, no control characters."""
+    shown = "".join(c if c.isprintable() else "?" for c in text)
+    shown = shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    return shown.replace("\\", "\\\\").replace("$", r"\$")
+
+
+def _node_text(graph: LabeledGraph, v: int) -> str:
+    return str(v) if graph.node_labels is None else graph.node_labels[v]
+
+
+def _cut(points: list[Point], text: str) -> list[Point]:
+    """The line up to the border of the box around the text, so that its arrow head shows."""
+    (x0, y0), (x1, y1) = points[-2:]
+    half = (_CHARACTER * min(len(text), _LABEL_LENGTH) / 2 + _PADDING) / _UNIT
+    if x0 < x1:
+        return [*points[:-1], (x1 - half, y1)]
+    length = max(float(np.hypot(x1 - x0, y1 - y0)), half)
+    return [*points[:-1], (x1 - half * (x1 - x0) / length, y1 - half * (y1 - y0) / length)]
+
+
+def _colours(graph: LabeledGraph) -> dict[str, str]:
+    labels = set(graph.node_labels or ()) | set((graph.edge_labels or {}).values())
+    operations = sorted(labels - {"input", "output"})
+    return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(operations)}
+
+
+def _draw_node(axes: Axes, point: Point, text: str, colour: str) -> None:
+    axes.text(
+        *point,
+        plain(text),
+        ha="center",
+        va="center",
+        fontsize=9.5,
+        color="white",
+        fontweight="bold",
+        zorder=3,
+        bbox={"boxstyle": "round,pad=0.45", "facecolor": colour, "edgecolor": "white", "lw": 1.5},
+    )
+
+
+def _draw_edge(axes: Axes, points: list[Point], colour: str, directed: bool) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    arrow = FancyArrowPatch(
+        path=_smooth(points),
+        arrowstyle="-|>" if directed else "-",
+        mutation_scale=13,
+        lw=1.7,
+        color=colour,
+        zorder=1,
+    )
+    axes.add_patch(arrow)
+
+
+def _draw_edge_label(axes: Axes, points: list[Point], label: str, colour: str) -> None:
+    middle = np.array(points[(len(points) - 1) // 2 : len(points) // 2 + 1]).mean(axis=0)
+    axes.text(
+        middle[0],
+        middle[1],
+        plain(label),
+        ha="center",
+        va="center",
+        fontsize=8,
+        color=colour,
+        zorder=2,
+        bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"},
+    )
+
+
+def _smooth(points: list[Point]) -> Path:
+    """A path through the points whose pieces leave and arrive horizontally."""
+    from matplotlib.path import Path
+
+    vertices: list[Point] = [points[0]]
+    for (x0, y0), (x1, y1) in pairwise(points):
+        reach = 0.45 * (x1 - x0)
+        vertices += [(x0 + reach, y0), (x1 - reach, y1), (x1, y1)]
+    return Path(vertices, [Path.MOVETO] + [Path.CURVE4] * (len(vertices) - 1))
+
+
+def _frame(axes: Axes, layout: Layout) -> None:
+    lines = [*layout.edges.values(), list(layout.nodes.values())]
+    points = np.array([point for line in lines for point in line])
+    (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
+    axes.set_xlim(left - 0.55, right + 0.55)
+    axes.set_ylim(low - 0.55, high + 0.55)
+    axes.axis("off")

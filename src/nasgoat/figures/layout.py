@@ -1,0 +1,107 @@
+"""Where to draw the nodes of a graph: layers from left to right.
+
+A node's layer is the length of the longest path that leads to it. An edge over several layers gets
+a bend in each layer it crosses; bends take part in ordering the layer, so lines keep clear of nodes
+(Sugiyama's method with barycentre sweeps).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from nasgoat.graphs import Edge, LabeledGraph
+from nasgoat.graphs.shortest_paths import topological_order
+
+Point = tuple[float, float]
+_SWEEPS = 8
+_Item = int | tuple[int, int, int]  # a node, or the bend of edge (u, v) in a layer
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Positions of the nodes and, for each edge, the points its line passes through."""
+
+    nodes: dict[int, Point]
+    edges: dict[Edge, list[Point]]
+    width: float
+    height: float
+
+
+def layered(graph: LabeledGraph) -> Layout:
+    """Lay out a graph in layers; one with cycles or without direction goes on a circle.
+
+    Example:
+        >>> layered(LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])).nodes[2]
+        (2.0, 0.0)
+    """
+    if not graph.is_acyclic():
+        return _circle(graph)
+    layer = _layers(graph)
+    columns, segments = _with_bends(graph, layer)
+    for sweep in range(_SWEEPS):
+        _reorder(columns, segments, forward=sweep % 2 == 0)
+    place: dict[_Item, Point] = {}
+    for x, column in enumerate(columns):
+        for i, item in enumerate(column):
+            place[item] = (float(x), (len(column) - 1) / 2 - i)
+    edges = {
+        (u, v): [place[u], *(place[u, v, x] for x in range(layer[u] + 1, layer[v])), place[v]]
+        for u, v in graph.edges
+    }
+    nodes = {v: place[v] for v in range(graph.n)}
+    return Layout(nodes, edges, float(len(columns)), float(max(map(len, columns))))
+
+
+def _layers(graph: LabeledGraph) -> list[int]:
+    layer = [0] * graph.n
+    for v in topological_order(graph.adjacency):
+        before = np.flatnonzero(graph.adjacency[:, v])
+        layer[v] = max((layer[u] + 1 for u in before), default=0)
+    return layer
+
+
+def _with_bends(
+    graph: LabeledGraph, layer: list[int]
+) -> tuple[list[list[_Item]], list[tuple[_Item, _Item]]]:
+    columns: list[list[_Item]] = [[] for _ in range(max(layer) + 1)]
+    for v in range(graph.n):
+        columns[layer[v]].append(v)
+    segments: list[tuple[_Item, _Item]] = []
+    for u, v in graph.edges:
+        chain: list[_Item] = [u]
+        for x in range(layer[u] + 1, layer[v]):
+            columns[x].append((u, v, x))
+            chain.append((u, v, x))
+        chain.append(v)
+        segments += list(pairwise(chain))
+    return columns, segments
+
+
+def _reorder(
+    columns: list[list[_Item]], segments: list[tuple[_Item, _Item]], forward: bool
+) -> None:
+    """Sort each layer by the mean place of its items' neighbours in the layer before."""
+    height: dict[_Item, float] = {}
+    for column in columns:
+        height |= {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
+    neighbours: dict[_Item, list[_Item]] = {item: [] for item in height}
+    for a, b in segments:
+        neighbours[b if forward else a].append(a if forward else b)
+    for column in columns if forward else reversed(columns):
+        pull = {
+            item: float(np.mean([height[x] for x in neighbours[item]] or [height[item]]))
+            for item in column
+        }
+        column.sort(key=lambda item: pull[item])
+        height |= {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
+
+
+def _circle(graph: LabeledGraph) -> Layout:
+    angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
+    radius = max(1.0, graph.n / 4)
+    nodes = {v: (radius * float(np.cos(a)), radius * float(np.sin(a))) for v, a in enumerate(angle)}
+    edges = {(u, v): [nodes[u], nodes[v]] for u, v in graph.edges}
+    return Layout(nodes, edges, 2 * radius + 1, 2 * radius + 1)
