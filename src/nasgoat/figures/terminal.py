@@ -14,11 +14,11 @@ def ladder(graph: LabeledGraph) -> str:
     Example:
         >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)], ["input", "conv", "output"])
         >>> print(ladder(cell))
-        input   conv    output
-          │       │       │
-          ├──────▶│       │
-          ├───────┼──────▶│
-          │       ├──────▶│
+        input  conv   output
+          │      │      │
+          ├─────▶│      │
+          ├──────┼─────▶│
+          │      ├─────▶│
     """
     ordered = graph.sorted_topologically() if graph.is_acyclic() else graph
     names = _names(ordered)
