@@ -75,7 +75,8 @@ class LabeledGraph:
             object.__setattr__(self, "node_labels", labels)
         if self.edge_labels is not None:
             edge_labels = checked_edge_labels(self.edge_labels, self.edges, self.directed)
-            object.__setattr__(self, "edge_labels", edge_labels)
+            # Without edges there is nothing to label: the two ways to say so are one.
+            object.__setattr__(self, "edge_labels", edge_labels or None)
 
     @classmethod
     def from_edges(

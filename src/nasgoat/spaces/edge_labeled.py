@@ -21,6 +21,7 @@ from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces.search_space import SearchSpace, checked_ops, checked_sizes
 
 _BLOCK = 2**17  # cells enumerated at a time
+_TRIES = 1000  # random mutations before the neighbours are listed
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,14 @@ class EdgeLabeledSpace(SearchSpace):
         self.check(graph)
         digits = self.digits(graph)
         base = len(self.ops) + 1
-        while True:
+        for _ in range(_TRIES):
             change = rng.random(len(digits)) < 1 / len(digits)
             other = (digits + rng.integers(1, base, size=len(digits))) % base
             mutated = self.from_digits(np.where(change, other, digits))
             if change.any() and mutated in self:
                 return mutated
+        others = self.neighbours(graph)
+        return others[int(rng.integers(len(others)))] if others else graph
 
     def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         self.check(graph)

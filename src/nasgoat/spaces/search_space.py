@@ -13,7 +13,9 @@ import numpy as np
 from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 
-_SAMPLE_TRIES = 1000
+_REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
+_LISTABLE = 200_000
+_HOPELESS = 3000  # such draws before a space too large to list is taken for used up
 _NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
 
@@ -59,7 +61,7 @@ class SearchSpace(ABC):
 
     @abstractmethod
     def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        """A random graph of the space near this one and different from it."""
+        """A random graph of the space near this one and, unless it is the only one, different."""
 
     @abstractmethod
     def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
@@ -133,8 +135,12 @@ class SearchSpace(ABC):
                 seen.add(key)
                 drawn.append(graph)
                 tries = 0
-            elif (tries := tries + 1) >= _SAMPLE_TRIES:
+                continue
+            tries += 1
+            if tries >= _REPEATS and self.size_bound() <= _LISTABLE:
                 return drawn + self._sample_from_all(count - len(drawn), rng, seen)
+            if tries >= _HOPELESS:
+                return drawn
         return drawn
 
     def batch(self, graphs: Sequence[LabeledGraph]) -> GraphBatch:

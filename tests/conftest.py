@@ -1,0 +1,29 @@
+"""Fixtures that every test may use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("nasgoat")
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of the test run's own: nothing of the user's is read or written."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NASGOAT_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of full benchmark tables; tests that need it skip where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"the benchmark tables are not in {SHARED_DATA}")
+    return SHARED_DATA
