@@ -89,7 +89,7 @@ class NodeLabeledSpace(SearchSpace):
         return ()
 
     def path_types(self) -> list[tuple[int, int, int]]:
-        inner = range(1, len(self.ops) + 1) if self.sizes[-1] > 2 else range(0)
+        inner = range(1, len(self.ops) + 1)
         first, last = 0, len(self.ops) + 1
         longest = self.sizes[-1] - 1
         types = [(0, label, label) for label in (first, *inner, last)]

@@ -163,7 +163,7 @@ class SearchSpace(ABC):
 
 def checked_sizes(nodes: int | tuple[int, int]) -> tuple[int, int]:
     """A range of sizes from a number or a pair, or :class:`SpaceError`."""
-    pair = (nodes, nodes) if isinstance(nodes, int) else tuple(nodes)
+    pair = tuple(nodes) if isinstance(nodes, tuple | list) else (nodes, nodes)
     if len(pair) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in pair):
         raise SpaceError(f"nodes must be an integer or a pair of integers, got {nodes!r}")
     low, high = pair

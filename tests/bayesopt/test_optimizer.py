@@ -1,0 +1,160 @@
+"""Ask and tell: pure, deterministic, never twice the same graph."""
+
+import math
+
+import numpy as np
+import pytest
+
+from nasgoat import (
+    EdgeLabeledSpace,
+    LabeledGraph,
+    NodeLabeledSpace,
+    Optimizer,
+    Settings,
+    nasbench201,
+    search,
+)
+from nasgoat.acquisition import Status
+from nasgoat.bayesopt import Iteration
+from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNameError
+
+SPACE = EdgeLabeledSpace(4, ["a", "b"])
+PRESETS = [Settings(), Settings.preset("paper"), Settings(kernel="linear"), Settings(target="log")]
+
+
+def error(graph: LabeledGraph) -> float:
+    weight = {"a": 1.0, "b": 3.0}
+    return 20 - sum(weight[x] / (1 + v - u) for (u, v), x in (graph.edge_labels or {}).items())
+
+
+@pytest.mark.parametrize("settings", PRESETS, ids=str)
+def test_the_optimum_is_found_and_no_graph_comes_twice(settings: Settings) -> None:
+    result = search(error, SPACE, evaluations=40, settings=settings)
+    best = min(error(g) for batch in SPACE.enumerate() for g in batch)
+    assert result.best.error == pytest.approx(best)
+    assert len({SPACE.key(e.graph) for e in result.evaluations}) == 40
+    assert result.certified == 1.0
+    assert result.curve() == sorted(result.curve(), reverse=True)
+
+
+@pytest.mark.parametrize("settings", PRESETS, ids=str)
+def test_a_replay_proposes_the_same_graphs(settings: Settings) -> None:
+    whole = search(error, SPACE, evaluations=30, settings=settings, seed=5)
+    resumed = Optimizer(SPACE, settings, seed=5)
+    for evaluation in whole.evaluations[:20]:
+        resumed.tell(evaluation.graph, evaluation.error)
+    again = [proposal.graph for proposal in resumed.ask(5)]
+    assert again == [evaluation.graph for evaluation in whole.evaluations[20:25]]
+
+
+def test_the_seed_decides_the_initial_design() -> None:
+    first, same, other = (Optimizer(SPACE, seed=seed).ask(10) for seed in (0, 0, 1))
+    assert [p.graph for p in first] == [p.graph for p in same]
+    assert [p.graph for p in first] != [p.graph for p in other]
+    assert all(p.certificate.status is Status.INITIAL for p in first)
+
+
+def test_pending_graphs_are_not_proposed_again() -> None:
+    optimizer = Optimizer(SPACE, initial=5)
+    for proposal in optimizer.ask(5):
+        optimizer.tell(proposal.graph, error(proposal.graph))
+    first, second = optimizer.ask(5), optimizer.ask(5)
+    keys = {SPACE.key(p.graph) for p in [*first, *second]}
+    assert len(keys) == 10
+    assert len(optimizer.pending) == 10
+    optimizer.tell(first[0].graph, 1.0)
+    assert len(optimizer.pending) == 9
+
+
+def test_failed_graphs_are_not_proposed_again_nor_learnt_from() -> None:
+    optimizer = Optimizer(SPACE, initial=3)
+    for proposal in optimizer.ask(3):
+        optimizer.tell_failed(proposal.graph)
+    assert optimizer.observations == []
+    assert optimizer.ask(3) == []  # nothing to learn from and the design is used up
+    optimizer.tell(SPACE.from_digits([1, 1, 1, 1, 1, 1]), 5.0)
+    assert len(optimizer.ask(3)) == 3
+
+
+def test_asking_beyond_the_space_returns_what_is_left() -> None:
+    space = NodeLabeledSpace((2, 3), ["a", "b"])
+    result = search(lambda g: 1.0 + g.n, space, evaluations=100, initial=3)
+    assert len(result.evaluations) == space.count() == 5
+    optimizer = Optimizer(space, initial=100)
+    assert len(optimizer.ask(100)) == 5
+    assert optimizer.ask(1) == []
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_errors_that_are_not_finite_are_refused(bad: float) -> None:
+    optimizer = Optimizer(SPACE)
+    graph = optimizer.ask(1)[0].graph
+    with pytest.raises(ObservationError, match="the error must be finite"):
+        optimizer.tell(graph, bad)
+    assert optimizer.observations == []
+    assert optimizer.pending == [graph]
+
+
+@pytest.mark.parametrize("bad", [None, "3", [1.0], True, 1j])
+def test_errors_that_are_no_numbers_are_refused(bad: object) -> None:
+    optimizer = Optimizer(SPACE)
+    with pytest.raises(ObservationError, match="the error must be a number, got"):
+        optimizer.tell(optimizer.ask(1)[0].graph, bad)  # type: ignore[arg-type]
+
+
+def test_graphs_outside_the_space_are_refused() -> None:
+    optimizer = Optimizer(nasbench201())
+    with pytest.raises(GraphError, match="4 nodes, got 2"):
+        optimizer.tell(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["skip_connect"]), 1.0)
+    with pytest.raises(GraphError, match="must be a LabeledGraph, got str"):
+        optimizer.tell("cell", 1.0)  # type: ignore[arg-type]
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(SettingError, match="initial must be at least 1"):
+        Optimizer(SPACE, initial=0)
+    with pytest.raises(SettingError, match="at least 1, got 0"):
+        Optimizer(SPACE).ask(0)
+    with pytest.raises(SettingError, match="at least 1, got 0, 5"):
+        search(error, SPACE, evaluations=0)
+    with pytest.raises(UnknownNameError, match="did you mean linear"):
+        Settings(kernel="lin")
+    with pytest.raises(UnknownNameError, match="did you mean portfolio"):
+        Settings(batch_strategy="portfolios")
+    with pytest.raises(UnknownNameError, match="did you mean paper"):
+        Settings.preset("papr")
+    with pytest.raises(UnknownNameError, match="did you mean rank"):
+        Settings(target="rnk")
+    with pytest.raises(SettingError, match="at least one number"):
+        Settings(sqrt_betas=())
+
+
+def test_progress_and_metrics_are_passed_on() -> None:
+    seen: list[Iteration] = []
+    result = search(
+        lambda g: {"error": error(g), "edges": len(g.edges)},
+        SPACE,
+        evaluations=12,
+        initial=6,
+        batch=3,
+        on_iteration=seen.append,
+    )
+    assert [iteration.evaluations for iteration in seen] == [6, 9, 12]
+    assert seen[-1].best == result.best
+    assert result.evaluations[0].metrics["edges"] == len(result.evaluations[0].graph.edges)
+    assert len(result.hyperparameters) == 2
+
+
+def test_an_objective_without_error_is_refused() -> None:
+    with pytest.raises(ObservationError, match=r"must return 'error', got \['loss'\]"):
+        search(lambda g: {"loss": 1.0}, SPACE, evaluations=3)
+
+
+def test_noise_variance_and_repeated_tells_are_learnt() -> None:
+    optimizer = Optimizer(SPACE, initial=4)
+    rng = np.random.default_rng(0)
+    for proposal in optimizer.ask(4):
+        for _ in range(2):
+            optimizer.tell(proposal.graph, error(proposal.graph) + rng.standard_normal())
+    assert len(optimizer.observations) == 8
+    assert len(optimizer.ask(2)) == 2

@@ -1,0 +1,165 @@
+"""The command line: its contract, its exit codes, its one-line errors."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nasgoat.cli.app import run
+from nasgoat.spaces import nasbench201
+
+SMALL = ["search", "--evaluations", "20", "--initial", "5"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SMALL, "--json"]) == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert {"best", "regret", "evaluations", "seconds", "certified", "study", "storage"} <= set(
+        document
+    )
+    assert set(document["best"]) == {"graph", "error", "test_error"}
+    assert document["evaluations"] == 20
+    assert document["certified"] == 1.0
+    assert document["regret"] == pytest.approx(document["best"]["error"] - document["optimum"])
+    lines = captured.err.splitlines()
+    assert "best error" in lines[1]
+    assert lines[-1].split()[:2] == ["3", "20"]
+
+
+def test_search_shows_the_cell_and_writes_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SMALL, "--quiet", "--benchmark", "nb201/cifar100"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "├─" in captured.out
+    assert "regret" in captured.out
+    folder = Path("runs/nb201-cifar100-seed0")
+    assert (folder / "best.png").stat().st_size > 1000
+    result = json.loads((folder / "result.json").read_text())
+    assert len(result["history"]) == 20
+    assert result["history"][-1]["certificate"]["status"] == "optimal"
+
+
+def test_a_second_run_does_not_overwrite_the_first() -> None:
+    for _ in range(2):
+        assert run([*SMALL, "--quiet", "--json", "--report", "out"]) == 0
+    assert Path("out/result.json").exists()
+    assert Path("out-2/result.json").exists()
+
+
+def test_search_is_deterministic_by_seed_and_noise_changes_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    documents = []
+    for options in ([], [], ["--seed", "1"], ["--noisy"]):
+        assert run([*SMALL, "--quiet", "--json", *options]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0]["best"] == documents[1]["best"]
+    assert documents[0]["best"] != documents[2]["best"]
+    assert documents[0]["best"]["error"] != documents[3]["best"]["error"]
+
+
+def test_the_papers_settings_are_one_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SMALL, "--quiet", "--json", "--preset", "paper", "--kernel", "exponential"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert settings["batch_strategy"] == "top"
+    assert settings["sqrt_beta"] == 3.0
+    assert settings["target"] == "log"
+    assert settings["kernel"] == "exponential"
+
+
+def test_solve_prints_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["solve", "--space", "nb101", "--nodes", "5", "--observations", "20", "--top", "3"]
+    assert run([*call, "--optimizer", "catalogue", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["status"] == "optimal"
+    assert document["gap"] == 0
+    values = [proposal["lcb"] for proposal in document["proposals"]]
+    assert values == sorted(values)
+    assert document["bound"] == values[0]
+    assert len(values) == 3
+    assert run(call) == 0
+    assert "optimal by catalogue" in capsys.readouterr().out
+
+
+def test_space_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["space", "count", "nb201"]) == 0
+    assert capsys.readouterr().out == "9280\n"
+    assert run(["space", "count", "nb201-all", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"count": 15625}
+    assert run(["space", "check", "nb101", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["count"] == 423624
+    assert run(["space", "check", "nb201"]) == 0
+    assert "9,280" in capsys.readouterr().out
+    assert run(["space", "sample", "nb201", "--count", "2", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["graphs"]) == 2
+    assert run(["space", "sample", "nb101"]) == 0
+    assert capsys.readouterr().out.count("input") == 3
+    assert run(["space", "draw", "nb201", "--output", "cell.svg"]) == 0
+    assert Path("cell.svg").stat().st_size > 1000
+    cell = nasbench201().from_digits([1, 1, 1, 1, 1, 1]).to_json()
+    assert run(["space", "draw", "nb201", "--graph", cell, "--json"]) == 0
+    assert Path("graph.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (["search", "--benchmark", "nb201/cifar"], "did you mean nb201/cifar10"),
+        (["search", "--kernel", "linaer"], "did you mean linear"),
+        (["search", "--optimizer", "catalog"], "did you mean catalogue"),
+        (["search", "--preset", "papers"], "did you mean paper"),
+        (["search", "--evaluations", "0"], "at least 1"),
+        (["search", "--evaluations", "many"], "valid integer"),
+        (["search", "--benhcmark", "x"], "No such option"),
+        (["serach"], "No such command"),
+        (["space", "count", "nb102"], "did you mean nb101"),
+        (["space", "sample", "nb201", "--count", "-1"], "at least 0, got -1"),
+        (["space", "draw", "nb201", "--graph", "{}"], "a graph must be JSON like"),
+        (
+            ["space", "draw", "nb201", "--graph", '{"nodes": 2, "edges": [[0, 5]]}'],
+            "edges must join the nodes 0..1, got 0 -> 5",
+        ),
+        (["solve", "--space", "nb101", "--nodes", "9"], "from 2 to 7 in this space, got 9"),
+        (["solve", "--observations", "0"], "at least 1"),
+        (["solve", "--top", "0", "--nodes", "4"], "at least 1, got 0"),
+    ],
+)
+def test_a_wrong_call_gets_one_line_and_exit_code_2(
+    call: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(call) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    error = captured.err.splitlines()[-1]
+    assert error.startswith("nasgoat: ")
+    assert message in error
+    assert "Traceback" not in captured.err
+
+
+def test_a_report_folder_that_can_not_be_made_is_exit_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("file").write_text("in the way")
+    assert run([*SMALL, "--quiet", "--report", "file/inside"]) == 1
+    assert "nasgoat: " in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = ("numpy", "scipy", "sklearn", "matplotlib", "networkx", "pynauty")
+    code = (
+        "import sys\nfrom nasgoat.cli.app import run\nrun(['--help'])\n"
+        f"assert not [m for m in {heavy} if m in sys.modules], 'heavy imports'"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter and code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "search" in done.stdout

@@ -1,0 +1,151 @@
+"""The Gaussian process against scikit-learn's own, and what it does with odd data."""
+
+import logging
+import math
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+from nasgoat import GraphGP, LabeledGraph, ShortestPathKernel, nasbench101, nasbench201
+from nasgoat.errors import ObservationError, SettingError, UnknownNameError
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.noise import ObservationNoise
+
+SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
+FORMS = ("linear", "exponential")
+
+
+def observed(
+    space: SearchSpace, count: int, seed: int = 0
+) -> tuple[list[LabeledGraph], list[float]]:
+    rng = np.random.default_rng(seed)
+    graphs = space.sample(count, rng)
+    return graphs, [10 + g.n + len(g.edges) + 0.1 * rng.standard_normal() for g in graphs]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_predictions_equal_those_of_scikit_learn(space: SearchSpace, form: str) -> None:
+    graphs, errors = observed(space, 40)
+    gp = GraphGP(space, form, target="log").fit(graphs, errors)
+    unseen = space.sample(30, np.random.default_rng(1))
+    own = GaussianProcessRegressor(
+        gp.gpr_.kernel_, alpha=gp.noise_ + gp.jitter_, optimizer=None
+    ).fit(gp.features.rows(graphs), gp.scale_.to_target(np.array(errors)))
+    mean, std = own.predict(gp.features.rows(unseen), return_std=True)
+    ours = gp.predict(unseen)
+    assert ours[0] == pytest.approx(mean, abs=1e-7)
+    assert ours[1] == pytest.approx(std, abs=1e-6)  # theirs is the root of a difference
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_hyperparameters_are_at_a_maximum_of_the_likelihood(form: str) -> None:
+    graphs, errors = observed(nasbench101(), 40)
+    gp = GraphGP(nasbench101(), form, noise=1e-2, target="log").fit(graphs, errors)
+    best = gp.gpr_.log_marginal_likelihood(gp.gpr_.kernel_.theta)
+    rng = np.random.default_rng(0)
+    bounds = gp.gpr_.kernel_.bounds
+    for _ in range(30):
+        near = gp.gpr_.kernel_.theta + 0.1 * rng.standard_normal(len(bounds))
+        theta = np.clip(near, bounds[:, 0], bounds[:, 1])
+        assert gp.gpr_.log_marginal_likelihood(theta) <= best + 1e-3  # the optimiser's tolerance
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
+def test_posterior_on_counts_is_the_posterior_on_rows(space: SearchSpace, form: str) -> None:
+    graphs, errors = observed(space, 30)
+    gp = GraphGP(space, form).fit(graphs, errors)
+    batch = space.batch([g for g in graphs if g.n == graphs[0].n])
+    counts = gp.features.counts(batch)
+    folded = gp.posterior_.on_counts(gp.features, graphs[0].n).mean_std(counts)
+    plain = gp.posterior_.mean_std(gp.features.rows(batch))
+    assert folded[0] == pytest.approx(plain[0], abs=1e-9)
+    assert folded[1] == pytest.approx(plain[1], abs=1e-7)
+
+
+def test_repeated_observations_are_merged_to_their_mean_with_less_noise() -> None:
+    space = nasbench201()
+    graphs, errors = observed(space, 10)
+    twice = GraphGP(space, noise=0.1, target="plain", standardize=False)
+    twice.fit([*graphs, graphs[0]], [*errors, errors[0] + 2.0])
+    assert len(twice.gpr_.y_train_) == 10
+    assert twice.gpr_.y_train_[0] == pytest.approx(errors[0] + 1.0)
+    assert twice.gpr_.alpha[0] == pytest.approx(0.05)
+    assert twice.gpr_.alpha[1] == pytest.approx(0.1)
+
+
+def test_isomorphic_observations_are_merged() -> None:
+    labels = ["input", "conv3x3", "conv1x1", "output"]
+    edges = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    one = LabeledGraph.from_edges(4, edges, labels)
+    other = LabeledGraph.from_edges(4, edges, [labels[0], labels[2], labels[1], labels[3]])
+    gp = GraphGP(nasbench101()).fit([one, other], [1.0, 2.0])
+    assert len(gp.gpr_.y_train_) == 1
+
+
+@pytest.mark.parametrize("target", ["rank", "log", "plain"])
+@pytest.mark.parametrize("errors", [[3.0], [3.0] * 5, [1e-300, 1e150], [5.0, 90.0]])
+@pytest.mark.filterwarnings("error")
+def test_odd_data_give_a_finite_posterior(errors: list[float], target: str) -> None:
+    space = nasbench201()
+    graphs = space.sample(len(errors), np.random.default_rng(0))
+    gp = GraphGP(space, target=target).fit(graphs, errors)
+    mean, std = gp.predict(space.sample(5, np.random.default_rng(1)))
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert np.isfinite(gp.to_error(mean)).all()
+
+
+def test_errors_that_are_not_positive_are_learnt_plain(caplog: pytest.LogCaptureFixture) -> None:
+    space = nasbench201()
+    graphs = space.sample(3, np.random.default_rng(0))
+    with caplog.at_level(logging.WARNING):
+        gp = GraphGP(space, target="log").fit(graphs, [0.0, -1.0, 5.0])
+    assert gp.scale_.kind == "plain"
+    assert "must be positive to learn their logarithm, got -1" in caplog.text
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_errors_that_are_not_finite_are_refused(bad: float) -> None:
+    graphs = nasbench201().sample(2, np.random.default_rng(0))
+    with pytest.raises(ObservationError, match=f"finite, got {bad}"):
+        GraphGP(nasbench201()).fit(graphs, [1.0, bad])
+
+
+def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(ObservationError, match="got 0 graphs and 0 errors"):
+        GraphGP(nasbench201()).fit([], [])
+    with pytest.raises(SettingError, match="'fit' or a positive number, got 0"):
+        GraphGP(nasbench201(), noise=0)
+    with pytest.raises(UnknownNameError, match="did you mean rank"):
+        graphs = nasbench201().sample(1, np.random.default_rng(0))
+        GraphGP(nasbench201(), target="ranks").fit(graphs, [1.0])
+
+
+def test_noise_is_fitted_to_the_noise_there_is() -> None:
+    space, rng = nasbench201(), np.random.default_rng(0)
+    graphs = space.sample(150, rng)
+    clean = np.array([len(g.edges) for g in graphs], dtype=float)
+    fitted = {}
+    for sd in (0.01, 0.5):
+        noisy = clean + sd * rng.standard_normal(len(clean))
+        gp = GraphGP(space, target="plain", standardize=False).fit(graphs, noisy.tolist())
+        fitted[sd] = math.sqrt(gp.noise_)
+    assert fitted[0.01] < 0.05
+    assert 0.35 < fitted[0.5] < 0.65
+
+
+def test_hyperparameters_are_public() -> None:
+    graphs, errors = observed(nasbench101(), 15)
+    gp = GraphGP(nasbench101(), ShortestPathKernel("exponential", alpha=2.0)).fit(graphs, errors)
+    assert set(gp.hyperparameters) == {"alpha", "beta", "variance", "noise"}
+
+
+def test_noise_kernel_gradient_equals_finite_differences() -> None:
+    kernel = ObservationNoise(0.3, (1e-6, 1.0), np.array([1.0, 0.5]))
+    _, gradient = kernel(np.zeros((2, 1)), eval_gradient=True)
+    up, down = (kernel.clone_with_theta(kernel.theta + s)(np.zeros((2, 1))) for s in (1e-6, -1e-6))
+    assert (up - down) / 2e-6 == pytest.approx(gradient[:, :, 0], rel=1e-6)
+    assert kernel.diag(np.zeros((3, 1))).tolist() == [0, 0, 0]
