@@ -94,8 +94,8 @@ class GraphGP:
         values = _checked_errors(graphs, errors)
         self.scale_ = TargetScale.of(values, self.target, self.standardize)
         merged, targets, times = self._merged(graphs, self.scale_.to_target(values))
-        rows = self.features.rows(merged)
-        self._fit_rows(rows, targets, 1.0 / times)
+        self.graphs_, self.targets_ = merged, targets
+        self._fit_rows(self.features.rows(merged), targets, 1.0 / times)
         return self
 
     def predict(self, graphs: Sequence[LabeledGraph]) -> tuple[NDArray[Any], NDArray[Any]]:
