@@ -12,7 +12,8 @@ from nasgoat.spaces import SearchSpace
 PARENTS = 5  # BANANAS mutates the best five
 PER_PARENT = 100
 ENOUGH = 100  # no further parent once so many candidates are there
-_TRIES = 10  # mutations for each candidate that is wanted
+_TRIES = 20  # rounds over the parents until there are enough candidates
+_MORE = 5  # mutations of a parent in every round after the first
 
 
 def mutation_candidates(
@@ -46,8 +47,7 @@ def mutation_candidates(
     for parent in best:
         if len(found) >= enough:
             break
-        for _ in range(per_parent):
-            child = space.mutate(parent, rng)
+        for child in space.variants(parent, per_parent, rng):
             key = space.key(child)
             if key not in seen:
                 seen.add(key)
@@ -62,7 +62,7 @@ def mutations_of(
     exclude: Collection[bytes],
     rng: np.random.Generator,
 ) -> list[LabeledGraph]:
-    """Distinct mutations of the graphs in turn; fewer if ten tries for each find no more.
+    """Distinct mutations of the graphs in turn; fewer if they keep repeating.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -73,12 +73,13 @@ def mutations_of(
     """
     seen = set(exclude)
     found: list[LabeledGraph] = []
-    for attempt in range(_TRIES * count):
-        child = space.mutate(best[attempt % len(best)], rng)
-        key = space.key(child)
-        if key not in seen:
-            seen.add(key)
-            found.append(child)
-            if len(found) == count:
-                break
+    for attempt in range(_TRIES * len(best)):
+        share = -(-count // len(best)) if attempt < len(best) else _MORE
+        for child in space.variants(best[attempt % len(best)], share, rng):
+            key = space.key(child)
+            if key not in seen:
+                seen.add(key)
+                found.append(child)
+                if len(found) == count:
+                    return found
     return found

@@ -30,7 +30,9 @@ class EnsembleSearch(Method):
         if not candidates:
             return []
         predicted = self._predictions(*self._data(), candidates, rng)
-        draws = predicted.mean(axis=0) + predicted.std(axis=0) * rng.standard_normal(len(candidates))
+        draws = predicted.mean(axis=0) + predicted.std(axis=0) * rng.standard_normal(
+            len(candidates)
+        )
         return lowest(candidates, draws, k)
 
     def _predictions(

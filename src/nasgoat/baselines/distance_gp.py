@@ -59,17 +59,17 @@ def _factor(K: Array) -> Array:
 
 
 class DistanceSearch(Method):
-    """Bayesian optimisation with a distance kernel and μ - σ/2 over walks from the best graphs.
+    """Bayesian optimisation with a distance kernel and μ - σ/2 over variations of the best.
 
     Args:
         space: The space to search.
         initial: Random graphs before the first fit.
         seed: Seed of everything random.
         evaluations: Not used.
-        parents: How many of the best graphs the walks start from.
-        edits: Longest walk.
-        walks: Walks from each parent.
-        pool: Candidates drawn from all steps of all walks.
+        parents: How many of the best graphs are varied.
+        edits: Largest number of changes to a parent.
+        repetitions: Candidates for each parent and number of changes.
+        pool: How many of these candidates are scored.
     """
 
     batch: ClassVar[int] = 1
@@ -83,18 +83,18 @@ class DistanceSearch(Method):
         evaluations: int = 160,
         parents: int = 5,
         edits: int = 19,
-        walks: int = 5,
+        repetitions: int = 5,
         pool: int = 200,
     ) -> None:
         super().__init__(space, initial, seed, evaluations)
-        self.parents, self.edits, self.walks, self.pool = parents, edits, walks, pool
+        self.parents, self.edits, self.repetitions, self.pool = parents, edits, repetitions, pool
 
     def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
         """Distances between two lists of graphs, shape (graphs, others)."""
         raise NotImplementedError
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        candidates = self._walked(taken, rng)
+        candidates = self._varied(taken, rng)
         if not candidates:
             return []
         graphs, errors = self._data()
@@ -103,22 +103,22 @@ class DistanceSearch(Method):
         mean, std = posterior(every[: len(graphs)], every[len(graphs) :], targets)
         return lowest(candidates, mean - self.exploration * std, k)
 
-    def _walked(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
-        """Distinct graphs one to ``edits`` mutations away from the best ones."""
-        steps: list[LabeledGraph] = []
-        for parent in self._best(self.parents):
-            for _ in range(self.walks):
-                graph = parent
-                for _ in range(self.edits):
-                    graph = self.space.mutate(graph, rng)
-                    steps.append(graph)
+    def _varied(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
+        """Distinct graphs about one to ``edits`` changes away from the best ones.
+
+        Of all combinations of parent, number of edits and repetition, ``pool`` at random are made.
+        """
+        best = self._best(self.parents)
+        shape = (len(best), self.edits, self.repetitions)
+        chosen = np.zeros(shape, dtype=int)
+        chosen.flat[rng.permutation(chosen.size)[: self.pool]] = 1
         seen = set(taken)
         found: list[LabeledGraph] = []
-        for i in rng.permutation(len(steps)):
-            key = self.space.key(steps[i])
-            if key not in seen:
-                seen.add(key)
-                found.append(steps[i])
-            if len(found) == self.pool:
-                break
+        for parent, edits in np.ndindex(shape[:2]):
+            times = int(chosen[parent, edits].sum())
+            for graph in self.space.variants(best[parent], times, rng, edits + 1) if times else ():
+                key = self.space.key(graph)
+                if key not in seen:
+                    seen.add(key)
+                    found.append(graph)
         return found

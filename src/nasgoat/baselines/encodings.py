@@ -35,9 +35,7 @@ def arranged(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> GraphBatch:
     return batch
 
 
-def adjacency_encoding(
-    space: SearchSpace, graphs: Sequence[LabeledGraph]
-) -> NDArray[np.float64]:
+def adjacency_encoding(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> NDArray[np.float64]:
     """One row per graph: its edges, then its operations scaled to [0, 1].
 
     With labels on edges, each place has an integer: 0 for no edge, else 1 + the label's code. With
@@ -123,7 +121,9 @@ def _offsets(labels: int, shortest: int, longest: int, at_most: int) -> list[int
     return offsets
 
 
-def _node_paths(adjacency: NDArray[np.bool_], codes: NDArray[np.int8], most: int) -> set[tuple[int, ...]]:
+def _node_paths(
+    adjacency: NDArray[np.bool_], codes: NDArray[np.int8], most: int
+) -> set[tuple[int, ...]]:
     """Labels inside each path from the first to the last node, at most so many of them."""
     n = len(adjacency)
     arriving: list[set[tuple[int, ...]]] = [set() for _ in range(n)]
@@ -131,7 +131,9 @@ def _node_paths(adjacency: NDArray[np.bool_], codes: NDArray[np.int8], most: int
     for v in range(1, n):
         for u in np.flatnonzero(adjacency[:v, v]).tolist():
             inside = () if u == 0 else (int(codes[u]),)
-            arriving[v] |= {(*path, *inside) for path in arriving[u] if len(path) < most or not inside}
+            arriving[v] |= {
+                (*path, *inside) for path in arriving[u] if len(path) < most or not inside
+            }
     return arriving[-1]
 
 

@@ -17,8 +17,8 @@ from nasgoat.errors import UnknownNameError
 from nasgoat.spaces import SearchSpace
 
 REMOVALS = ("worst", "oldest")
-_TRIES = 100  # mutations of one tournament's winner before the next tournament
-_TOURNAMENTS = 10
+_TRIES = 10  # mutations of one tournament's winner before the next tournament
+_TOURNAMENTS = 100  # for each child at most; then a random graph takes its place
 
 
 class Evolution(Method):
@@ -75,8 +75,7 @@ class Evolution(Method):
         for _ in range(_TOURNAMENTS * k):
             drawn = rng.choice(members, size=self.tournament)
             winner = self._graphs[drawn[np.argmin(errors[drawn])]]
-            for _ in range(_TRIES):
-                child = self.space.mutate(winner, rng)
+            for child in self.space.variants(winner, _TRIES, rng):
                 key = self.space.key(child)
                 if key not in taken:
                     taken.add(key)
