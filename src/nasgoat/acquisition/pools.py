@@ -26,7 +26,7 @@ _STREAM = 2  # keeps these random numbers apart from those of the initial design
 class _PoolOptimizer(ABC):
     """Scores a pool of candidates; a subclass says where they come from."""
 
-    name: ClassVar[str]
+    name: str
 
     def __init__(
         self,

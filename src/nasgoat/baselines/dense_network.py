@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import UnknownNameError
 
-Array = NDArray[np.float32]
+Array = NDArray[np.floating]
 ACTIVATIONS = ("relu", "tanh")
 
 

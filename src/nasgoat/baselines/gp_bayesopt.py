@@ -30,5 +30,5 @@ class GPBayesOpt(DistanceSearch):
     ) -> NDArray[np.float64]:
         """Number of differing entries of the encodings."""
         rows = adjacency_encoding(self.space, [*graphs, *others])
-        differing: NDArray[np.float64] = cdist(rows[: len(graphs)], rows[len(graphs) :], "hamming")
-        return differing * rows.shape[1]
+        share = cdist(rows[: len(graphs)], rows[len(graphs) :], "hamming")
+        return np.asarray(share * rows.shape[1], dtype=float)

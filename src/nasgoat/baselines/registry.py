@@ -54,6 +54,13 @@ def available(name: str) -> bool:
     return name == OURS or not _ENTRIES[name].needs or find_spec(_ENTRIES[name].needs) is not None
 
 
+def remedy(name: str) -> str:
+    """The command that installs what a method needs; empty if it needs nothing."""
+    _check(name)
+    extra = "" if name == OURS else _ENTRIES[name].extra
+    return f"pip install 'nasgoat[{extra}]'" if extra else ""
+
+
 def make_method(
     name: str,
     space: SearchSpace,
@@ -86,7 +93,7 @@ def make_method(
     if not available(name):
         raise SettingError(
             f"the method {name} must have the package {entry.needs} installed, got none; "
-            f"pip install 'nasgoat[{entry.extra}]'"
+            f"{remedy(name)}"
         )
     maker: type[AskTell] = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
     method: Asker = maker(space, initial, seed, evaluations=evaluations, **options)  # type: ignore[call-arg, assignment]

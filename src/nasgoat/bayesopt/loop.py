@@ -147,9 +147,7 @@ def search(
         >>> result.best.error, len(result.evaluations)
         (8, 20)
     """
-    if evaluations < 1 or batch < 1:
-        raise SettingError(f"evaluations and batch must be at least 1, got {evaluations}, {batch}")
-    initial = min(initial, evaluations)
+    initial = min(initial, max(evaluations, 1))
     asker = Optimizer(space, settings, optimizer, initial, seed, progress)
     return run(asker, objective, evaluations, batch, on_evaluation, on_iteration)
 
@@ -163,6 +161,8 @@ def run(
     on_iteration: Callable[[Iteration], None] | None = None,
 ) -> SearchResult:
     """Drive a method until the budget or the space is used up."""
+    if evaluations < 1 or batch < 1:
+        raise SettingError(f"evaluations and batch must be at least 1, got {evaluations}, {batch}")
     start = time.perf_counter()
     done: list[Evaluation] = []
     hyperparameters: list[Mapping[str, float]] = []
