@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
-    from nasgoat.bayesopt import Optimizer, SearchResult, Settings, search
+    from nasgoat.baselines import make_method, methods
+    from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
@@ -31,6 +32,9 @@ _HOME = {
     "Optimizer": "bayesopt",
     "SearchResult": "bayesopt",
     "Settings": "bayesopt",
+    "make_method": "baselines",
+    "methods": "baselines",
+    "run": "bayesopt",
     "search": "bayesopt",
     "benchmark": "benchmarks",
 }
@@ -51,8 +55,11 @@ __all__ = [
     "Settings",
     "ShortestPathKernel",
     "benchmark",
+    "make_method",
+    "methods",
     "nasbench101",
     "nasbench201",
+    "run",
     "search",
 ]
 

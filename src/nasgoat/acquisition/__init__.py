@@ -1,7 +1,10 @@
 """Acquisition functions and the optimisers that minimise them over a space."""
 
+from nasgoat.acquisition.ask_tell import AskTell, initial_design
+from nasgoat.acquisition.candidates import mutation_candidates, mutations_of
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.problems import AcquisitionProblem, random_problem
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
@@ -15,13 +18,19 @@ from nasgoat.acquisition.registry import make_optimizer, optimizer_names
 __all__ = [
     "AcquisitionOptimizer",
     "AcquisitionProblem",
+    "AskTell",
     "Catalogue",
     "Certificate",
     "LowerConfidenceBound",
+    "Mutation",
     "Pool",
     "Proposal",
+    "Sampling",
     "Status",
+    "initial_design",
     "make_optimizer",
+    "mutation_candidates",
+    "mutations_of",
     "optimizer_names",
     "random_problem",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import UnknownNameError
 from nasgoat.spaces import SearchSpace
@@ -12,6 +13,8 @@ from nasgoat.spaces import SearchSpace
 Progress = Callable[[str], None]
 _MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]] = {
     "catalogue": Catalogue,
+    "mutation": Mutation,
+    "sampling": Sampling,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,37 @@ from nasgoat.spaces import SearchSpace
 
 #: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
 Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
+
+
+class Fitted(Protocol):
+    """A fitted surrogate, as far as the loop looks at it."""
+
+    @property
+    def hyperparameters(self) -> Mapping[str, float]:
+        """The fitted hyperparameters by name."""
+        ...
+
+
+class Asker(Protocol):
+    """What the loop drives: our optimiser, or any baseline."""
+
+    @property
+    def initial(self) -> int:
+        """Number of random graphs before the method's own proposals."""
+        ...
+
+    @property
+    def surrogate(self) -> Fitted | None:
+        """The surrogate of the last proposals, if the method has one to show."""
+        ...
+
+    def ask(self, k: int = 1) -> list[Proposal]:
+        """Up to k graphs to evaluate next; none when the space is used up."""
+        ...
+
+    def tell(self, graph: LabeledGraph, error: float) -> None:
+        """Learn the error of a graph."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -116,22 +147,22 @@ def search(
         >>> result.best.error, len(result.evaluations)
         (8, 20)
     """
-    if evaluations < 1 or batch < 1:
-        raise SettingError(f"evaluations and batch must be at least 1, got {evaluations}, {batch}")
-    initial = min(initial, evaluations)
+    initial = min(initial, max(evaluations, 1))
     asker = Optimizer(space, settings, optimizer, initial, seed, progress)
     return run(asker, objective, evaluations, batch, on_evaluation, on_iteration)
 
 
 def run(
-    asker: Optimizer,
+    asker: Asker,
     objective: Objective,
     evaluations: int,
     batch: int,
     on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
 ) -> SearchResult:
-    """Drive an optimiser until the budget or the space is used up."""
+    """Drive a method until the budget or the space is used up."""
+    if evaluations < 1 or batch < 1:
+        raise SettingError(f"evaluations and batch must be at least 1, got {evaluations}, {batch}")
     start = time.perf_counter()
     done: list[Evaluation] = []
     hyperparameters: list[Mapping[str, float]] = []

@@ -6,30 +6,22 @@ the settings and what it was told, so that a replay proposes the same graphs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-
-import numpy as np
 
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
-    Certificate,
+    AskTell,
     LowerConfidenceBound,
     Proposal,
-    Status,
     make_optimizer,
 )
 from nasgoat.bayesopt.settings import Settings
-from nasgoat.errors import GraphError, ObservationError, SettingError
-from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import ShortestPathKernel
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 
-_INITIAL_STREAM = 0  # keeps the random numbers of the initial design apart from any others
 
-
-class Optimizer:
+class Optimizer(AskTell):
     """Proposes graphs to evaluate and learns from their errors.
 
     Args:
@@ -59,80 +51,14 @@ class Optimizer:
         seed: int = 0,
         progress: Callable[[str], None] | None = None,
     ) -> None:
-        if initial < 1:
-            raise SettingError(f"initial must be at least 1, got {initial}")
-        self.space = space
+        super().__init__(space, initial, seed)
         self.settings = settings or Settings()
-        self.initial = initial
-        self.seed = seed
         self.acquisition_optimizer = (
             make_optimizer(optimizer, space, progress) if isinstance(optimizer, str) else optimizer
         )
         self.surrogate: GraphGP | None = None
-        self._graphs: list[LabeledGraph] = []
-        self._errors: list[float] = []
-        self._seen: set[bytes] = set()  # evaluated or failed
-        self._pending: dict[bytes, LabeledGraph] = {}  # asked, not yet told
-        self._design: list[LabeledGraph] | None = None
 
-    @property
-    def observations(self) -> list[tuple[LabeledGraph, float]]:
-        """What was told, in order."""
-        return list(zip(self._graphs, self._errors, strict=True))
-
-    @property
-    def pending(self) -> list[LabeledGraph]:
-        """Graphs that were proposed and not yet told."""
-        return list(self._pending.values())
-
-    def ask(self, k: int = 1) -> list[Proposal]:
-        """Up to k graphs to evaluate next, none seen or proposed before; fewer if none are left."""
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
-        proposals = self._initial_proposals(k)
-        if len(proposals) < k and self._graphs:
-            proposals += self._fitted_proposals(k - len(proposals))
-        self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
-        return proposals
-
-    def tell(self, graph: LabeledGraph, error: float) -> None:
-        """Learn the error of a graph, proposed or not.
-
-        Raises:
-            GraphError: If the graph is not in the space.
-            ObservationError: If the error is not a finite number.
-        """
-        key = self._checked_key(graph)
-        if isinstance(error, bool) or not isinstance(error, int | float | np.number):
-            raise ObservationError(f"the error must be a number, got {error!r}")
-        if not math.isfinite(error):
-            raise ObservationError(f"the error must be finite, got {error}")
-        self._pending.pop(key, None)
-        self._seen.add(key)
-        self._graphs.append(graph)
-        self._errors.append(float(error))
-
-    def tell_failed(self, graph: LabeledGraph) -> None:
-        """Note that a graph could not be evaluated: it is not proposed again, nor learnt from."""
-        key = self._checked_key(graph)
-        self._pending.pop(key, None)
-        self._seen.add(key)
-
-    def _checked_key(self, graph: LabeledGraph) -> bytes:
-        if not isinstance(graph, LabeledGraph):
-            raise GraphError(f"the graph must be a LabeledGraph, got {type(graph).__name__}")
-        self.space.check(graph)
-        return self.space.key(graph)
-
-    def _initial_proposals(self, k: int) -> list[Proposal]:
-        """What the initial design still has to offer."""
-        if self._design is None:
-            rng = np.random.default_rng([self.seed, _INITIAL_STREAM])
-            self._design = self.space.sample(self.initial, rng)
-        left = [g for g in self._design if not self._taken(self.space.key(g))]
-        return [Proposal(graph, Certificate(Status.INITIAL)) for graph in left[:k]]
-
-    def _fitted_proposals(self, k: int) -> list[Proposal]:
+    def _propose(self, k: int) -> list[Proposal]:
         settings = self.settings
         self.surrogate = GraphGP(
             self.space,
@@ -142,7 +68,7 @@ class Optimizer:
             restarts=settings.restarts,
             seed=self.seed,
         ).fit(self._graphs, self._errors)
-        exclude = self._seen | set(self._pending)
+        exclude = self._taken()
         if settings.batch_strategy == "top":
             lcb = LowerConfidenceBound(settings.sqrt_beta, self.surrogate)
             return list(self.acquisition_optimizer.optimize(lcb, k, exclude))
@@ -158,6 +84,3 @@ class Optimizer:
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
         return proposals
-
-    def _taken(self, key: bytes) -> bool:
-        return key in self._seen or key in self._pending

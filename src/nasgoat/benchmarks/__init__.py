@@ -1,6 +1,6 @@
 """Benchmarks: tables of measured errors over published spaces."""
 
-from nasgoat.benchmarks.benchmark import Benchmark
+from nasgoat.benchmarks.protocol import Benchmark
 from nasgoat.benchmarks.nasbench101 import NasBench101
 from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201
 from nasgoat.errors import SettingError, UnknownNameError

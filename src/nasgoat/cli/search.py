@@ -12,7 +12,7 @@ import typer
 from nasgoat.cli.output import fresh_folder, note, print_json, write_whole
 
 if TYPE_CHECKING:
-    from nasgoat.bayesopt import Iteration, SearchResult, Settings
+    from nasgoat.bayesopt import Asker, Iteration, SearchResult, Settings
     from nasgoat.benchmarks import Benchmark
 
 _HEAD = " iteration  evaluations  best error    regret  certificate   seconds"
@@ -24,7 +24,8 @@ def search(
     ] = "nb201/cifar10",
     noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False,
     evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160,
-    batch: Annotated[int, typer.Option(help="Graphs to propose at a time.")] = 5,
+    method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat",
+    batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None,
     initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     preset: Annotated[
@@ -39,6 +40,7 @@ def search(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Find the best graph of a benchmark in few evaluations and show it."""
+    from nasgoat.baselines import own_batch
     from nasgoat.bayesopt import Settings
     from nasgoat.benchmarks import benchmark as find_benchmark
 
@@ -46,7 +48,8 @@ def search(
     changes = {name: value for name, value in given.items() if value is not None}
     settings = Settings.preset(preset, **changes)
     table = find_benchmark(benchmark, noisy)
-    run = _Run(table, settings, optimizer, evaluations, batch, initial, seed, quiet)
+    size = own_batch(method) if batch is None else batch
+    run = _Run(table, method, settings, optimizer, evaluations, size, initial, seed, quiet)
     result = run.search()
     document = run.document(result)
     folder = report or Path("runs") / f"{benchmark.replace('/', '-')}-seed{seed}"
@@ -64,6 +67,7 @@ class _Run:
     """One search of a benchmark with its progress, result document and files."""
 
     benchmark: Benchmark
+    method: str
     settings: Settings
     optimizer: str
     evaluations: int
@@ -77,7 +81,7 @@ class _Run:
         """Run the search; Ctrl-C ends it with what was evaluated so far."""
         import numpy as np
 
-        from nasgoat.bayesopt import Evaluation, SearchResult, search
+        from nasgoat.bayesopt import Evaluation, SearchResult, run
 
         if not self.quiet:
             note(f"searching {self.benchmark.name}: {self.benchmark.space.describe()}")
@@ -86,18 +90,13 @@ class _Run:
         done: list[Evaluation] = []
         start = time.perf_counter()
         try:
-            return search(
+            return run(
+                self._asker(),
                 lambda graph: self.benchmark.query(graph, rng),
-                self.benchmark.space,
-                evaluations=self.evaluations,
-                batch=self.batch,
-                initial=self.initial,
-                seed=self.seed,
-                settings=self.settings,
-                optimizer=self.optimizer,
-                on_evaluation=done.append,
-                on_iteration=None if self.quiet else self._progress,
-                progress=None if self.quiet else note,
+                self.evaluations,
+                self.batch,
+                done.append,
+                None if self.quiet else self._progress,
             )
         except KeyboardInterrupt:
             if not done:
@@ -105,6 +104,16 @@ class _Run:
             self.interrupted = True
             note(f"interrupted after {len(done)} evaluations")
             return SearchResult(tuple(done), time.perf_counter() - start)
+
+    def _asker(self) -> Asker:
+        from nasgoat.baselines import OURS, make_method
+
+        options: dict[str, Any] = {}
+        if self.method == OURS:
+            progress = None if self.quiet else note
+            options = {"settings": self.settings, "optimizer": self.optimizer, "progress": progress}
+        space, initial = self.benchmark.space, min(self.initial, max(self.evaluations, 1))
+        return make_method(self.method, space, initial, self.seed, self.evaluations, **options)
 
     def document(self, result: SearchResult) -> dict[str, Any]:
         """The JSON document of the CLI contract."""
@@ -121,7 +130,8 @@ class _Run:
             "metric": self.benchmark.metric,
             "optimum": self.benchmark.optimum,
             "evaluation_of_best": best.number + 1,
-            "settings": asdict(self.settings),
+            "method": self.method,
+            "settings": asdict(self.settings) if self.method == "goat" else None,
             "seed": self.seed,
         }
 

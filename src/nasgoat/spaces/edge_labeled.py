@@ -21,7 +21,8 @@ from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces.search_space import SearchSpace, checked_ops, checked_sizes
 
 _BLOCK = 2**17  # cells enumerated at a time
-_TRIES = 1000  # random mutations before the neighbours are listed
+_SMALLEST_ATTEMPT = 8  # mutations tried at a time
+_ATTEMPTS = 100  # of them before the neighbours are listed
 
 
 @dataclass(frozen=True)
@@ -126,17 +127,31 @@ class EdgeLabeledSpace(SearchSpace):
                 return graph
 
     def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        return self.variants(graph, 1, rng)[0]
+
+    def variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
+    ) -> list[LabeledGraph]:
         self.check(graph)
         digits = self.digits(graph)
-        base = len(self.ops) + 1
-        for _ in range(_TRIES):
-            change = rng.random(len(digits)) < 1 / len(digits)
-            other = (digits + rng.integers(1, base, size=len(digits))) % base
-            mutated = self.from_digits(np.where(change, other, digits))
-            if change.any() and mutated in self:
-                return mutated
-        others = self.neighbours(graph)
-        return others[int(rng.integers(len(others)))] if others else graph
+        base, shape = len(self.ops) + 1, (max(_SMALLEST_ATTEMPT, 2 * count), len(digits))
+        found: list[LabeledGraph] = []
+        for _ in range(_ATTEMPTS):
+            # No place changes more often than a random digit would.
+            change = rng.random(shape) < min(edits / len(digits), 1 - 1 / base)
+            other = (digits + rng.integers(1, base, size=shape)) % base
+            mutated = np.where(change, other, digits)
+            fits = change.any(axis=1)
+            if self.connected:
+                fits &= self._every_node_on_path(self.batch_from_digits(mutated).adjacency)
+            for row in mutated[fits][: count - len(found)]:
+                cell = self.from_digits(row)
+                if cell in self:
+                    found.append(cell)
+            if len(found) == count:
+                return found
+        others = self.neighbours(graph) or [graph]
+        return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
 
     def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         self.check(graph)

@@ -128,7 +128,13 @@ class NodeLabeledSpace(SearchSpace):
 
     def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         self.check(graph)
-        return node_moves.mutate(self, graph, rng)
+        return node_moves.variants(self, graph, 1, rng)[0]
+
+    def variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
+    ) -> list[LabeledGraph]:
+        self.check(graph)
+        return node_moves.variants(self, graph, count, rng, edits)
 
     def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         self.check(graph)

@@ -6,6 +6,7 @@ random on the largest number of nodes, then nodes off every path from input to o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 _DENSITIES = (0.5, 0.35, 0.25)  # of edges; the first is the benchmark's convention
 _DRAWS = 64  # matrices drawn at a time
 _WALK = 8  # steps from a chain, where drawing at random keeps failing
-_TRIES = 25  # mutations before the step is made wider, and again before giving up
+_SMALLEST_BLOCK = 20  # mutations tried at a time
+_TRIES = 25  # of them a graph before the step is made wider, and again before giving up
 _WIDEST = 4
 
 
@@ -52,25 +54,53 @@ def _valid_after_pruning(space: NodeLabeledSpace, matrices: NDArray[np.bool_]) -
     return np.flatnonzero(fits)
 
 
-def mutate(space: NodeLabeledSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-    """Flip each edge with probability 1 / #pairs, change each operation with 1 / #inner nodes."""
+def variants(
+    space: NodeLabeledSpace,
+    graph: LabeledGraph,
+    count: int,
+    rng: np.random.Generator,
+    edits: int = 1,
+) -> list[LabeledGraph]:
+    """Flip each edge with probability edits / #pairs, change each operation with edits / #inner."""
     key = space.key(graph)
-    n, k = space.sizes[-1], len(space.ops)
-    pairs, inner = n * (n - 1) // 2, max(n - 2, 1)
-    for attempt in range(_TRIES * _WIDEST):
-        matrix, codes = _embedded(space, graph, rng)
+    cell = graph.sorted_topologically()
+    found: list[LabeledGraph] = []
+    tried, block = 0, max(_SMALLEST_BLOCK, 3 * count)
+    while tried < _TRIES * _WIDEST * count:
         # Hard-to-leave cells get a wider step the longer the attempts fail.
-        step = 1 + attempt // _TRIES
-        matrix ^= np.triu(rng.random((n, n)) < step / pairs, 1)
-        change = rng.random(n) < step / inner
-        if k > 1:
-            other = (codes - 1 + rng.integers(1, k, size=n)) % k + 1
-            codes = np.where(change, other, codes)
-        cell = _pruned(space, matrix, codes)
-        if cell is not None and space.key(cell) != key:
-            return cell
-    others = neighbours(space, graph)
-    return others[int(rng.integers(len(others)))] if others else graph
+        step = edits + tried // (_TRIES * count)
+        for mutated in _attempts(space, cell, step, rng, block):
+            if space.key(mutated) != key:
+                found.append(mutated)
+                if len(found) == count:
+                    return found
+        tried += block
+    others = neighbours(space, graph) or [graph]
+    return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
+
+
+def _attempts(
+    space: NodeLabeledSpace, cell: LabeledGraph, step: int, rng: np.random.Generator, block: int
+) -> Iterator[LabeledGraph]:
+    """The changed cells in a block of mutations; most attempts fail, so many are made at once."""
+    n, k = space.sizes[-1], len(space.ops)
+    matrices, codes, used = _embedded(space, cell, rng, block)
+    # No edge flips with more than 1/2 and no operation changes more often than a random one would.
+    flip = min(step / (n * (n - 1) // 2), 0.5)
+    flipped = matrices ^ np.triu(rng.random((block, n, n)) < flip, 1)
+    changed = codes
+    if k > 1:
+        other = (codes - 1 + rng.integers(1, k, size=(block, n))) % k + 1
+        change = min(step / max(n - 2, 1), 1 - 1 / k)
+        changed = np.where(rng.random((block, n)) < change, other, codes)
+    on_path = _on_path(flipped)
+    flipped &= on_path[:, :, None] & on_path[:, None, :]
+    differs = (flipped != matrices).any(axis=(1, 2)) | ((changed != codes) & used)[:, 1:-1].any(1)
+    fits = on_path[:, 0] & (flipped.sum(axis=(1, 2)) <= space.edge_limit)
+    for i in np.flatnonzero(differs & fits):
+        mutated = _cell(space, flipped[i], changed[i], on_path[i])
+        if mutated is not None:
+            yield mutated
 
 
 def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGraph]:
@@ -138,33 +168,56 @@ def _codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
 
 
 def _embedded(
-    space: NodeLabeledSpace, graph: LabeledGraph, rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], NDArray[np.int_]]:
-    """The cell on the space's largest number of nodes, idle ones at random places."""
-    cell = graph.sorted_topologically()
+    space: NodeLabeledSpace, cell: LabeledGraph, rng: np.random.Generator, block: int
+) -> tuple[NDArray[np.bool_], NDArray[np.int_], NDArray[np.bool_]]:
+    """A block of copies of the cell on the largest number of nodes, idle ones at random places.
+
+    Returns:
+        Their adjacency, their node codes, and which nodes are not idle.
+    """
     n, k = space.sizes[-1], len(space.ops)
-    inner = np.sort(rng.choice(np.arange(1, n - 1), size=cell.n - 2, replace=False))
-    places = np.concatenate([[0], inner, [n - 1]]).astype(int)
-    matrix = np.zeros((n, n), dtype=bool)
-    matrix[np.ix_(places, places)] = cell.adjacency
-    codes = rng.integers(1, k + 1, size=n) if k else np.zeros(n, dtype=int)
-    codes[places] = _codes(space, cell)
-    return matrix, codes
+    inner = np.sort(rng.random((block, n - 2)).argsort(axis=1)[:, : cell.n - 2], axis=1) + 1
+    ends = np.zeros((block, 1), dtype=int)
+    places = np.concatenate([ends, inner, ends + n - 1], axis=1)
+    rows = np.arange(block)[:, None]
+    matrices = np.zeros((block, n, n), dtype=bool)
+    matrices[rows[:, :, None], places[:, :, None], places[:, None, :]] = cell.adjacency
+    codes = rng.integers(1, k + 1, size=(block, n)) if k else np.zeros((block, n), dtype=int)
+    codes[rows, places] = _codes(space, cell)
+    used = np.zeros((block, n), dtype=bool)
+    used[rows, places] = True
+    return matrices, codes, used
+
+
+def _on_path(matrices: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each node is on a path from the first node to the last, shape (B, n)."""
+    n = matrices.shape[-1]
+    forward = np.zeros(matrices.shape[:2], dtype=bool)
+    backward = forward.copy()
+    forward[:, 0] = backward[:, -1] = True
+    for v in range(1, n):
+        forward[:, v] = (matrices[:, :v, v] & forward[:, :v]).any(axis=1)
+    for u in range(n - 2, -1, -1):
+        backward[:, u] = (matrices[:, u, u + 1 :] & backward[:, u + 1 :]).any(axis=1)
+    return forward & backward
 
 
 def _pruned(
     space: NodeLabeledSpace, matrix: NDArray[np.bool_], codes: NDArray[np.int_]
 ) -> LabeledGraph | None:
     """The cell without nodes off every path, or None if it is not in the space."""
-    n = len(matrix)
-    forward, backward = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-    forward[0] = backward[-1] = True
-    for v in range(1, n):
-        forward[v] = (matrix[:v, v] & forward[:v]).any()
-    for u in range(n - 2, -1, -1):
-        backward[u] = (matrix[u, u + 1 :] & backward[u + 1 :]).any()
-    kept = np.flatnonzero(forward & backward)
-    if not forward[-1] or len(kept) not in space.sizes:
+    return _cell(space, matrix, codes, _on_path(matrix[None])[0])
+
+
+def _cell(
+    space: NodeLabeledSpace,
+    matrix: NDArray[np.bool_],
+    codes: NDArray[np.int_],
+    on_path: NDArray[np.bool_],
+) -> LabeledGraph | None:
+    """The cell of the nodes on paths, or None if it is not in the space."""
+    kept = np.flatnonzero(on_path)
+    if not on_path[-1] or len(kept) not in space.sizes:
         return None
     matrix = matrix[np.ix_(kept, kept)]
     if matrix.sum() > space.edge_limit:

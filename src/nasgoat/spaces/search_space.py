@@ -143,6 +143,25 @@ class SearchSpace(ABC):
                 return drawn
         return drawn
 
+    def variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
+    ) -> list[LabeledGraph]:
+        """Random graphs about so many changes away, faster than one :meth:`mutate` after another.
+
+        Args:
+            graph: The graph to change.
+            count: How many; some may be the same.
+            rng: Source of randomness.
+            edits: How many changes to expect; here, as many mutations in turn.
+        """
+        found = []
+        for _ in range(count):
+            changed = graph
+            for _ in range(edits):
+                changed = self.mutate(changed, rng)
+            found.append(changed)
+        return found
+
     def batch(self, graphs: Sequence[LabeledGraph]) -> GraphBatch:
         """Pack graphs of the space as arrays with the space's vocabularies."""
         n = self.sizes[-1]

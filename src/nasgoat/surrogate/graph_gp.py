@@ -35,7 +35,7 @@ from nasgoat.surrogate.target import TargetScale
 logger = logging.getLogger(__name__)
 
 JITTERS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # tried in turn on a singular kernel
-NOISE_BOUNDS = (1e-6, 1.0)  # of the noise variance, in units of the standardised target
+NOISE_BOUNDS = (1e-4, 1.0)  # of the noise variance, in units of the standardised target
 
 
 class GraphGP:
@@ -94,8 +94,8 @@ class GraphGP:
         values = _checked_errors(graphs, errors)
         self.scale_ = TargetScale.of(values, self.target, self.standardize)
         merged, targets, times = self._merged(graphs, self.scale_.to_target(values))
-        rows = self.features.rows(merged)
-        self._fit_rows(rows, targets, 1.0 / times)
+        self.graphs_, self.targets_ = merged, targets
+        self._fit_rows(self.features.rows(merged), targets, 1.0 / times)
         return self
 
     def predict(self, graphs: Sequence[LabeledGraph]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -1,0 +1,117 @@
+"""What every sequential method has in common: its history, its initial design, ask and tell.
+
+A method does no input or output and holds no random state: everything it proposes follows from the
+seed, its settings and what it was told, so that a replay proposes the same graphs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from nasgoat.acquisition.proposals import Certificate, Proposal, Status
+from nasgoat.errors import GraphError, ObservationError, SettingError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+
+_INITIAL_STREAM = 0  # keeps the random numbers of the initial design apart from any others
+
+
+def initial_design(space: SearchSpace, initial: int, seed: int) -> list[LabeledGraph]:
+    """The random graphs that every method with this seed evaluates first.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> initial_design(nasbench201(), 3, 0) == initial_design(nasbench201(), 3, 0)
+        True
+    """
+    return space.sample(initial, np.random.default_rng([seed, _INITIAL_STREAM]))
+
+
+class AskTell(ABC):
+    """Proposes graphs and remembers their errors; a subclass decides what to propose.
+
+    Args:
+        space: The space to search.
+        initial: Random graphs before the method's own proposals.
+        seed: Seed of everything random.
+    """
+
+    def __init__(self, space: SearchSpace, initial: int = 10, seed: int = 0) -> None:
+        if initial < 1:
+            raise SettingError(f"initial must be at least 1, got {initial}")
+        self.space = space
+        self.initial = initial
+        self.seed = seed
+        self._graphs: list[LabeledGraph] = []
+        self._errors: list[float] = []
+        self._seen: set[bytes] = set()  # evaluated or failed
+        self._pending: dict[bytes, LabeledGraph] = {}  # asked, not yet told
+        self._design: list[LabeledGraph] | None = None
+
+    @property
+    def observations(self) -> list[tuple[LabeledGraph, float]]:
+        """What was told, in order."""
+        return list(zip(self._graphs, self._errors, strict=True))
+
+    @property
+    def pending(self) -> list[LabeledGraph]:
+        """Graphs that were proposed and not yet told."""
+        return list(self._pending.values())
+
+    def ask(self, k: int = 1) -> list[Proposal]:
+        """Up to k graphs to evaluate next, none seen or proposed before; fewer if none are left."""
+        if k < 1:
+            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        proposals = self._initial_proposals(k)
+        if len(proposals) < k and self._graphs:
+            proposals += self._propose(k - len(proposals))
+        self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
+        return proposals
+
+    def tell(self, graph: LabeledGraph, error: float) -> None:
+        """Learn the error of a graph, proposed or not.
+
+        Raises:
+            GraphError: If the graph is not in the space.
+            ObservationError: If the error is not a finite number.
+        """
+        key = self._checked_key(graph)
+        if isinstance(error, bool) or not isinstance(error, int | float | np.number):
+            raise ObservationError(f"the error must be a number, got {error!r}")
+        if not math.isfinite(error):
+            raise ObservationError(f"the error must be finite, got {error}")
+        self._pending.pop(key, None)
+        self._seen.add(key)
+        self._graphs.append(graph)
+        self._errors.append(float(error))
+
+    def tell_failed(self, graph: LabeledGraph) -> None:
+        """Note that a graph could not be evaluated: it is not proposed again, nor learnt from."""
+        key = self._checked_key(graph)
+        self._pending.pop(key, None)
+        self._seen.add(key)
+
+    @abstractmethod
+    def _propose(self, k: int) -> list[Proposal]:
+        """Up to k proposals beyond the initial design; at least one graph was told."""
+
+    def _checked_key(self, graph: LabeledGraph) -> bytes:
+        if not isinstance(graph, LabeledGraph):
+            raise GraphError(f"the graph must be a LabeledGraph, got {type(graph).__name__}")
+        self.space.check(graph)
+        return self.space.key(graph)
+
+    def _initial_proposals(self, k: int) -> list[Proposal]:
+        """What the initial design still has to offer."""
+        if self._design is None:
+            self._design = initial_design(self.space, self.initial, self.seed)
+        taken = self._taken()
+        left = [g for g in self._design if self.space.key(g) not in taken]
+        return [Proposal(graph, Certificate(Status.INITIAL)) for graph in left[:k]]
+
+    def _taken(self) -> set[bytes]:
+        """Keys of everything evaluated, failed or under evaluation."""
+        return self._seen | set(self._pending)

@@ -1,0 +1,115 @@
+"""Search methods by name: ours and the baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from nasgoat.acquisition import AskTell
+from nasgoat.bayesopt import Asker, Optimizer
+from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.spaces import SearchSpace
+
+OURS = "goat"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Where a baseline lives, what it is, and which optional package it needs."""
+
+    module: str
+    name: str
+    summary: str
+    needs: str = ""
+    extra: str = ""
+
+
+_ENTRIES = {
+    "random": _Entry("random_search", "RandomSearch", "distinct random graphs"),
+    "evolution": _Entry("evolution", "Evolution", "regularised evolution"),
+    "local-search": _Entry("local_search", "LocalSearch", "hill climbing with restarts"),
+    "bananas": _Entry("bananas", "Bananas", "ensemble on path encodings, Thompson sampling"),
+    "gp-bayesopt": _Entry("gp_bayesopt", "GPBayesOpt", "Gaussian process on Hamming distances"),
+    "nasbot": _Entry("nasbot", "Nasbot", "Gaussian process on degrees and operation counts"),
+    "nas-bowl": _Entry("nas_bowl", "NasBowl", "Gaussian process with a Weisfeiler-Lehman kernel"),
+}
+
+
+def methods() -> dict[str, str]:
+    """Every method's name with a line that says what it is; ours first.
+
+    Example:
+        >>> list(methods())[:3]
+        ['goat', 'random', 'evolution']
+    """
+    ours = {OURS: "graph Gaussian process, globally optimal acquisition"}
+    return ours | {name: entry.summary for name, entry in _ENTRIES.items()}
+
+
+def available(name: str) -> bool:
+    """Whether the package that a method needs is installed."""
+    _check(name)
+    return name == OURS or not _ENTRIES[name].needs or find_spec(_ENTRIES[name].needs) is not None
+
+
+def remedy(name: str) -> str:
+    """The command that installs what a method needs; empty if it needs nothing."""
+    _check(name)
+    extra = "" if name == OURS else _ENTRIES[name].extra
+    return f"pip install 'nasgoat[{extra}]'" if extra else ""
+
+
+def make_method(
+    name: str,
+    space: SearchSpace,
+    initial: int = 10,
+    seed: int = 0,
+    evaluations: int = 160,
+    **options: Any,
+) -> Asker:
+    """A method for a space, ready to ask and tell.
+
+    Args:
+        name: One of :func:`methods`.
+        space: The space to search.
+        initial: Random graphs before the method's own proposals.
+        seed: Seed of everything random.
+        evaluations: Budget of the search, for methods that plan with it.
+        options: What the method's class takes beyond these.
+
+    Example:
+        >>> from nasgoat import nasbench201, run
+        >>> method = make_method("evolution", nasbench201(), seed=1)
+        >>> result = run(method, lambda cell: 5.0 + len(cell.edges), evaluations=20, batch=1)
+        >>> len(result.evaluations)
+        20
+    """
+    _check(name)
+    if name == OURS:
+        return Optimizer(space, initial=initial, seed=seed, **options)
+    entry = _ENTRIES[name]
+    if not available(name):
+        raise SettingError(
+            f"the method {name} must have the package {entry.needs} installed, got none; "
+            f"{remedy(name)}"
+        )
+    maker: type[AskTell] = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
+    method: Asker = maker(space, initial, seed, evaluations=evaluations, **options)  # type: ignore[call-arg, assignment]
+    return method
+
+
+def own_batch(name: str) -> int:
+    """Proposals per iteration in the method's own publication; 5 for ours."""
+    _check(name)
+    if name == OURS:
+        return 5
+    entry = _ENTRIES[name]
+    batch: int = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name).batch
+    return batch
+
+
+def _check(name: str) -> None:
+    if name not in methods():
+        raise UnknownNameError("method", name, methods())

@@ -1,0 +1,32 @@
+"""``nasgoat methods``: what ``nasgoat search --method`` can be."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nasgoat.cli.output import print_json
+
+
+def methods(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List the search methods and whether the package that each needs is installed."""
+    from nasgoat import baselines
+
+    known = baselines.methods()
+    if json:
+        found = {
+            name: {
+                "summary": summary,
+                "available": baselines.available(name),
+                "batch": baselines.own_batch(name),
+            }
+            for name, summary in known.items()
+        }
+        print_json({"methods": found})
+        return
+    for name, summary in known.items():
+        missing = "" if baselines.available(name) else f"  ({baselines.remedy(name)})"
+        print(f"{name:14s} {summary}{missing}")

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+from nasgoat import LabeledGraph, nasbench101, nasbench201
+from nasgoat.baselines.distance_gp import posterior
+from nasgoat.baselines.gp_bayesopt import GPBayesOpt
+from nasgoat.baselines.nasbot import Nasbot
+
+
+def test_posterior_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    x, new, y = rng.random((8, 1)), rng.random((5, 1)), rng.standard_normal(8)
+    # exp(-|x - x'| / 9) is the Matérn kernel with ν = 1/2 and length 9
+    kernel = ConstantKernel(1.5**2, "fixed") * Matern(9.0, "fixed", nu=0.5)
+    gpr = GaussianProcessRegressor(kernel, alpha=1e-10, optimizer=None).fit(x, y)
+    mean, std = posterior(np.abs(x - x.T), np.abs(new - x.T), y)
+    expected_mean, expected_std = gpr.predict(new, return_std=True)
+    np.testing.assert_allclose(mean, expected_mean, rtol=1e-5)
+    np.testing.assert_allclose(std, expected_std, rtol=1e-4)
+
+
+def test_equal_graphs_told_twice_are_no_trouble() -> None:
+    mean, std = posterior(np.zeros((2, 2)), np.zeros((1, 2)), np.array([1.0, 1.0]))
+    assert np.isfinite(mean).all() and np.isfinite(std).all()
+
+
+def test_hamming_distance_by_hand() -> None:
+    labels = ["input", "conv3x3", "output"]
+    chain = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels)
+    with_shortcut = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)], labels)
+    other = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv1x1", "output"])
+    distances = GPBayesOpt(nasbench101()).distances([chain], [chain, with_shortcut, other])
+    assert distances.tolist() == [[0.0, 1.0, 1.0]]
+
+
+def test_nasbot_distance_by_hand() -> None:
+    labels = ["input", "conv3x3", "output"]
+    chain = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels)
+    with_shortcut = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)], labels)
+    other = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv1x1", "output"])
+    distances = Nasbot(nasbench101()).distances([chain], [chain, with_shortcut, other])
+    # a further edge: one in-degree and one out-degree more; another operation: two counts differ
+    assert distances.tolist() == [[0.0, 2.0, 2.0]]
+
+
+def test_nasbot_distance_of_edge_labels_by_hand() -> None:
+    space = nasbench201()
+    cell, other = space.from_digits([1, 2, 3, 4, 1, 2]), space.from_digits([1, 2, 3, 4, 1, 0])
+    # one conv less, one "none" more, one place differs
+    assert Nasbot(space).distances([cell], [other]).tolist() == [[3.0]]

@@ -1,0 +1,46 @@
+"""Every baseline is better than chance on NAS-Bench-201."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from nasgoat import benchmark, make_method, run
+from nasgoat.baselines import available, methods, own_batch
+
+BASELINES = [name for name in methods() if name not in ("goat", "random")]
+#: Quick ones are also in the default test run, with fewer seeds and evaluations.
+QUICK = ["evolution", "local-search"]
+
+
+@lru_cache
+def mean_regret(name: str, seeds: int, evaluations: int) -> float:
+    """Mean over seeds of the regret of the best graph found on CIFAR-100."""
+    table = benchmark("nb201/cifar100")
+    regrets = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        method = make_method(name, table.space, seed=seed, evaluations=evaluations)
+        result = run(method, lambda graph: table.query(graph, rng), evaluations, own_batch(name))  # noqa: B023
+        regrets.append(result.best.error - table.optimum)
+    return float(np.mean(regrets))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BASELINES)
+def test_beats_random_in_the_mean_over_20_seeds(name: str) -> None:
+    if not available(name):
+        pytest.skip(f"the package that {name} needs is not installed")
+    assert mean_regret(name, 20, 160) < mean_regret("random", 20, 160)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_methods_beat_random(name: str) -> None:
+    assert mean_regret(name, 5, 100) < mean_regret("random", 5, 100)
+
+
+@pytest.mark.parametrize("name", ["nas-bowl", "nasbot"])
+def test_surrogate_methods_beat_random_on_one_seed(name: str) -> None:
+    assert mean_regret(name, 1, 60) < mean_regret("random", 1, 60)
