@@ -1,8 +1,8 @@
 """Benchmarks: tables of measured errors over published spaces."""
 
-from nasgoat.benchmarks.protocol import Benchmark
 from nasgoat.benchmarks.nasbench101 import NasBench101
 from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201
+from nasgoat.benchmarks.protocol import Benchmark
 from nasgoat.errors import SettingError, UnknownNameError
 
 
