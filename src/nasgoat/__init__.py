@@ -4,16 +4,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
+    from nasgoat.acquisition import (
+        Catalogue,
+        Certificate,
+        LowerConfidenceBound,
+        Pool,
+        Proposal,
+    )
+    from nasgoat.acquisition.branch import BranchAndBound
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, search
     from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
-    from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, nasbench101, nasbench201
+    from nasgoat.spaces import (
+        DartsSpace,
+        EdgeLabeledSpace,
+        NodeLabeledSpace,
+        darts,
+        nasbench101,
+        nasbench201,
+    )
     from nasgoat.surrogate import GraphGP
 
 # Names are imported when they are first used, so that `nasgoat --help` stays fast.
 _HOME = {
+    "BranchAndBound": "acquisition.branch",
     "Catalogue": "acquisition",
     "Certificate": "acquisition",
     "LowerConfidenceBound": "acquisition",
@@ -23,8 +38,10 @@ _HOME = {
     "LabeledGraph": "graphs",
     "FeatureMap": "kernels",
     "ShortestPathKernel": "kernels",
+    "DartsSpace": "spaces",
     "EdgeLabeledSpace": "spaces",
     "NodeLabeledSpace": "spaces",
+    "darts": "spaces",
     "nasbench101": "spaces",
     "nasbench201": "spaces",
     "GraphGP": "surrogate",
@@ -35,8 +52,10 @@ _HOME = {
     "benchmark": "benchmarks",
 }
 __all__ = [
+    "BranchAndBound",
     "Catalogue",
     "Certificate",
+    "DartsSpace",
     "EdgeLabeledSpace",
     "FeatureMap",
     "GraphBatch",
@@ -51,6 +70,7 @@ __all__ = [
     "Settings",
     "ShortestPathKernel",
     "benchmark",
+    "darts",
     "nasbench101",
     "nasbench201",
     "search",

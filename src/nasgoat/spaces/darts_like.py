@@ -71,7 +71,7 @@ class DartsSpace(IndexedSpace):
                 raise GraphError(f"node {v} must have {expected} incoming edges, got {degree}")
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
-        digits = {place: 0 for place in self.places}
+        digits = dict.fromkeys(self.places, 0)
         for v in range(self.inputs, self.nodes):
             for u in rng.choice(v, size=self.predecessors, replace=False).tolist():
                 digits[u, v] = int(rng.integers(1, len(self.ops) + 1))
@@ -102,7 +102,8 @@ class DartsSpace(IndexedSpace):
         structures = 1
         for v in inner:
             structures *= comb(v, self.predecessors)
-        return structures * len(self.ops) ** (len(inner) * self.predecessors)
+        labellings = len(self.ops) ** (len(inner) * self.predecessors)
+        return int(structures * labellings)
 
     def size_bound(self) -> int:
         return self.count()

@@ -68,7 +68,7 @@ class Terms(NamedTuple):
     unary: Floats  # (V, L) potential of a label, then with the messages
     pair: Floats  # (V, V, L, L) potential of two labels, i < j
     apart: NDArray[np.int64]  # (V, V) distance from i to j, 0 if there is no path
-    count: NDArray[np.int64]  # (n,) pairs of open variables at that distance
+    pairs: NDArray[np.int64]  # (n,) pairs of open variables at that distance
     open: NDArray[np.int64]  # (V,) the open variables
 
 

@@ -1,14 +1,15 @@
-"""Bounds and search for the linear kernel, compiled.
+"""The lower bound of the linear kernel, compiled.
 
 Notation (docs/branch-and-bound.md has the proofs)
     m, p     mean part and vector of the reference graph: open variables carry the label "*"
-    m_i(l), p_i(l)        change if open variable i takes label l, all others unchanged
-    m_ij(l, l'), p_ij(l, l')  interaction of two open variables: what the sum of both changes misses
-    T        Σ_i max_l ‖p_i(l)‖ + Σ_ij max ‖p_ij‖, so ‖sum of any changes‖ ≤ T
+    m_i(l), p_i(l)            change if open variable i takes label l, all others unchanged
+    m_ij(l, l'), p_ij(l, l')  interaction of two open variables: what both changes together miss
+    U, W     Σ_i p_i(l_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
 
-Every completion has value m + Σ m_i + Σ m_ij - ‖p + Δ‖, Δ = Σ p_i + Σ p_ij. For any c > 0
-    ‖p + Δ‖ ≤ (‖p + Δ‖² + c²) / 2c  and  ‖p + Δ‖² ≤ ‖p‖² + 2 p·Δ + T Σ ‖changes‖,
-which leaves a sum over variables and pairs, each minimised on its own.
+Every completion has the value m + Σ m_i + Σ m_ij - ‖p + U + W‖. For any c, ε > 0
+    ‖p + U + W‖ ≤ (‖p + U + W‖² + c²) / 2c,
+    ‖p + U + W‖² ≤ ‖p‖² + 2 p·U + 2 p·W + (1 + ε) ‖U‖² + (1 + 1/ε) ω²,
+which leaves a sum of potentials of labels and of pairs of labels, bounded by message passing.
 """
 
 from __future__ import annotations
@@ -18,124 +19,19 @@ import math
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.compiled import kept
+from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.messages import apply_messages, sum_of_minima, sweep
+from nasgoat.acquisition.branch.moves import load
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
 
 
-@kept
-def _add_path(tables, stack, size, d, a, b, sign):  # type: ignore[no-untyped-def]
-    stack.mean[0] += sign * tables.path_mean[size, d, a, b]
-    for x in range(stack.vector.shape[1]):
-        stack.vector[0, x] += sign * tables.path_vector[size, d, a, b, x]
-
-
-@kept
-def _add_move(tables, stack, size, i, k, d, a, b, sign):  # type: ignore[no-untyped-def]
-    stack.move_mean[0, i, k] += sign * tables.path_mean[size, d, a, b]
-    for x in range(stack.vector.shape[1]):
-        stack.move_vector[0, i, k, x] += sign * tables.path_vector[size, d, a, b, x]
-
-
-@kept
-def load(tables: Tables, shapes: Shapes, stack: Stack, s: int) -> None:
-    """Put structure s with every variable open on the bottom of the stack."""
-    size, n = shapes.size[s], shapes.nodes[s]
-    stack.mean[0] = 0.0
-    stack.vector[0] = 0.0
-    stack.move_mean[0] = 0.0
-    stack.move_vector[0] = 0.0
-    stack.labels[:] = -1
-    if shapes.ends.shape[1] > 0:
-        _load_edges(tables, shapes, stack, s)
-    else:
-        _load_nodes(tables, shapes.distance[s], stack, size, n)
-
-
-@kept
-def _load_nodes(tables, d, stack, size, n):  # type: ignore[no-untyped-def]
-    labels = stack.move_mean.shape[2]
-    out, star = labels + 1, labels + 2
-    for u in range(n):
-        a = 0 if u == 0 else (out if u == n - 1 else star)
-        _add_path(tables, stack, size, 0, a, a, 1.0)
-        for v in range(u + 1, n):
-            if d[u, v] > 0:
-                b = out if v == n - 1 else star
-                _add_path(tables, stack, size, d[u, v], a, b, 1.0)
-    for i in range(n - 2):
-        for k in range(labels):
-            for label, sign in ((k + 1, 1.0), (star, -1.0)):
-                _add_move(tables, stack, size, i, k, 0, label, label, sign)
-                for v in range(n):
-                    b = 0 if v == 0 else (out if v == n - 1 else star)
-                    if d[i + 1, v] > 0:
-                        _add_move(tables, stack, size, i, k, d[i + 1, v], label, b, sign)
-                    elif d[v, i + 1] > 0:
-                        _add_move(tables, stack, size, i, k, d[v, i + 1], b, label, sign)
-
-
-@kept
-def _load_edges(tables, shapes, stack, s):  # type: ignore[no-untyped-def]
-    n, labels = shapes.nodes[s], stack.move_mean.shape[2]
-    for u in range(n):
-        _add_path(tables, stack, 0, 0, u, u, 1.0)
-        for v in range(u + 1, n):
-            if shapes.distance[s, u, v] > 0:
-                _add_path(tables, stack, 0, shapes.distance[s, u, v], u, v, 1.0)
-    for i in range(shapes.variables[s]):
-        u, v = shapes.ends[s, i]
-        stack.mean[0] += tables.edge_mean[u, v, labels]
-        stack.vector[0] += tables.edge_vector[u, v, labels]
-        for k in range(labels):
-            stack.move_mean[0, i, k] = tables.edge_mean[u, v, k] - tables.edge_mean[u, v, labels]
-            stack.move_vector[0, i, k] = (
-                tables.edge_vector[u, v, k] - tables.edge_vector[u, v, labels]
-            )
-
-
-@kept
-def assign(tables: Tables, shapes: Shapes, stack: Stack, s: int, t: int, i: int, k: int) -> None:
-    """Give variable i label k: depth t to depth t + 1."""
-    size, r = shapes.size[s], stack.vector.shape[1]
-    stack.mean[t + 1] = stack.mean[t] + stack.move_mean[t, i, k]
-    for x in range(r):
-        stack.vector[t + 1, x] = stack.vector[t, x] + stack.move_vector[t, i, k, x]
-    stack.labels[i] = k
-    on_nodes = shapes.ends.shape[1] == 0
-    for j in range(shapes.variables[s]):
-        if stack.labels[j] >= 0:
-            continue
-        ahead = shapes.distance[s, i + 1, j + 1] if on_nodes else 0
-        behind = shapes.distance[s, j + 1, i + 1] if on_nodes else 0
-        for other in range(stack.move_mean.shape[2]):
-            move = stack.move_mean[t, j, other]
-            if ahead > 0:
-                move += tables.both_mean[size, ahead, k, other]
-                for x in range(r):
-                    stack.move_vector[t + 1, j, other, x] = (
-                        stack.move_vector[t, j, other, x]
-                        + tables.both_vector[size, ahead, k, other, x]
-                    )
-            elif behind > 0:
-                move += tables.both_mean[size, behind, other, k]
-                for x in range(r):
-                    stack.move_vector[t + 1, j, other, x] = (
-                        stack.move_vector[t, j, other, x]
-                        + tables.both_vector[size, behind, other, k, x]
-                    )
-            else:
-                for x in range(r):
-                    stack.move_vector[t + 1, j, other, x] = stack.move_vector[t, j, other, x]
-            stack.move_mean[t + 1, j, other] = move
-
-
-@kept
-def _list_open(shapes, stack, s, terms):  # type: ignore[no-untyped-def]
+@compiled
+def _list_open(shapes: Shapes, stack: Stack, s: int, terms: Terms) -> int:
     """Open variables and the distances between them; returns how many are open."""
     on_nodes = shapes.ends.shape[1] == 0
-    terms.count[:] = 0
+    terms.pairs[:] = 0
     total = 0
     for i in range(shapes.variables[s]):
         if stack.labels[i] < 0:
@@ -147,12 +43,12 @@ def _list_open(shapes, stack, s, terms):  # type: ignore[no-untyped-def]
             d = shapes.distance[s, i + 1, j + 1] if on_nodes else 0
             terms.apart[i, j] = d
             if d > 0:
-                terms.count[d] += 1
+                terms.pairs[d] += 1
     return total
 
 
-@kept
-def _measure_moves(stack, t, terms, total):  # type: ignore[no-untyped-def]
+@compiled
+def _measure_moves(stack: Stack, t: int, terms: Terms, total: int) -> float:
     """Products of the moves with p and with themselves; returns ‖p‖²."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     square = 0.0
@@ -170,8 +66,8 @@ def _measure_moves(stack, t, terms, total):  # type: ignore[no-untyped-def]
     return square
 
 
-@kept
-def _measure_gram(stack, t, terms, total):  # type: ignore[no-untyped-def]
+@compiled
+def _measure_gram(stack: Stack, t: int, terms: Terms, total: int) -> None:
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     for y in range(total):
         for z in range(y + 1, total):
@@ -184,16 +80,16 @@ def _measure_gram(stack, t, terms, total):  # type: ignore[no-untyped-def]
                     terms.gram[i, j, a, b] = product
 
 
-@kept
-def _measure_interactions(tables, stack, size, t, terms):  # type: ignore[no-untyped-def]
+@compiled
+def _measure_interactions(tables: Tables, stack: Stack, size: int, t: int, terms: Terms) -> float:
     """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     square = 0.0
-    for d in range(1, len(terms.count)):
-        if terms.count[d] == 0:
+    for d in range(1, len(terms.pairs)):
+        if terms.pairs[d] == 0:
             continue
-        for e in range(1, len(terms.count)):
-            square += terms.count[d] * terms.count[e] * tables.both_gram[size, d, e]
+        for e in range(1, len(terms.pairs)):
+            square += terms.pairs[d] * terms.pairs[e] * tables.both_gram[size, d, e]
         for a in range(labels):
             for b in range(labels):
                 product = 0.0
@@ -203,8 +99,17 @@ def _measure_interactions(tables, stack, size, t, terms):  # type: ignore[no-unt
     return math.sqrt(square)
 
 
-@kept
-def _potentials(tables, stack, size, t, terms, total, c, stretch):  # type: ignore[no-untyped-def]
+@compiled
+def _potentials(
+    tables: Tables,
+    stack: Stack,
+    size: int,
+    t: int,
+    terms: Terms,
+    total: int,
+    c: float,
+    stretch: float,
+) -> None:
     """θ_i and θ_ij of the bound at this c; stretch is 1 + ε."""
     labels = stack.move_mean.shape[2]
     for x in range(total):
@@ -223,91 +128,8 @@ def _potentials(tables, stack, size, t, terms, total, c, stretch):  # type: igno
                     terms.pair[i, j, a, b] = value
 
 
-@kept
-def _apply_messages(terms, message, total):  # type: ignore[no-untyped-def]
-    labels = terms.unary.shape[1]
-    for x in range(total):
-        for y in range(x + 1, total):
-            i, j = terms.open[x], terms.open[y]
-            for a in range(labels):
-                terms.unary[i, a] += message[j, i, a]
-                terms.unary[j, a] += message[i, j, a]
-                for b in range(labels):
-                    terms.pair[i, j, a, b] -= message[j, i, a] + message[i, j, b]
-
-
-@kept
-def _collect(terms, message, i, j):  # type: ignore[no-untyped-def]
-    """Variable i takes from the pair {i, j} all that the pair is sure to cost."""
-    labels = terms.unary.shape[1]
-    for a in range(labels):
-        least = np.inf
-        for b in range(labels):
-            least = min(least, terms.pair[i, j, a, b] if i < j else terms.pair[j, i, b, a])
-        message[j, i, a] += least
-        terms.unary[i, a] += least
-        for b in range(labels):
-            if i < j:
-                terms.pair[i, j, a, b] -= least
-            else:
-                terms.pair[j, i, b, a] -= least
-
-
-@kept
-def _hand_on(terms, message, i, j, share):  # type: ignore[no-untyped-def]
-    """Variable i gives a share of its cost to the pair {i, j}."""
-    labels = terms.unary.shape[1]
-    for a in range(labels):
-        gift = share * terms.unary[i, a]
-        message[j, i, a] -= gift
-        for b in range(labels):
-            if i < j:
-                terms.pair[i, j, a, b] += gift
-            else:
-                terms.pair[j, i, b, a] += gift
-
-
-@kept
-def _sweep(terms, message, total, forward):  # type: ignore[no-untyped-def]
-    """One sweep of sequential tree-reweighted message passing over the open variables."""
-    for z in range(total):
-        x = z if forward else total - 1 - z
-        i = terms.open[x]
-        for y in range(total):
-            if y != x:
-                _collect(terms, message, i, terms.open[y])
-        ahead = total - 1 - z
-        if ahead > 0:
-            share = 1.0 / max(ahead, z)
-            for y in range(total):
-                if y != x and (y > x) == forward:
-                    _hand_on(terms, message, i, terms.open[y], share)
-            for a in range(terms.unary.shape[1]):
-                terms.unary[i, a] *= 1.0 - share * ahead
-
-
-@kept
-def _sum_of_minima(terms, total):  # type: ignore[no-untyped-def]
-    labels = terms.unary.shape[1]
-    lower = 0.0
-    for x in range(total):
-        i = terms.open[x]
-        least = np.inf
-        for a in range(labels):
-            least = min(least, terms.unary[i, a])
-        lower += least
-        for y in range(x + 1, total):
-            j = terms.open[y]
-            least = np.inf
-            for a in range(labels):
-                for b in range(labels):
-                    least = min(least, terms.pair[i, j, a, b])
-            lower += least
-    return lower
-
-
-@kept
-def _squares_of_best(terms, total):  # type: ignore[no-untyped-def]
+@compiled
+def _squares_of_best(terms: Terms, total: int) -> tuple[float, float]:
     """2 p·Δ and ‖U‖² at the labels that look best: they tell which c and ε to try next."""
     labels = terms.unary.shape[1]
     choice = np.zeros(len(terms.open), dtype=np.int64)
@@ -328,8 +150,8 @@ def _squares_of_best(terms, total):  # type: ignore[no-untyped-def]
     return cross, max(own, 0.0)
 
 
-@kept
-def _keep_move_bounds(stack, t, terms, total, lower):  # type: ignore[no-untyped-def]
+@compiled
+def _keep_move_bounds(stack: Stack, t: int, terms: Terms, total: int, lower: float) -> None:
     labels = terms.unary.shape[1]
     for x in range(total):
         i = terms.open[x]
@@ -340,7 +162,7 @@ def _keep_move_bounds(stack, t, terms, total, lower):  # type: ignore[no-untyped
             stack.move_bound[t, i, a] = lower + terms.unary[i, a] - least
 
 
-@kept
+@compiled
 def bound(
     tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, s: int, t: int, rounds: int
 ) -> float:
@@ -372,10 +194,10 @@ def bound(
         stretch = 1.0 + omega / length
         rest = omega * omega + omega * length
         _potentials(tables, stack, size, t, terms, total, c, stretch)
-        _apply_messages(terms, message, total)
-        _sweep(terms, message, total, True)
-        _sweep(terms, message, total, False)
-        lower = stack.mean[t] - (square + c * c + rest) / (2 * c) + _sum_of_minima(terms, total)
+        apply_messages(terms, message, total)
+        sweep(terms, message, total, True)
+        sweep(terms, message, total, False)
+        lower = stack.mean[t] - (square + c * c + rest) / (2 * c) + sum_of_minima(terms, total)
         cross, own = _squares_of_best(terms, total)
         if lower > best:
             best = lower
@@ -386,7 +208,7 @@ def bound(
     return best
 
 
-@kept
+@compiled
 def root_bounds(
     tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, rounds: int, out: Floats
 ) -> None:

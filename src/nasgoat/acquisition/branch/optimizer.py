@@ -1,4 +1,4 @@
-"""Branch and bound as an acquisition optimiser: exact, with a certificate, stoppable at any time."""
+"""Branch and bound as an acquisition optimiser: exact, certified, stoppable at any time."""
 
 from __future__ import annotations
 
@@ -94,8 +94,17 @@ class BranchAndBound:
         try:
             while True:
                 status, found = kernel.search(
-                    tables, shapes, stack, terms, order, roots,
-                    best.threshold, MARGIN, _PAUSE, found_labels, found_values,
+                    tables,
+                    shapes,
+                    stack,
+                    terms,
+                    order,
+                    roots,
+                    best.threshold,
+                    MARGIN,
+                    _PAUSE,
+                    found_labels,
+                    found_values,
                 )
                 if status == kernel.DONE:
                     return None

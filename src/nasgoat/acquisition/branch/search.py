@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.compiled import kept
-from nasgoat.acquisition.branch.linear import assign, bound, load
+from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.linear import bound
+from nasgoat.acquisition.branch.moves import assign, load
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place
 
 
-@kept
-def _twins_in_order(shapes, stack, s, i, k):  # type: ignore[no-untyped-def]
+@compiled
+def _twins_in_order(shapes: Shapes, stack: Stack, s: int, i: int, k: int) -> bool:
     """Whether label k keeps the labels of variables that may be swapped in ascending order."""
     for j in range(shapes.variables[s]):
         if j != i and shapes.twin[s, j] == shapes.twin[s, i] and stack.labels[j] >= 0:
@@ -33,8 +34,8 @@ def _twins_in_order(shapes, stack, s, i, k):  # type: ignore[no-untyped-def]
     return True
 
 
-@kept
-def _choose(stack, terms, t, total, threshold):  # type: ignore[no-untyped-def]
+@compiled
+def _choose(stack: Stack, terms: Terms, t: int, total: int, threshold: float) -> None:
     """Branch on the variable whose labels the bound tells apart best, its best label first."""
     labels = stack.move_mean.shape[2]
     best = -1.0
@@ -59,8 +60,16 @@ def _choose(stack, terms, t, total, threshold):  # type: ignore[no-untyped-def]
     stack.next[t] = 0
 
 
-@kept
-def _leaves(shapes, stack, s, t, best, labels, values):  # type: ignore[no-untyped-def]
+@compiled
+def _leaves(
+    shapes: Shapes,
+    stack: Stack,
+    s: int,
+    t: int,
+    best: float,
+    labels: NDArray[np.int64],
+    values: Floats,
+) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many."""
     square = 0.0
     for x in range(stack.vector.shape[1]):
@@ -89,8 +98,8 @@ def _leaves(shapes, stack, s, t, best, labels, values):  # type: ignore[no-untyp
     return found
 
 
-@kept
-def _open_count(shapes, stack, s):  # type: ignore[no-untyped-def]
+@compiled
+def _open_count(shapes: Shapes, stack: Stack, s: int) -> int:
     total = 0
     for i in range(shapes.variables[s]):
         if stack.labels[i] < 0:
@@ -98,7 +107,7 @@ def _open_count(shapes, stack, s):  # type: ignore[no-untyped-def]
     return total
 
 
-@kept
+@compiled
 def search(
     tables: Tables,
     shapes: Shapes,
