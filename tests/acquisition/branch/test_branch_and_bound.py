@@ -20,11 +20,6 @@ from .problems import Problem, fitted, random_problem
 TIES = 1e-9  # the catalogue and the search add up features in different orders
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NASGOAT_CACHE", str(tmp_path_factory.getbasetemp() / "catalogues"))
-
-
 def assert_same(problem: Problem, pool: Pool, oracle: Pool) -> None:
     values = np.array([proposal.lcb for proposal in pool])
     expected = np.array([proposal.lcb for proposal in oracle])

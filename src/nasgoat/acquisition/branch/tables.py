@@ -87,5 +87,4 @@ def _largest_products(both: Floats) -> Floats:
         return np.zeros((sizes, n, n))
     vectors = both[..., 1:].reshape(sizes, n, labels * labels, width - 1)
     products = np.einsum("zdix,zejx->zdeij", vectors, vectors, optimize=True)
-    largest: Floats = np.maximum(products.max(axis=(3, 4)), 0.0)
-    return largest
+    return np.ascontiguousarray(np.maximum(products.max(axis=(3, 4)), 0.0))
