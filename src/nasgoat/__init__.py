@@ -5,16 +5,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
+    from nasgoat.acquisition.branch import BranchAndBound
     from nasgoat.baselines import make_method, methods
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
-    from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, nasbench101, nasbench201
+    from nasgoat.spaces import (
+        DartsSpace,
+        EdgeLabeledSpace,
+        NodeLabeledSpace,
+        darts,
+        nasbench101,
+        nasbench201,
+    )
     from nasgoat.surrogate import GraphGP
 
 # Names are imported when they are first used, so that `nasgoat --help` stays fast.
 _HOME = {
+    "BranchAndBound": "acquisition.branch",
     "Catalogue": "acquisition",
     "Certificate": "acquisition",
     "LowerConfidenceBound": "acquisition",
@@ -24,8 +33,10 @@ _HOME = {
     "LabeledGraph": "graphs",
     "FeatureMap": "kernels",
     "ShortestPathKernel": "kernels",
+    "DartsSpace": "spaces",
     "EdgeLabeledSpace": "spaces",
     "NodeLabeledSpace": "spaces",
+    "darts": "spaces",
     "nasbench101": "spaces",
     "nasbench201": "spaces",
     "GraphGP": "surrogate",
@@ -39,8 +50,10 @@ _HOME = {
     "benchmark": "benchmarks",
 }
 __all__ = [
+    "BranchAndBound",
     "Catalogue",
     "Certificate",
+    "DartsSpace",
     "EdgeLabeledSpace",
     "FeatureMap",
     "GraphBatch",
@@ -55,6 +68,7 @@ __all__ = [
     "Settings",
     "ShortestPathKernel",
     "benchmark",
+    "darts",
     "make_method",
     "methods",
     "nasbench101",

@@ -11,7 +11,16 @@ from nasgoat.errors import UnknownNameError
 from nasgoat.spaces import SearchSpace
 
 Progress = Callable[[str], None]
+
+
+def _branch(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+    from nasgoat.acquisition.branch import BranchAndBound  # Numba takes half a second to import
+
+    return BranchAndBound(space, progress)
+
+
 _MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]] = {
+    "branch": _branch,
     "catalogue": Catalogue,
     "mutation": Mutation,
     "sampling": Sampling,

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import GraphError, SpaceError
+from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
-from nasgoat.spaces.search_space import SearchSpace, checked_ops, checked_sizes
+from nasgoat.spaces.indexed import IndexedSpace
 
 _BLOCK = 2**17  # cells enumerated at a time
 _SMALLEST_ATTEMPT = 8  # mutations tried at a time
@@ -26,7 +26,7 @@ _ATTEMPTS = 100  # of them before the neighbours are listed
 
 
 @dataclass(frozen=True)
-class EdgeLabeledSpace(SearchSpace):
+class EdgeLabeledSpace(IndexedSpace):
     """All cells on indexed nodes with operations on edges.
 
     Args:
@@ -45,80 +45,11 @@ class EdgeLabeledSpace(SearchSpace):
     nodes: int
     ops: Sequence[str]
     connected: bool = True
-    indexed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        low, high = checked_sizes(self.nodes)
-        if low != high:
-            raise SpaceError(f"nodes must be one number where nodes are indexed, got {self.nodes}")
-        object.__setattr__(self, "nodes", low)
-        object.__setattr__(self, "ops", checked_ops(self.ops))
-        if not self.ops:
-            raise SpaceError("ops must name at least one operation, got none")
-
-    @property
-    def sizes(self) -> range:
-        return range(self.nodes, self.nodes + 1)
-
-    @property
-    def node_vocabulary(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def edge_vocabulary(self) -> tuple[str, ...]:
-        return tuple(self.ops)
-
-    @property
-    def places(self) -> tuple[tuple[int, int], ...]:
-        """The pairs u < v that may carry an edge, by head: 0→1, 0→2, 1→2, 0→3, ..."""
-        return tuple((u, v) for v in range(1, self.nodes) for u in range(v))
-
-    def path_types(self) -> list[tuple[int, int, int]]:
-        # Indexed nodes are told apart, so a node's code is its index; an edge climbs at least 1.
-        nodes = range(self.nodes)
-        climbs = [(s, u, v) for u in nodes for v in nodes[u + 1 :] for s in range(1, v - u + 1)]
-        return [(0, v, v) for v in nodes] + climbs
 
     def check(self, graph: LabeledGraph) -> None:
-        if graph.n != self.nodes:
-            raise GraphError(f"the graph must have {self.nodes} nodes, got {graph.n}")
-        if graph.node_labels is not None:
-            raise GraphError("the graph must have labels on its edges and none on its nodes")
-        if not graph.directed or np.tril(graph.adjacency).any():
-            raise GraphError("edges must go from smaller to larger nodes, so without a cycle")
-        if graph.edge_labels is None and graph.edges:
-            raise GraphError("every edge must have a label, got none")
-        for (u, v), label in (graph.edge_labels or {}).items():
-            if label not in self.ops:
-                known = ", ".join(self.ops)
-                raise GraphError(f"edge labels must be among {known}, got {label!r} on {u} -> {v}")
+        self._check_labels(graph)
         if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
-
-    def key(self, graph: LabeledGraph) -> bytes:
-        return bytes(self.digits(graph).tolist())
-
-    def digits(self, graph: LabeledGraph) -> NDArray[np.uint8]:
-        """One digit per place: 0 for no edge, else 1 + the place of its operation.
-
-        Example:
-            >>> space = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
-            >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], edge_labels=["skip", "conv"])
-            >>> space.digits(cell).tolist(), space.from_digits([2, 0, 1]) == cell
-            ([2, 0, 1], True)
-        """
-        labels = graph.edge_labels or {}
-        codes = [1 + self.ops.index(labels[p]) if p in labels else 0 for p in self.places]
-        return np.array(codes, dtype=np.uint8)
-
-    def from_digits(self, digits: Sequence[int] | NDArray[np.integer]) -> LabeledGraph:
-        """The cell with these digits; see :meth:`digits`."""
-        labels = {
-            place: self.ops[int(digit) - 1]
-            for place, digit in zip(self.places, digits, strict=True)
-            if digit
-        }
-        return LabeledGraph.from_edges(self.nodes, list(labels), edge_labels=labels)
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         while True:
@@ -165,6 +96,12 @@ class EdgeLabeledSpace(SearchSpace):
                     found.append(self.from_digits(changed))
         return [neighbour for neighbour in found if neighbour in self]
 
+    def structures(self) -> NDArray[np.bool_]:
+        if self.connected:
+            return self._connected_structures
+        bits = np.arange(2 ** len(self.places))[:, None] >> np.arange(len(self.places))
+        return self.batch_from_digits(bits & 1).adjacency
+
     def count(self) -> int:
         if not self.connected:
             return self.size_bound()
@@ -183,20 +120,6 @@ class EdgeLabeledSpace(SearchSpace):
             if self.connected:
                 batch = batch.take(self._every_node_on_path(batch.adjacency))
             yield batch
-
-    def batch_from_digits(self, digits: NDArray[np.integer]) -> GraphBatch:
-        """Cells from rows of digits, whether or not they are connected."""
-        n = self.nodes
-        codes = np.full((len(digits), n, n), -1, dtype=np.int8)
-        for place, (u, v) in enumerate(self.places):
-            codes[:, u, v] = digits[:, place] - 1
-        sizes = np.full(len(digits), n, dtype=np.int8)
-        return GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary)
-
-    def with_nodes(self, n: int) -> EdgeLabeledSpace:
-        if n != self.nodes:
-            raise SpaceError(f"nodes must be {self.nodes} in this space, got {n}")
-        return self
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -39,7 +39,9 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
     cell = _chain(space, rng)
     for _ in range(_WALK):
         others = neighbours(space, cell)
-        cell = others[int(rng.integers(len(others)))] if others else cell
+        if not others:
+            break
+        cell = others[int(rng.integers(len(others)))]
     return cell
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from nasgoat.errors import UnknownNameError
+from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
@@ -33,10 +34,33 @@ def nasbench201(connected: bool = True) -> EdgeLabeledSpace:
     return EdgeLabeledSpace(nodes=4, ops=ops, connected=connected)
 
 
+def darts() -> DartsSpace:
+    """A DARTS cell: two inputs, four inner nodes with two predecessors, seven operations on edges.
+
+    Source: Liu, Simonyan and Yang, ICLR 2019. A network has a normal and a reduction cell; this is
+    the space of either.
+
+    Example:
+        >>> darts().count()  # 180 structures, eight edges
+        1037664180
+    """
+    ops = [
+        "sep_conv_3x3",
+        "sep_conv_5x5",
+        "dil_conv_3x3",
+        "dil_conv_5x5",
+        "max_pool_3x3",
+        "avg_pool_3x3",
+        "skip_connect",
+    ]
+    return DartsSpace(nodes=6, ops=ops)
+
+
 _PRESETS: dict[str, Callable[[], SearchSpace]] = {
     "nb101": nasbench101,
     "nb201": nasbench201,
     "nb201-all": lambda: nasbench201(connected=False),
+    "darts": darts,
 }
 
 

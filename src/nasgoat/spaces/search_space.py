@@ -15,7 +15,7 @@ from nasgoat.graphs import GraphBatch, LabeledGraph
 
 _REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
 _LISTABLE = 200_000
-_HOPELESS = 3000  # such draws before a space too large to list is taken for used up
+_HOPELESS = 300  # such draws before a space too large to list is taken for used up
 _NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
 

@@ -1,0 +1,123 @@
+"""Reference graphs and what each label changes, compiled: the state of the linear search.
+
+Notation (docs/branch-and-bound.md)
+    m, p            mean part and vector of the reference graph: open variables carry "*"
+    m_i(l), p_i(l)  change if open variable i takes label l, all others unchanged
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.acquisition.branch.arrays import Shapes, Stack, Tables
+from nasgoat.acquisition.branch.compiled import compiled
+
+
+@compiled
+def _add_path(tables: Tables, stack: Stack, size: int, d: int, a: int, b: int, sign: float) -> None:
+    stack.mean[0] += sign * tables.path_mean[size, d, a, b]
+    for x in range(stack.vector.shape[1]):
+        stack.vector[0, x] += sign * tables.path_vector[size, d, a, b, x]
+
+
+@compiled
+def _add_move(
+    tables: Tables, stack: Stack, size: int, i: int, k: int, d: int, a: int, b: int, sign: float
+) -> None:
+    stack.move_mean[0, i, k] += sign * tables.path_mean[size, d, a, b]
+    for x in range(stack.vector.shape[1]):
+        stack.move_vector[0, i, k, x] += sign * tables.path_vector[size, d, a, b, x]
+
+
+@compiled
+def load(tables: Tables, shapes: Shapes, stack: Stack, s: int) -> None:
+    """Put structure s with every variable open on the bottom of the stack."""
+    size, n = shapes.size[s], shapes.nodes[s]
+    stack.mean[0] = 0.0
+    stack.vector[0] = 0.0
+    stack.move_mean[0] = 0.0
+    stack.move_vector[0] = 0.0
+    stack.labels[:] = -1
+    if shapes.ends.shape[1] > 0:
+        _load_edges(tables, shapes, stack, s)
+    else:
+        _load_nodes(tables, shapes.distance[s], stack, size, n)
+
+
+@compiled
+def _load_nodes(tables: Tables, d: NDArray[np.int8], stack: Stack, size: int, n: int) -> None:
+    labels = stack.move_mean.shape[2]
+    out, star = labels + 1, labels + 2
+    for u in range(n):
+        a = 0 if u == 0 else (out if u == n - 1 else star)
+        _add_path(tables, stack, size, 0, a, a, 1.0)
+        for v in range(u + 1, n):
+            if d[u, v] > 0:
+                b = out if v == n - 1 else star
+                _add_path(tables, stack, size, d[u, v], a, b, 1.0)
+    for i in range(n - 2):
+        for k in range(labels):
+            for label, sign in ((k + 1, 1.0), (star, -1.0)):
+                _add_move(tables, stack, size, i, k, 0, label, label, sign)
+                for v in range(n):
+                    b = 0 if v == 0 else (out if v == n - 1 else star)
+                    if d[i + 1, v] > 0:
+                        _add_move(tables, stack, size, i, k, d[i + 1, v], label, b, sign)
+                    elif d[v, i + 1] > 0:
+                        _add_move(tables, stack, size, i, k, d[v, i + 1], b, label, sign)
+
+
+@compiled
+def _load_edges(tables: Tables, shapes: Shapes, stack: Stack, s: int) -> None:
+    n, labels = shapes.nodes[s], stack.move_mean.shape[2]
+    for u in range(n):
+        _add_path(tables, stack, 0, 0, u, u, 1.0)
+        for v in range(u + 1, n):
+            if shapes.distance[s, u, v] > 0:
+                _add_path(tables, stack, 0, shapes.distance[s, u, v], u, v, 1.0)
+    for i in range(shapes.variables[s]):
+        u, v = shapes.ends[s, i]
+        stack.mean[0] += tables.edge_mean[u, v, labels]
+        stack.vector[0] += tables.edge_vector[u, v, labels]
+        for k in range(labels):
+            stack.move_mean[0, i, k] = tables.edge_mean[u, v, k] - tables.edge_mean[u, v, labels]
+            stack.move_vector[0, i, k] = (
+                tables.edge_vector[u, v, k] - tables.edge_vector[u, v, labels]
+            )
+
+
+@compiled
+def assign(tables: Tables, shapes: Shapes, stack: Stack, s: int, t: int, i: int, k: int) -> None:
+    """Give variable i label k: depth t to depth t + 1."""
+    size, r = shapes.size[s], stack.vector.shape[1]
+    stack.mean[t + 1] = stack.mean[t] + stack.move_mean[t, i, k]
+    for x in range(r):
+        stack.vector[t + 1, x] = stack.vector[t, x] + stack.move_vector[t, i, k, x]
+    stack.labels[i] = k
+    on_nodes = shapes.ends.shape[1] == 0
+    for j in range(shapes.variables[s]):
+        if stack.labels[j] >= 0:
+            continue
+        ahead = shapes.distance[s, i + 1, j + 1] if on_nodes else 0
+        behind = shapes.distance[s, j + 1, i + 1] if on_nodes else 0
+        for other in range(stack.move_mean.shape[2]):
+            move = stack.move_mean[t, j, other]
+            if ahead > 0:
+                move += tables.both_mean[size, ahead, k, other]
+                for x in range(r):
+                    stack.move_vector[t + 1, j, other, x] = (
+                        stack.move_vector[t, j, other, x]
+                        + tables.both_vector[size, ahead, k, other, x]
+                    )
+            elif behind > 0:
+                move += tables.both_mean[size, behind, other, k]
+                for x in range(r):
+                    stack.move_vector[t + 1, j, other, x] = (
+                        stack.move_vector[t, j, other, x]
+                        + tables.both_vector[size, behind, other, k, x]
+                    )
+            else:
+                for x in range(r):
+                    stack.move_vector[t + 1, j, other, x] = stack.move_vector[t, j, other, x]
+            stack.move_mean[t + 1, j, other] = move

@@ -1,0 +1,90 @@
+"""From a posterior to the tables of the compiled search.
+
+Notation
+    w, R  mean weights and root of the posterior covariance on integer counts (surrogate/posterior)
+    "*"   the last label code: the mean over the labels that a variable may take
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nasgoat.acquisition.branch.arrays import Floats, Tables
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.posterior import LinearPosterior
+
+
+def linear_tables(space: SearchSpace, posterior: LinearPosterior, sqrt_beta: float) -> Tables:
+    """The tables of the linear kernel: first column of a vector the mean, the rest √β Rᵀ e_f."""
+    features = FeatureMap(space)
+    columns = []
+    for n in space.sizes:
+        on_counts = posterior.on_counts(features, n)
+        columns.append(np.column_stack([on_counts.w, sqrt_beta * on_counts.R]))
+    paths = np.stack([_paths(space, features, values) for values in columns])
+    edges = _edges(space, features, columns[-1])
+    both = _interactions(space, paths)
+    return Tables(*_split(paths), *_split(edges), *_split(both), _largest_products(both))
+
+
+def _split(values: Floats) -> tuple[Floats, Floats]:
+    return np.ascontiguousarray(values[..., 0]), np.ascontiguousarray(values[..., 1:])
+
+
+def _paths(space: SearchSpace, features: FeatureMap, columns: Floats) -> Floats:
+    """Columns by distance and codes; where nodes have labels, with the code "*"."""
+    n, names = space.sizes[-1], len(space.node_vocabulary)
+    codes = names or n
+    table = np.zeros((n, codes, codes, columns.shape[1]))
+    for column, (s, a, b) in zip(columns, features.path_types, strict=False):
+        table[s, a, b] = column
+    if not names:
+        return table
+    inner = slice(1, names - 1)
+    wide = np.zeros((n, codes + 1, codes + 1, columns.shape[1]))
+    wide[:, :-1, :-1] = table
+    if names > 2:
+        wide[:, -1, :-1] = table[:, inner].mean(axis=1)
+        wide[:, :-1, -1] = table[:, :, inner].mean(axis=2)
+        wide[:, -1, -1] = table[:, inner, inner].mean(axis=(1, 2))
+        # A node's pair with itself has one label, not two independent ones.
+        wide[0, -1, -1] = np.mean([table[0, a, a] for a in range(1, names - 1)], axis=0)
+    return wide
+
+
+def _edges(space: SearchSpace, features: FeatureMap, columns: Floats) -> Floats:
+    n, labels = space.sizes[-1], len(space.edge_vocabulary)
+    table = np.zeros((n, n, labels + 1, columns.shape[1]))
+    for column, (u, v, label) in zip(
+        columns[len(features.path_types) :], features.edge_types, strict=True
+    ):
+        table[u, v, label] = column
+    if labels:
+        table[:, :, -1] = table[:, :, :-1].mean(axis=2)
+    return table
+
+
+def _interactions(space: SearchSpace, paths: Floats) -> Floats:
+    """What two labels at distance s add beyond the sum of their separate changes."""
+    sizes, n, _, _, width = paths.shape
+    labels = max(len(space.node_vocabulary) - 2, 0)
+    if labels == 0:
+        return np.zeros((sizes, n, 0, 0, width))
+    inner, star = slice(1, labels + 1), slice(-1, None)
+    return np.ascontiguousarray(
+        paths[:, :, inner, inner]
+        - paths[:, :, star, inner]
+        - paths[:, :, inner, star]
+        + paths[:, :, star, star]
+    )
+
+
+def _largest_products(both: Floats) -> Floats:
+    """For each two distances the largest product of two interactions; never negative."""
+    sizes, n, labels, _, width = both.shape
+    if labels == 0:
+        return np.zeros((sizes, n, n))
+    vectors = both[..., 1:].reshape(sizes, n, labels * labels, width - 1)
+    products = np.einsum("zdix,zejx->zdeij", vectors, vectors, optimize=True)
+    return np.ascontiguousarray(np.maximum(products.max(axis=(3, 4)), 0.0))

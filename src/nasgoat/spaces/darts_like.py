@@ -1,0 +1,154 @@
+"""Cells with several inputs and a fixed number of predecessors per node, as in DARTS.
+
+The first nodes are inputs without incoming edges; every later node takes exactly so many of the
+smaller nodes as predecessors, and every edge has an operation. The output, which concatenates the
+inner nodes, is the same in every cell and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.errors import GraphError, SpaceError, TooLargeError
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.indexed import IndexedSpace
+
+_BLOCK = 2**15  # cells enumerated at a time
+_LARGEST = 10**7  # cells that can be listed in reasonable time and memory
+
+
+@dataclass(frozen=True)
+class DartsSpace(IndexedSpace):
+    """All cells on indexed nodes where each inner node has a fixed number of predecessors.
+
+    Args:
+        nodes: Number of nodes, the inputs included.
+        ops: Names of the operations on edges.
+        inputs: Number of input nodes.
+        predecessors: Number of incoming edges of every other node.
+
+    Example:
+        >>> space = DartsSpace(nodes=4, ops=["conv", "skip"])
+        >>> space.count()  # 1 x 3 structures, four edges
+        48
+    """
+
+    nodes: int
+    ops: Sequence[str]
+    inputs: int = 2
+    predecessors: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.predecessors <= self.inputs < self.nodes:
+            raise SpaceError(
+                f"predecessors must be from 1 to the number of inputs, and inputs fewer than nodes,"
+                f" got {self.predecessors} predecessors, {self.inputs} inputs, {self.nodes} nodes"
+            )
+
+    def path_types(self) -> list[tuple[int, int, int]]:
+        # A path to v runs through inner nodes only, so it has at most v - inputs + 1 edges.
+        first = self.inputs
+        return [
+            (s, u, v)
+            for s, u, v in super().path_types()
+            if s == 0 or (v >= first and s <= v - max(u, first - 1))
+        ]
+
+    def check(self, graph: LabeledGraph) -> None:
+        self._check_labels(graph)
+        for v, degree in enumerate(graph.adjacency.sum(axis=0).tolist()):
+            expected = self.predecessors if v >= self.inputs else 0
+            if degree != expected:
+                raise GraphError(f"node {v} must have {expected} incoming edges, got {degree}")
+
+    def _draw(self, rng: np.random.Generator) -> LabeledGraph:
+        digits = dict.fromkeys(self.places, 0)
+        for v in range(self.inputs, self.nodes):
+            for u in rng.choice(v, size=self.predecessors, replace=False).tolist():
+                digits[u, v] = int(rng.integers(1, len(self.ops) + 1))
+        return self.from_digits(list(digits.values()))
+
+    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        near = self.neighbours(graph)
+        if not near:
+            raise GraphError("the graph must have a neighbour in the space, got the only graph")
+        return near[int(rng.integers(len(near)))]
+
+    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+        self.check(graph)
+        codes = dict(zip(self.places, self.digits(graph).tolist(), strict=True))
+        found = []
+        for (u, v), digit in codes.items():
+            if digit == 0:
+                continue
+            others = [label for label in range(1, len(self.ops) + 1) if label != digit]
+            changes = [{(u, v): other} for other in others]
+            free = [w for w in range(v) if codes[w, v] == 0]
+            changes += [{(u, v): 0, (w, v): digit} for w in free]
+            found += [list((codes | change).values()) for change in changes]
+        return [self.from_digits(digits) for digits in found]
+
+    def count(self) -> int:
+        inner = range(self.inputs, self.nodes)
+        structures = 1
+        for v in inner:
+            structures *= comb(v, self.predecessors)
+        labellings = len(self.ops) ** (len(inner) * self.predecessors)
+        return int(structures * labellings)
+
+    def size_bound(self) -> int:
+        return self.count()
+
+    def structures(self) -> NDArray[np.bool_]:
+        return self._structures
+
+    def enumerate(self) -> Iterator[GraphBatch]:
+        if (total := self.count()) > _LARGEST:
+            raise TooLargeError(
+                f"a space must have at most {_LARGEST:,} graphs to be listed, this one has "
+                f"{total:,}; use an optimiser that does not list it"
+            )
+        for structure in self._structures:
+            on = np.array([structure[u, v] for u, v in self.places])
+            base, width = len(self.ops), int(on.sum())
+            weights = base ** np.arange(width)[::-1]
+            for start in range(0, base**width, _BLOCK):
+                numbers = np.arange(start, min(start + _BLOCK, base**width))
+                digits = np.zeros((len(numbers), len(on)), dtype=np.int64)
+                digits[:, on] = 1 + (numbers[:, None] // weights) % base
+                yield self.batch_from_digits(digits)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "darts-like",
+            "nodes": self.nodes,
+            "ops": list(self.ops),
+            "inputs": self.inputs,
+            "predecessors": self.predecessors,
+        }
+
+    def describe(self) -> str:
+        return (
+            f"acyclic cells on {self.nodes} indexed nodes, {self.inputs} of them inputs, "
+            f"{self.predecessors} incoming edges for each other node, "
+            f"an operation on every edge: {', '.join(self.ops)}"
+        )
+
+    @cached_property
+    def _structures(self) -> NDArray[np.bool_]:
+        inner = range(self.inputs, self.nodes)
+        choices = list(product(*(combinations(range(v), self.predecessors) for v in inner)))
+        adjacency = np.zeros((len(choices), self.nodes, self.nodes), dtype=bool)
+        for i, choice in enumerate(choices):
+            for v, predecessors in zip(inner, choice, strict=True):
+                adjacency[i, list(predecessors), v] = True
+        return adjacency

@@ -1,0 +1,101 @@
+"""Branch and bound against the catalogue, which scores every graph."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
+from nasgoat.acquisition import Pool, Status, make_optimizer
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.errors import SettingError
+
+from .problems import Problem, fitted, random_problem
+
+TIES = 1e-9  # the catalogue and the search add up features in different orders
+
+
+def assert_same(problem: Problem, pool: Pool, oracle: Pool) -> None:
+    values = np.array([proposal.lcb for proposal in pool])
+    expected = np.array([proposal.lcb for proposal in oracle])
+    assert len(values) == len(expected)
+    assert pool.certificate.status is oracle.certificate.status
+    np.testing.assert_allclose(values, expected, rtol=0, atol=TIES)
+    keys = [problem.space.key(proposal.graph) for proposal in pool]
+    assert len(set(keys)) == len(keys)
+    assert not problem.exclude & set(keys)
+    for i, proposal in enumerate(pool):
+        assert proposal.graph in problem.space
+        alone = (np.abs(expected - expected[i]) > TIES).sum() == len(expected) - 1
+        if alone and i < len(expected) - 1:  # a tie with the (k+1)-th can't be seen here
+            assert keys[i] == problem.space.key(oracle[i].graph)
+
+
+def agrees(form: str, seed: int, largest: int) -> None:
+    problem = random_problem(form, seed, largest)
+    arguments = (problem.acquisition, problem.k, problem.exclude)
+    pool = BranchAndBound(problem.space).optimize(*arguments)
+    assert_same(problem, pool, Catalogue(problem.space).optimize(*arguments))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_best_graphs_are_those_of_the_catalogue(seed: int) -> None:
+    agrees("linear", seed, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1000, 1250))
+def test_the_best_graphs_of_larger_problems_are_those_of_the_catalogue(seed: int) -> None:
+    agrees("linear", seed, 7)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.002, 0.02])
+def test_a_search_stopped_at_any_time_has_a_valid_bound(limit: float) -> None:
+    space = NodeLabeledSpace((5, 6), ["a", "b", "c"], max_edges=9)
+    acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(), 20, 0))
+    oracle = Catalogue(space).optimize(acquisition, 5)
+    pool = BranchAndBound(space, time_limit=limit).optimize(acquisition, 5)
+    assert oracle[0].lcb is not None
+    if pool.certificate.bound is not None:
+        assert pool.certificate.bound <= oracle[0].lcb + TIES
+    for proposal, best in zip(pool, oracle, strict=False):
+        certificate = proposal.certificate
+        assert certificate.value is not None
+        assert certificate.bound is not None
+        assert best.lcb is not None
+        assert certificate.bound - TIES <= best.lcb <= certificate.value + TIES
+        assert not certificate.certified or abs(certificate.value - best.lcb) <= TIES
+
+
+def test_an_exhausted_space_says_so() -> None:
+    space = NodeLabeledSpace(3, ["a"])
+    gp = fitted(space, ShortestPathKernel(), 1, 0)
+    everything = {space.key(graph) for batch in space.enumerate() for graph in batch}
+    pool = BranchAndBound(space).optimize(LowerConfidenceBound().given(gp), 3, everything)
+    assert len(pool) == 0
+    assert pool.certificate.status is Status.EXHAUSTED
+
+
+def test_a_negative_time_limit_is_refused() -> None:
+    with pytest.raises(SettingError, match="time_limit must be"):
+        BranchAndBound(darts(), time_limit=-1.0)
+
+
+def test_the_registry_knows_it() -> None:
+    assert make_optimizer("branch", darts()).name == "branch"
+
+
+def test_it_is_correct_without_machine_code() -> None:
+    program = (
+        "from tests.acquisition.branch.test_branch_and_bound import agrees\n"
+        "for seed in (3, 4, 7):\n"
+        "    agrees('linear', seed, 4)\n"
+    )
+    root = Path(__file__).parents[3]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", program], cwd=root, env=environment, check=True)  # noqa: S603
