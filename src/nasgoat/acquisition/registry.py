@@ -10,8 +10,22 @@ from nasgoat.errors import UnknownNameError
 from nasgoat.spaces import SearchSpace
 
 Progress = Callable[[str], None]
+
+
+def _mip(solver: str) -> Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]:
+    def make(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+        # Imported when asked for: Pyomo and SCIP take half a second.
+        from nasgoat.acquisition.mip import MipOptimizer
+
+        return MipOptimizer(space, progress, solver=solver)
+
+    return make
+
+
 _MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]] = {
     "catalogue": Catalogue,
+    "gurobi": _mip("gurobi"),
+    "scip": _mip("scip"),
 }
 
 
