@@ -17,10 +17,11 @@ from nasgoat.formulations.graph_encoding import (
 from nasgoat.formulations.tagged_model import entry_name
 from nasgoat.graphs.shortest_paths import shortest_distances
 
+Space = NodeLabeledSpace | EdgeLabeledSpace
 NODE = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"], max_edges=5)
 EDGE = EdgeLabeledSpace(nodes=4, ops=["a", "b"])
 ANY = EdgeLabeledSpace(nodes=3, ops=["a", "b"], connected=False)
-SPACES = {"node": NODE, "edge": EDGE, "unconnected": ANY}
+SPACES: dict[str, Space] = {"node": NODE, "edge": EDGE, "unconnected": ANY}
 #: μ, σ and the kernel are sums of about 50 products of order 1.
 ROUNDING = 1e-7
 ENCODINGS = {n: graph_encoding(n, 1) for n in (1, 2, 3, 4)}
@@ -35,11 +36,11 @@ def digraphs(draw: st.DrawFn, largest: int = 4) -> LabeledGraph:
     return LabeledGraph(matrix)
 
 
-def acquisition(space: NodeLabeledSpace | EdgeLabeledSpace, form: str) -> LowerConfidenceBound:
+def acquisition(space: Space, form: str) -> LowerConfidenceBound:
     rng = np.random.default_rng(7)
     cells = space.sample(8, rng)
     return LowerConfidenceBound().given(
-        GraphGP(space, kernel=form, noise=1e-2).fit(cells, rng.random(len(cells)) + 0.5)
+        GraphGP(space, kernel=form, noise=1e-2).fit(cells, (rng.random(len(cells)) + 0.5).tolist())
     )
 
 
@@ -56,7 +57,7 @@ def model_of(
     return MODELS[key]
 
 
-def cells_of(space: NodeLabeledSpace | EdgeLabeledSpace, count: int = 12) -> list[LabeledGraph]:
+def cells_of(space: Space, count: int = 12) -> list[LabeledGraph]:
     return space.with_nodes(space.sizes[-1]).sample(count, np.random.default_rng(3))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.formulations import AcquisitionModel
@@ -94,7 +94,7 @@ class ModelJudge:
         """See :class:`BestGraphs`."""
         return self.pool.cutoff
 
-    def consider(self, values: dict[str, float]) -> list[Point]:
+    def consider(self, values: Mapping[str, float]) -> list[Point]:
         """Score the graph of a point; cut it off under (nearly) all its topological orders."""
         graph = self.model.decode(values)
         self.pool.add([graph])

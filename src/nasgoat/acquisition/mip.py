@@ -83,8 +83,8 @@ class MipOptimizer:
         >>> cells = space.sample(5, np.random.default_rng(0))
         >>> gp = GraphGP(space).fit(cells, [1.0 + len(cell.edges) for cell in cells])
         >>> pool = MipOptimizer(space, child=False).optimize(LowerConfidenceBound().given(gp), k=2)
-        >>> len(pool), str(pool.certificate.status), pool.certificate.gap
-        (2, 'optimal', 0.0)
+        >>> len(pool), str(pool.certificate.status), pool.certificate.gap <= 1e-4
+        (2, 'optimal', True)
     """
 
     def __init__(

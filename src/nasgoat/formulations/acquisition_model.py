@@ -106,20 +106,19 @@ class AcquisitionModel:
         n, space = self.n, self.space
         edges = [(u, v) for u, v in domain.forward_pairs(n) if values[f"A({u},{v})"] > 0.5]
         if isinstance(space, EdgeLabeledSpace):
-            codes = range(len(space.edge_vocabulary))
-            labels = {}
-            for u, v in edges:
-                best = max(codes, key=lambda a, u=u, v=v: values[f"F({u},{v},{a})"])
-                labels[u, v] = space.edge_vocabulary[best]
+            names = space.edge_vocabulary
+            places = {
+                (u, v): [values[f"F({u},{v},{a})"] for a in range(len(names))] for u, v in edges
+            }
+            labels = {edge: names[int(np.argmax(place))] for edge, place in places.items()}
             graph = LabeledGraph.from_edges(n, edges, edge_labels=labels)
         else:
-            inner = range(1, len(space.ops) + 1)
-            nodes = [
-                space.node_vocabulary[max(inner, key=lambda a, v=v: values[f"F({v},{a})"])]
-                for v in range(1, n - 1)
+            first, *ops, last = space.node_vocabulary
+            inner = range(1, n - 1)
+            chosen = [
+                np.argmax([values[f"F({v},{a + 1})"] for a in range(len(ops))]) for v in inner
             ]
-            first, last = space.node_vocabulary[0], space.node_vocabulary[-1]
-            graph = LabeledGraph.from_edges(n, edges, [first, *nodes, last])
+            graph = LabeledGraph.from_edges(n, edges, [first, *(ops[a] for a in chosen), last])
         space.check(graph)
         return graph
 

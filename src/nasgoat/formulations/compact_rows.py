@@ -83,8 +83,9 @@ def _projections(
 
 def _factor(V: Array, S: Array) -> Array:
     values, vectors = np.linalg.eigh(S)
-    kept = values > _NEGLIGIBLE * max(float(values[-1]), 1e-300) if len(values) else []
-    return V @ (vectors[:, kept] * np.sqrt(values[kept])) if len(values) else np.zeros((len(V), 0))
+    kept = values > _NEGLIGIBLE * max(float(values.max(initial=0.0)), 1e-300)
+    B: Array = V @ (vectors[:, kept] * np.sqrt(values[kept]))
+    return B
 
 
 def _independent(G: Array) -> Array:

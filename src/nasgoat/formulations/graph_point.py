@@ -62,7 +62,8 @@ class GraphPoint:
         """Shortest distances; n means infinity, and a node is at distance 0 from itself."""
         edges = self.A.astype(bool)
         np.fill_diagonal(edges, False)
-        return np.minimum(shortest_distances(edges[None])[0].astype(int), self.n)
+        found = shortest_distances(edges[None])[0].astype(int)
+        return np.asarray(np.minimum(found, self.n))
 
     @cached_property
     def r(self) -> IntArray:
@@ -74,12 +75,12 @@ class GraphPoint:
         """Which nodes are on a shortest path; the two ends always are, by (C7)."""
         d, n = self.d, self.n
         finite = (d[:, None, :] < n) & (d.T[None, :, :] < n)
-        on_path = (finite & (d[:, None, :] + d.T[None, :, :] == d[:, :, None])).astype(int)
+        tight = d[:, None, :] + d.T[None, :, :] == d[:, :, None]
+        on_path = np.asarray(finite & tight, dtype=int)
         u, v = np.indices((n, n))
         on_path[u, v, u] = on_path[u, v, v] = 1
-        for v in range(n):
-            on_path[v, v] = 0
-            on_path[v, v, v] = 1
+        nodes = np.arange(n)
+        on_path[nodes, nodes] = np.eye(n, dtype=int)
         return on_path
 
     @cached_property
@@ -102,13 +103,13 @@ class GraphPoint:
     @cached_property
     def row(self) -> NDArray[np.float64]:
         """The kernel feature row of the graph."""
-        return self._features.rows([self.graph])[0]
+        return np.asarray(self._features.rows([self.graph])[0])
 
     @cached_property
     def counts(self) -> IntArray:
         """The integer kernel counts of the graph."""
         batch = self._features.space.batch([self.graph])
-        return self._features.counts(batch)[0].astype(int)
+        return np.asarray(self._features.counts(batch)[0], dtype=int)
 
     @property
     def _features(self) -> FeatureMap:

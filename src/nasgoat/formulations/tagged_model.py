@@ -15,7 +15,7 @@ import pyomo.environ as pyo
 from nasgoat.formulations.graph_point import GraphPoint
 
 Key = tuple[int, ...]
-Meaning = Callable[..., float]
+Meaning = Callable[..., Any]
 TAGS = (
     *("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"),
     *("undirected", "strong_connectivity", "acyclic"),
@@ -64,6 +64,9 @@ class TaggedModel:
     K_xx: Any
     R: Any
     z: Any
+    q: Any
+    f: Any
+    t: Any
     mu: Any
     sigma: Any
     lcb: Any

@@ -40,7 +40,7 @@ _STOPPED = (
 )
 
 
-class _GraphHandler(pyscipopt.Conshdlr):  # type: ignore[misc]
+class _GraphHandler(pyscipopt.Conshdlr):
     """Hands integral decisions to the judge and keeps the objective below its cut-off."""
 
     def __init__(self, decisions: dict[str, Any], objective: Any, judge: Judge) -> None:
@@ -113,7 +113,7 @@ class _GraphHandler(pyscipopt.Conshdlr):  # type: ignore[misc]
         return bool(infeasible or tightened)
 
 
-class _ProgressEvents(pyscipopt.Eventhdlr):  # type: ignore[misc]
+class _ProgressEvents(pyscipopt.Eventhdlr):
     """Tells bound and nodes from time to time, and lets the caller stop the solve."""
 
     def __init__(self, progress: Progress, judge: Judge) -> None:
