@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from nasgoat.cli import search, solve, space
+from nasgoat.cli import scale, search, solve, space
 from nasgoat.errors import NasgoatError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("search")(search.search)
 app.command("solve")(solve.solve)
+app.command("scale")(scale.scale)
 app.add_typer(space.app, name="space")
 
 
