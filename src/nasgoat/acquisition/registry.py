@@ -19,11 +19,23 @@ def _branch(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimiz
     return BranchAndBound(space, progress)
 
 
+def _mip(solver: str) -> Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]:
+    def make(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+        # Imported when asked for: Pyomo and SCIP take half a second.
+        from nasgoat.acquisition.mip import MipOptimizer
+
+        return MipOptimizer(space, progress, solver=solver)
+
+    return make
+
+
 _MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]] = {
     "branch": _branch,
     "catalogue": Catalogue,
     "mutation": Mutation,
     "sampling": Sampling,
+    "gurobi": _mip("gurobi"),
+    "scip": _mip("scip"),
 }
 
 

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from nasgoat.cli import methods, search, solve, space
+from nasgoat.cli import methods, scale, search, solve, space
 from nasgoat.errors import NasgoatError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("search")(search.search)
 app.command("solve")(solve.solve)
 app.command("methods")(methods.methods)
+app.command("scale")(scale.scale)
 app.add_typer(space.app, name="space")
 
 

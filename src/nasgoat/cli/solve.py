@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from nasgoat.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition import Pool
+    from nasgoat.acquisition import AcquisitionOptimizer, Pool
+    from nasgoat.acquisition.problems import AcquisitionProblem
+    from nasgoat.solvers import Report
+    from nasgoat.spaces import SearchSpace
 
 
 def solve(
@@ -19,37 +23,97 @@ def solve(
     kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
     sqrt_beta: Annotated[float, typer.Option(help="Weight of the standard deviation.")] = 3.0,
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto",
+    formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact",
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
+    time_limit: Annotated[float, typer.Option(help="MIP: seconds at most.")] = 1800.0,
+    gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
+    threads: Annotated[int, typer.Option(help="MIP: threads (Gurobi).")] = 1,
+    memory: Annotated[float, typer.Option(help="MIP: megabytes at most.")] = 8192.0,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the MIP: .lp, .mps, .cip or .nl.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the problem.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
-    from nasgoat.acquisition import make_optimizer, random_problem
+    from nasgoat.acquisition import random_problem
     from nasgoat.spaces import preset
 
     found = preset(space)
     if nodes is not None:
         found = found.with_nodes(nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
-    solver = make_optimizer(optimizer, found, note)
+    if export is not None:
+        _export(found, problem, formulation, export)
+    limits = MipLimits(formulation, time_limit, gap, threads, memory)
+    solver = _optimizer(optimizer, found, limits)
     pool = solver.optimize(problem.acquisition, top, problem.observed)
     if json:
-        print_json(_document(pool, solver.name))
+        print_json(_document(pool, solver))
     else:
         _print(pool, solver.name)
 
 
-def _document(pool: Pool, optimizer: str) -> dict[str, Any]:
+class MipLimits(NamedTuple):
+    """Options that only the mixed-integer optimisers know."""
+
+    formulation: str
+    seconds: float
+    gap: float
+    threads: int
+    memory: float
+
+
+def _optimizer(name: str, space: SearchSpace, mip: MipLimits) -> AcquisitionOptimizer:
+    from nasgoat.acquisition import make_optimizer
+
+    if name not in ("scip", "gurobi"):
+        return make_optimizer(name, space, note)
+    from nasgoat.acquisition.mip import MipOptimizer
+    from nasgoat.solvers import Limits
+
+    limits = Limits(mip.seconds, mip.gap, mip.threads, mip.memory)
+    return MipOptimizer(space, note, name, mip.formulation, limits)
+
+
+def _export(space: SearchSpace, problem: AcquisitionProblem, formulation: str, path: Path) -> None:
+    """Write one model per size; several sizes put theirs into the name."""
+    from nasgoat.formulations import formulate
+    from nasgoat.solvers.scip_model import export as write
+
+    for n in space.sizes:
+        rows = formulate(space, problem.acquisition, formulation, n).rows
+        several = len(space.sizes) > 1
+        target = path.with_name(f"{path.stem}-{n}{path.suffix}") if several else path
+        note(f"{n} nodes: {write(rows, target)}")
+
+
+def _document(pool: Pool, solver: AcquisitionOptimizer) -> dict[str, Any]:
     certificate = pool.certificate
+    answer = getattr(solver, "last_", None)
+    reports = {} if answer is None else answer.reports
+    largest = max(reports.values(), key=lambda report: report.variables, default=None)
     return {
         "status": str(certificate.status),
-        "optimizer": optimizer,
+        "optimizer": solver.name,
         "proposals": [proposal.to_dict() for proposal in pool],
         "bound": certificate.bound,
         "gap": certificate.gap,
         "seconds": certificate.seconds,
-        "variables": None,
-        "constraints": None,
+        "variables": None if largest is None else largest.variables,
+        "constraints": None if largest is None else largest.constraints,
+        "sizes": {str(n): _size(report) for n, report in sorted(reports.items())},
+    }
+
+
+def _size(report: Report) -> dict[str, Any]:
+    return {
+        "outcome": str(report.outcome),
+        "variables": report.variables,
+        "constraints": report.constraints,
+        "nodes": report.nodes,
+        "seconds": report.seconds,
+        "build_seconds": report.build_seconds,
     }
 
 

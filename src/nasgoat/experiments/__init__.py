@@ -1,0 +1,1 @@
+"""Experiments that print the figures the documentation quotes."""

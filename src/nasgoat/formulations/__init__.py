@@ -1,0 +1,19 @@
+"""The paper's mixed-integer formulations, in Pyomo."""
+
+from nasgoat.formulations.acquisition_model import FORMULATIONS, AcquisitionModel, formulate
+from nasgoat.formulations.acquisition_rows import Acquisition
+from nasgoat.formulations.graph_encoding import graph_encoding
+from nasgoat.formulations.graph_point import GraphPoint
+from nasgoat.formulations.tagged_model import TaggedModel, Violation, entry_name
+
+__all__ = [
+    "FORMULATIONS",
+    "Acquisition",
+    "AcquisitionModel",
+    "GraphPoint",
+    "TaggedModel",
+    "Violation",
+    "entry_name",
+    "formulate",
+    "graph_encoding",
+]

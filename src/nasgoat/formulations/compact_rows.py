@@ -1,0 +1,143 @@
+"""The acquisition of the compact formulation, in the space of kernel counts.
+
+Notation
+    z, w, Σ = R Rᵀ   counts, weights of the mean and posterior covariance on counts of size-n graphs
+    d, V             convex split and directions, see :mod:`~nasgoat.formulations.convex_split`
+    q = Bᵀ (z - z̄)   with B Bᵀ = V Vᵀ (Diag(d) - Σ) V Vᵀ and z̄ a solution of G z = h
+
+Linear kernel: μ = w·z, and (Acq-Opt), line 3, becomes the convex row
+    σ² + ‖q‖² + 2 (VVᵀ(D - Σ)z̄)·(z - z̄) + z̄ᵀ(D - Σ)z̄  ≤  Σ_j d_j z_j²
+with every z_j² written by indicators, so that both sides differ by σ² - zᵀΣz at every graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from nasgoat.formulations.convex_split import convex_diagonal, directions
+from nasgoat.formulations.counts import Counts, count_variables
+from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.surrogate import ExponentialPosterior, LinearPosterior
+
+Array = NDArray[np.float64]
+_NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
+
+
+def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> None:
+    """(Acq-Opt), lines 2 and 3, for the linear kernel."""
+    w, covariance = posterior.w, posterior.covariance
+    constants = np.array([count.constant for count in counts.counts])
+    free = np.array([j for j, count in enumerate(counts.counts) if count.terms], dtype=int)
+    upper = np.array([counts.counts[j].upper for j in free], dtype=float)
+    G, h = counts.matrix()
+    centre = np.linalg.pinv(G[:, free]) @ (h - G @ constants)
+    V = directions(_independent(G[:, free]), len(free))
+    inner = covariance[np.ix_(free, free)]
+    d = convex_diagonal(inner, V, upper**2 / 4)
+    squares = count_variables(m, counts, free.tolist())
+    z = [m.z[j] for j in free.tolist()]
+    m.variable("mu", [()], pyo.Reals, lambda g: w @ g.counts)
+    mean = linear_sum(zip(w[free], z, strict=True), float(w @ constants))
+    m.rows("Acq_Opt", "mean", [((), m.mu == mean)])
+    split = np.diag(d) - inner
+    B = _factor(V, V.T @ split @ V)
+    _projections(m, B, centre, z, free, upper)
+    slope = 2 * (V @ (V.T @ (split @ centre)))
+    cross = 2 * covariance[free] @ constants - slope
+    constant = constants @ covariance @ constants + slope @ centre - centre @ split @ centre
+    terms = [(float(c), x) for c, x in zip(cross, z, strict=True)]
+    for weight, j in zip(d, free.tolist(), strict=True):
+        terms += [(float(weight) * c2, x) for c2, x in squares[j]]
+    m.variable(
+        "sigma", [()], pyo.NonNegativeReals, lambda g: np.linalg.norm(posterior.R.T @ g.counts)
+    )
+    convex = m.sigma**2 + sum(m.q[i] ** 2 for i in range(B.shape[1]))
+    m.rows("Acq_Opt", "variance", [((), convex <= linear_sum(terms, float(constant)))])
+
+
+def _projections(
+    m: TaggedModel, B: Array, centre: Array, z: list[Any], free: Any, upper: Array
+) -> None:
+    """(QCR) q = Bᵀ (z - z̄)."""
+    keys = [(i,) for i in range(B.shape[1])]
+    least = np.minimum(B, 0).T @ upper - B.T @ centre
+    most = np.maximum(B, 0).T @ upper - B.T @ centre
+    m.variable(
+        "q",
+        keys,
+        pyo.Reals,
+        lambda g, i: B[:, i] @ (g.counts[free] - centre),
+        bounds=lambda _, i: (least[i], most[i]),
+    )
+    rows = [
+        ((i,), m.q[i] == linear_sum(zip(B[:, i], z, strict=True), float(-B[:, i] @ centre)))
+        for (i,) in keys
+    ]
+    m.rows("QCR", "q", rows)
+
+
+def _factor(V: Array, S: Array) -> Array:
+    values, vectors = np.linalg.eigh(S)
+    kept = values > _NEGLIGIBLE * max(float(values.max(initial=0.0)), 1e-300)
+    B: Array = V @ (vectors[:, kept] * np.sqrt(values[kept]))
+    return B
+
+
+def _independent(G: Array) -> Array:
+    """The equations that involve a count that varies."""
+    rows: Array = G[np.abs(G).sum(axis=1) > 0]
+    return rows
+
+
+def exponential_posterior_rows(
+    m: TaggedModel, counts: Counts, posterior: ExponentialPosterior
+) -> None:
+    """(Acq-Opt), lines 2 to 4, for the exponential kernel.
+
+    K[i] = σ_k² exp(k_lin(x, X^i)) and K_xx ≤ σ_k² exp(k_lin(x, x)), both exponents linear in z and
+    its indicators; v = L⁻¹ K, so that line 3 is σ² + ‖v‖² ≤ K_xx.
+    """
+    constants = np.array([count.constant for count in counts.counts])
+    free = [j for j, count in enumerate(counts.counts) if count.terms]
+    squares = count_variables(m, counts, free)
+    t = len(posterior.dual)
+    keys = [(i,) for i in range(t)]
+    m.variable("K", keys, pyo.NonNegativeReals, lambda g, i: _kernel(posterior, g.counts)[i])
+    shift = constants @ posterior.projections
+    exponents = [
+        linear_sum(((posterior.projections[j, i], m.z[j]) for j in free), float(shift[i]))
+        for (i,) in keys
+    ]
+    rows = [((i,), m.K[i] == posterior.variance * pyo.exp(exponents[i])) for (i,) in keys]
+    m.rows("exponential", "K", rows)
+    m.variable("K_xx", [()], pyo.NonNegativeReals, lambda g: _self_kernel(posterior, g.counts))
+    own = [(posterior.squares[j] * c2, x) for j in free for c2, x in squares[j]]
+    exponent = linear_sum(own, float(posterior.squares @ constants**2))
+    m.rows("exponential", "K_xx", [((), m.K_xx <= posterior.variance * pyo.exp(exponent))])
+    K = list(m.K.values())
+    m.variable("mu", [()], pyo.Reals, lambda g: posterior.dual @ _kernel(posterior, g.counts))
+    m.rows("Acq_Opt", "mean", [((), m.mu == linear_sum(zip(posterior.dual, K, strict=True)))])
+    m.variable(
+        "q", keys, pyo.Reals, lambda g, i: posterior.whitening[i] @ _kernel(posterior, g.counts)
+    )
+    whitened = [linear_sum(zip(posterior.whitening[i], K, strict=True)) for (i,) in keys]
+    m.rows("Acq_Opt", "whitened", [((i,), m.q[i] == whitened[i]) for (i,) in keys])
+    m.variable(
+        "sigma", [()], pyo.NonNegativeReals, lambda g: posterior.mean_std(g.counts[None])[1][0]
+    )
+    convex = m.sigma**2 + sum(m.q[i] ** 2 for (i,) in keys)
+    m.rows("Acq_Opt", "variance", [((), convex <= m.K_xx)])
+
+
+def _kernel(posterior: ExponentialPosterior, counts: Any) -> Array:
+    values: Array = posterior.variance * np.exp(counts @ posterior.projections)
+    return values
+
+
+def _self_kernel(posterior: ExponentialPosterior, counts: Any) -> float:
+    return float(posterior.variance * np.exp(counts.astype(float) ** 2 @ posterior.squares))

@@ -1,0 +1,223 @@
+"""The kernel counts z of a graph as linear expressions of the compact model.
+
+Notation
+    z[j]        the j-th count of the feature map: P[s, a, b] or F[u → v, l]
+    p[u, v, s, a, b]  1 if inner nodes u < v have labels a, b and distance s
+    f[v, s, a]  1 if inner node v has label a and distance s from the source;  t: to the sink
+    G z = h     equations that hold for every graph of the space with n nodes
+
+Links: given binary F and d^s, the p of a reached pair add up to 1, and the marginals leave only the
+pair of labels that u and v have; so p is exact without being declared binary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from nasgoat.formulations.cell_domains import forward_pairs
+from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.layers import Terms, distance_terms
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace
+
+Array = NDArray[np.float64]
+Equation = tuple[dict[int, float], float]
+
+
+@dataclass(frozen=True)
+class Count:
+    """One count: Σ terms + constant, an integer from 0 to ``upper``; constant without terms."""
+
+    terms: Terms
+    constant: float = 0.0
+    upper: int = 1
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Every count of the feature map, and the equations that hold between them."""
+
+    counts: list[Count]
+    equations: list[Equation]
+
+    def matrix(self) -> tuple[Array, Array]:
+        """G and h."""
+        G = np.zeros((len(self.equations), len(self.counts)))
+        for row, (coefficients, _) in zip(G, self.equations, strict=True):
+            for j, c in coefficients.items():
+                row[j] = c
+        return G, np.array([h for _, h in self.equations])
+
+
+def node_labelled_links(m: TaggedModel, inner_labels: range) -> None:
+    """p, f and t: distances together with the labels at their ends."""
+    _pair_links(m, inner_labels)
+    inner = range(1, m.n - 1)
+    keys = [(v, s, a) for v in inner for s in range(1, v + 1) for a in inner_labels]
+    m.variable(
+        "f", keys, pyo.UnitInterval, lambda g, v, s, a: float(g.d[0, v] == s and g.codes[v] == a)
+    )
+    _end_links(m, m.f, [(0, v, v) for v in inner], inner_labels, "source")
+    last = m.n - 1
+    keys = [(u, s, a) for u in inner for s in range(1, last - u + 1) for a in inner_labels]
+    m.variable(
+        "t", keys, pyo.UnitInterval, lambda g, u, s, a: float(g.d[u, last] == s and g.codes[u] == a)
+    )
+    _end_links(m, m.t, [(u, last, u) for u in inner], inner_labels, "sink")
+
+
+def _pair_links(m: TaggedModel, labels: range) -> None:
+    pairs = [(u, v) for u, v in forward_pairs(m.n) if u > 0 and v < m.n - 1]
+    keys = [
+        (u, v, s, a, b)
+        for u, v in pairs
+        for s in range(1, v - u + 1)
+        for a, b in product(labels, labels)
+    ]
+
+    def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
+        return float(g.d[u, v] == s and g.codes[u] == a and g.codes[v] == b)
+
+    p = m.variable("p", keys, pyo.UnitInterval, meaning)
+    spans = [(u, v, s) for u, v in pairs for s in range(1, v - u + 1)]
+    total, tail, head = [], [], []
+    for u, v, s in spans:
+        parts: Terms = [(1.0, p[u, v, s, a, b]) for a, b in product(labels, labels)]
+        total.append(((u, v, s), _equal(parts, distance_terms(m, u, v, s))))
+    for (u, v), a in product(pairs, labels):
+        steps = range(1, v - u + 1)
+        parts = [(1.0, p[u, v, s, a, b]) for s in steps for b in labels]
+        tail.append(((u, v, a), linear_sum([*parts, (-1.0, m.F[u, a])]) <= 0))
+        parts = [(1.0, p[u, v, s, b, a]) for s in steps for b in labels]
+        head.append(((u, v, a), linear_sum([*parts, (-1.0, m.F[v, a])]) <= 0))
+    m.rows("links", "distance", total)
+    m.rows("links", "tail", tail)
+    m.rows("links", "head", head)
+
+
+def _end_links(
+    m: TaggedModel, x: Any, pairs: list[tuple[int, int, int]], labels: range, name: str
+) -> None:
+    """Source and sink have one label and reach (are reached by) every node: equations."""
+    distance, label = [], []
+    for u, v, inner in pairs:
+        steps = range(1, v - u + 1)
+        for s in steps:
+            parts: Terms = [(1.0, x[inner, s, a]) for a in labels]
+            distance.append(((inner, s), _equal(parts, distance_terms(m, u, v, s))))
+        for a in labels:
+            parts = [(1.0, x[inner, s, a]) for s in steps]
+            label.append(((inner, a), _equal(parts, [(1.0, m.F[inner, a])])))
+    m.rows("links", f"{name}_distance", distance)
+    m.rows("links", f"{name}_label", label)
+
+
+def _equal(left: Terms, right: Terms) -> Any:
+    return linear_sum([*left, *((-c, x) for c, x in right)]) == 0
+
+
+def node_labelled_counts(
+    m: TaggedModel, space: NodeLabeledSpace, features: FeatureMap, edges: int
+) -> Counts:
+    """The counts of a node-labelled cell with n nodes."""
+    n, last = m.n, len(space.ops) + 1
+    inner = range(1, n - 1)
+    counts = [_node_labelled_count(m, t, last, edges) for t in features.path_types]
+    place = {t: j for j, t in enumerate(features.path_types)}
+    equations: list[Equation] = [
+        ({j: 1.0}, count.constant) for j, count in enumerate(counts) if not count.terms
+    ]
+    ops = range(1, last) if inner else range(0)
+    if inner:
+        equations.append(({place[0, a, a]: 1.0 for a in ops}, float(n - 2)))
+    present = [t for t, count in zip(features.path_types, counts, strict=True) if count.terms]
+    equations.append(({place[t]: 1.0 for t in present if t[1:] == (0, last)}, 1.0))
+    for a in ops:
+        for ends in ((0, a), (a, last)):
+            coefficients = {place[t]: 1.0 for t in present if t[1:] == ends}
+            equations.append((coefficients | {place[0, a, a]: -1.0}, 0.0))
+    # With two nodes the only path is constant, and says nothing new.
+    return Counts(counts, [(c, h) for c, h in equations if c])
+
+
+def _node_labelled_count(
+    m: TaggedModel, kind: tuple[int, int, int], last: int, edges: int
+) -> Count:
+    """P[s, a, b], with an upper bound from the number of nodes and edges."""
+    n, (s, a, b) = m.n, kind
+    inner = range(1, n - 1)
+    size = len(inner)
+    if s == 0:
+        if a in (0, last):
+            return Count([], 1.0)
+        return Count([(1.0, m.F[v, a]) for v in inner], upper=size)
+    if (a, b) == (0, last):
+        return Count(distance_terms(m, 0, n - 1, s) if s < n else [])
+    if a == 0 or b == last:
+        x, label = (m.f, b) if a == 0 else (m.t, a)
+        terms = [(1.0, x[v, s, label]) for v in inner if (v, s, label) in x]
+        # Nodes at distances 1, ..., s - 1 come before one at distance s.
+        return Count(terms, upper=size - s + 1)
+    pairs = [(u, v) for u in inner for v in inner if v - u >= s]
+    most = len(pairs) if a == b else min(len(pairs), size * size // 4)
+    if s == 1:
+        most = min(most, edges - 2)  # an edge leaves the source, an edge enters the sink
+    return Count([(1.0, m.p[u, v, s, a, b]) for u, v in pairs], upper=most)
+
+
+def edge_labelled_counts(m: TaggedModel, space: EdgeLabeledSpace, features: FeatureMap) -> Counts:
+    """The counts of an edge-labelled cell: all of them 0 or 1."""
+    counts = [
+        Count([], 1.0) if s == 0 else Count(distance_terms(m, u, v, s))
+        for s, u, v in features.path_types
+    ]
+    counts += [Count([(1.0, m.F[u, v, label])]) for u, v, label in features.edge_types]
+    place = {t: j for j, t in enumerate(features.path_types)}
+    paths = len(features.path_types)
+    equations: list[Equation] = [({j: 1.0}, 1.0) for j, c in enumerate(counts) if not c.terms]
+    for u, v in forward_pairs(m.n):
+        labels = {paths + i: 1.0 for i, e in enumerate(features.edge_types) if e[:2] == (u, v)}
+        equations.append((labels | {place[1, u, v]: -1.0}, 0.0))
+        if space.connected and (u == 0 or v == m.n - 1):
+            steps = range(1, v - u + 1)
+            equations.append(({place[s, u, v]: 1.0 for s in steps}, 1.0))
+    return Counts(counts, equations)
+
+
+def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> dict[int, Terms]:
+    """Variables z[j] of the counts that vary, and the squares z[j]² of those asked for.
+
+    Returns:
+        For each j in ``squared`` the terms of z[j]²: Σ c² Zc[j, c], or z[j] itself if it is 0 or 1.
+    """
+    varying = [j for j, count in enumerate(counts.counts) if count.terms]
+    z = m.variable(
+        "z",
+        [(j,) for j in varying],
+        pyo.NonNegativeReals,
+        lambda g, j: g.counts[j],
+        bounds=lambda _, j: (0, counts.counts[j].upper),
+    )
+    rows = [((j,), _equal(counts.counts[j].terms, [(1.0, z[j])])) for j in varying]
+    m.rows("k_g", "z", rows)
+    many = [j for j in squared if counts.counts[j].terms and counts.counts[j].upper > 1]
+    keys = [(j, c) for j in many for c in range(counts.counts[j].upper + 1)]
+    Zc = m.variable("Zc", keys, pyo.Binary, lambda g, j, c: float(g.counts[j] == c))
+    every = {j: range(counts.counts[j].upper + 1) for j in many}
+    m.rows(
+        "k_g", "Zc_one", [((j,), linear_sum((1.0, Zc[j, c]) for c in every[j]) == 1) for j in many]
+    )
+    values = [((j,), _equal([(float(c), Zc[j, c]) for c in every[j]], [(1.0, z[j])])) for j in many]
+    m.rows("k_g", "Zc_value", values)
+    squares: dict[int, Terms] = {j: [(1.0, z[j])] for j in squared if counts.counts[j].terms}
+    for j in many:
+        squares[j] = [(float(c * c), Zc[j, c]) for c in every[j] if c]
+    return squares

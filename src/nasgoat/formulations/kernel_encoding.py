@@ -1,0 +1,173 @@
+"""Kernel encoding, Appendix B of the paper, literally: k_g, k_n, k_e against the data and itself.
+
+Notation
+    d^s[u, v]        1 if the distance from u to v is s                        (variable ds)
+    p[u, v, s, a, b] 1 if moreover u has label a and v has label b
+    P[s, a, b]       number of such pairs, u = v included, s < n
+    P^c[s, a, b]     1 if P[s, a, b] = c;  N, N^c the same for the nodes of a label
+    K[i], K_xx       k(x, X^i) and k(x, x)
+
+Where nodes are indexed and unlabelled, a node's label in k_g is its index
+(docs/decisions/0003-paths-of-indexed-nodes.md): p[u, v, s, u, v] = d^s[u, v] is the only p, and
+P[s, u, v] is that variable, its own square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.kernels import FeatureMap
+
+Array = NDArray[np.float64]
+
+
+def distance_indicators(m: TaggedModel) -> None:
+    """(k_g) d^s: exactly one s ≤ n is the distance from u to v."""
+    n = m.n
+    pairs = list(product(range(n), repeat=2))
+    keys = [(u, v, s) for u, v in pairs for s in range(n + 1)]
+    m.variable("ds", keys, pyo.Binary, lambda g, u, v, s: float(g.d[u, v] == s))
+    one = {(u, v): sum(m.ds[u, v, s] for s in range(n + 1)) for u, v in pairs}
+    m.rows("k_g", "ds_one", [((u, v), one[u, v] == 1) for u, v in pairs])
+    mean = {(u, v): sum(s * m.ds[u, v, s] for s in range(1, n + 1)) for u, v in pairs}
+    m.rows("k_g", "ds_value", [((u, v), mean[u, v] == m.d[u, v]) for u, v in pairs])
+
+
+def path_indicators(m: TaggedModel, labels: int) -> None:
+    """(k_g) p: 3 p ≤ F[u, a] + d^s[u, v] + F[v, b] ≤ p + 2."""
+    n, codes = m.n, range(labels)
+    keys = list(product(range(n), range(n), range(n), codes, codes))
+
+    def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
+        return float(g.codes[u] == a and g.d[u, v] == s and g.codes[v] == b)
+
+    p = m.variable("p", keys, pyo.Binary, meaning)
+    three = {(u, v, s, a, b): m.F[u, a] + m.ds[u, v, s] + m.F[v, b] for u, v, s, a, b in keys}
+    m.rows("k_g", "p_at_most", [(key, 3 * p[key] <= three[key]) for key in keys])
+    m.rows("k_g", "p_at_least", [(key, p[key] >= three[key] - 2) for key in keys])
+
+
+def path_counts(m: TaggedModel, labels: int) -> None:
+    """(k_g) P and P^c: counts of the types of paths, and their indicators."""
+    n, codes = m.n, range(labels)
+    types = list(product(range(n), codes, codes))
+
+    def count(g: Any, s: int, a: int, b: int) -> int:
+        starts, ends = np.array(g.codes) == a, np.array(g.codes) == b
+        return int(((g.d == s) & starts[:, None] & ends[None, :]).sum())
+
+    P = m.variable("P", types, pyo.NonNegativeReals, count, bounds=(0, n * n))
+    pairs = list(product(range(n), repeat=2))
+    total = {(s, a, b): sum(m.p[u, v, s, a, b] for u, v in pairs) for s, a, b in types}
+    m.rows("k_g", "P", [(key, P[key] == total[key]) for key in types])
+    _count_indicators(m, "k_g", "P", types, n * n, count)
+
+
+def label_counts(m: TaggedModel, labels: int) -> None:
+    """(k_n) N and N^c: numbers of nodes of each label, and their indicators."""
+    n = m.n
+    keys = [(label,) for label in range(labels)]
+
+    def count(g: Any, label: int) -> int:
+        return int(g.codes.count(label))
+
+    N = m.variable("N", keys, pyo.NonNegativeReals, count, bounds=(0, n))
+    total = {label: sum(m.F[v, label] for v in range(n)) for (label,) in keys}
+    m.rows("k_n", "N", [((label,), N[label] == total[label]) for (label,) in keys])
+    _count_indicators(m, "k_n", "N", keys, n, count)
+
+
+def _count_indicators(
+    m: TaggedModel, tag: str, name: str, keys: list[Any], most: int, count: Any
+) -> None:
+    """Σ_c X^c = 1 and Σ_c c X^c = X."""
+    every = range(most + 1)
+    index = [(*key, c) for key in keys for c in every]
+    X = getattr(m, name)
+    Xc = m.variable(
+        f"{name}c", index, pyo.Binary, lambda g, *key: float(count(g, *key[:-1]) == key[-1])
+    )
+    m.rows(tag, f"{name}c_one", [(key, sum(Xc[(*key, c)] for c in every) == 1) for key in keys])
+    values = [(key, sum(c * Xc[(*key, c)] for c in every) == X[key]) for key in keys]
+    m.rows(tag, f"{name}c_value", values)
+
+
+def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
+    """(k_g): the counts P of a feature row's block g; Σ_c c² P^c is the square of each."""
+    n = m.n
+    if features.edge_types:
+        return [_binary(m.ds[u, v, s]) for s, u, v in features.path_types]
+    return [
+        Column(m.P[s, a, b], [(c * c, m.Pc[s, a, b, c]) for c in range(1, n * n + 1)])
+        if s < n
+        else Column(None, [])  # no graph of this size has such a path
+        for s, a, b in features.path_types
+    ]
+
+
+def node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
+    """(k_n): the counts N of a feature row's block n; Σ_c c² N^c is the square of each."""
+    return [
+        Column(m.N[label], [(c * c, m.Nc[label, c]) for c in range(1, m.n + 1)])
+        for label in range(features.widths[1])
+    ]
+
+
+def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
+    """(k_e): the indicators F of a feature row's block e; F² = F."""
+    return [_binary(m.F[u, v, label]) for u, v, label in features.edge_types]
+
+
+def linear_kernel_with(m: TaggedModel, features: FeatureMap, weighted_row: Array) -> Any:
+    """(linear): α k_g(G, G^i) + β k_n(F_n, F_n^i) + γ k_e(F_e, F_e^i), a linear expression.
+
+    Args:
+        m: The model, with P, N and F (or d^s and F where nodes are indexed).
+        features: The kernel features of the space.
+        weighted_row: The feature row of X^i times the weights α, β, γ of its columns.
+    """
+    factors = features.scale(m.n) * weighted_row
+    columns = zip(factors, _columns(m, features), strict=True)
+    return linear_sum((f, column.count) for f, column in columns if column.count is not None)
+
+
+def linear_kernel_with_itself(m: TaggedModel, features: FeatureMap, weights: Array) -> Any:
+    """(linear): k(x, x), linear in the indicators P^c, N^c, d^s and F."""
+    factors = features.scale(m.n) ** 2 * weights
+    columns = zip(factors, _columns(m, features), strict=True)
+    return linear_sum((f * c2, var) for f, column in columns for c2, var in column.square)
+
+
+class Column(NamedTuple):
+    """A column of a feature row in the model: its count, and its square as Σ c² · indicator."""
+
+    count: Any
+    square: list[tuple[int, Any]]
+
+
+def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any:
+    """Constant + Σ coefficient · variable, without the terms that are 0."""
+    kept = [(float(coefficient), var) for coefficient, var in terms if coefficient != 0.0]
+    return LinearExpression(
+        constant=constant, linear_coefs=[c for c, _ in kept], linear_vars=[v for _, v in kept]
+    )
+
+
+def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:
+    return [
+        *graph_kernel_terms(m, features),
+        *node_kernel_terms(m, features),
+        *edge_kernel_terms(m, features),
+    ]
+
+
+def _binary(var: Any) -> Column:
+    return Column(var, [(1, var)])

@@ -1,0 +1,175 @@
+"""A Pyomo model whose rows carry the paper's tags and whose variables know their value.
+
+Every variable is declared together with its meaning: a function from a graph to the value that
+the variable must take. That is one direction of Theorem 1 (``encode``); the other (``decode``)
+reads the adjacency and the labels off a solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import pyomo.environ as pyo
+
+from nasgoat.formulations.graph_point import GraphPoint
+
+Key = tuple[int, ...]
+Meaning = Callable[..., Any]
+TAGS = (
+    *("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"),
+    *("undirected", "strong_connectivity", "acyclic"),
+    *("101_index", "101_source", "101_sink", "101_label", "101_edge"),
+    *("201_index", "201_source", "201_label"),
+    *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
+    *("layers", "links", "QCR", "symmetry", "limit"),
+)
+
+
+class Violation(NamedTuple):
+    """A row that a point does not satisfy, and by how much."""
+
+    row: str
+    amount: float
+
+
+class TaggedModel:
+    """A Pyomo model on n nodes, built by functions that add variables and tagged rows.
+
+    Args:
+        n: Number of nodes that variables are indexed by.
+
+    Example:
+        >>> m = TaggedModel(2)
+        >>> A = m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: g.A[u, v])
+        >>> m.rows("C1", "edge", [((0, 1), A[0, 1] >= 1)])
+        >>> from nasgoat import LabeledGraph
+        >>> m.violations(m.values(GraphPoint(LabeledGraph.from_edges(2, []), 2)))
+        [Violation(row='(C1)edge(0,1)', amount=1.0)]
+    """
+
+    # The variables of the paper; the function that adds each documents it.
+    A: Any
+    r: Any
+    d: Any
+    delta: Any
+    F: Any
+    ds: Any
+    p: Any
+    P: Any
+    Pc: Any
+    N: Any
+    Nc: Any
+    K: Any
+    K_xx: Any
+    R: Any
+    z: Any
+    q: Any
+    f: Any
+    t: Any
+    mu: Any
+    sigma: Any
+    lcb: Any
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.pyomo = pyo.ConcreteModel()
+        self._meanings: dict[str, Meaning] = {}
+
+    def variable(
+        self,
+        name: str,
+        keys: Iterable[Key],
+        domain: Any,
+        meaning: Meaning,
+        bounds: Any = None,
+    ) -> Any:
+        """Add an indexed variable; ``meaning(point, *key)`` is its value on a graph."""
+        index = list(keys)
+        scalar = index == [()]
+        variable = pyo.Var(*([] if scalar else [index]), domain=domain, bounds=bounds)
+        self.pyomo.add_component(name, variable)
+        self._meanings[name] = meaning
+        setattr(self, name, variable)
+        return variable
+
+    def rows(self, tag: str, part: str, rows: Iterable[tuple[Key, Any]]) -> None:
+        """Add rows named ``(tag)part(key)``."""
+        if tag not in TAGS:
+            raise KeyError(tag)
+        found = list(rows)
+        scalar = [key for key, _ in found] == [()]
+        block = pyo.Constraint(expr=found[0][1]) if scalar else pyo.Constraint(pyo.Any)
+        self.pyomo.add_component(f"({tag}){part}", block)
+        for key, row in [] if scalar else found:
+            block[key] = row
+
+    def meaning(self, name: str) -> Meaning:
+        """The function from a graph to the value of a variable."""
+        return self._meanings[name]
+
+    def minimize(self, expression: Any) -> None:
+        """Set the objective."""
+        self.pyomo.add_component("objective", pyo.Objective(expr=expression))
+
+    def values(self, point: GraphPoint) -> dict[str, float]:
+        """The value of every variable on a graph, by name."""
+        found: dict[str, float] = {}
+        for name, meaning in self._meanings.items():
+            component = getattr(self.pyomo, name)
+            for key, var in component.items():
+                found[entry_name(var)] = float(meaning(point, *_place(key)))
+        return found
+
+    def violations(self, values: dict[str, float], tolerance: float = 1e-6) -> list[Violation]:
+        """The rows, bounds and integrality conditions that a point does not satisfy."""
+        for var in self.variables():
+            var.set_value(values[entry_name(var)], skip_validation=True)
+        found = []
+        for row in self.constraints():
+            body = pyo.value(row.body)
+            amount = max(_over(body, row.upper), _over(-body, _negated(row.lower)))
+            if amount > tolerance * max(1.0, abs(body)):
+                found.append(Violation(entry_name(row), amount))
+        for var in self.variables():
+            value = var.value
+            amount = max(_over(value, var.ub), _over(-value, _negated(var.lb)))
+            if not var.is_continuous():
+                amount = max(amount, abs(value - round(value)))
+            if amount > tolerance * max(1.0, abs(value)):
+                found.append(Violation(entry_name(var), amount))
+        return found
+
+    def variables(self) -> Iterator[Any]:
+        """Every variable."""
+        return iter(self.pyomo.component_data_objects(pyo.Var))
+
+    def constraints(self) -> Iterator[Any]:
+        """Every row."""
+        return iter(self.pyomo.component_data_objects(pyo.Constraint))
+
+
+def entry_name(data: Any) -> str:
+    """The name of a variable or row as solvers and exported files show it: ``A(0,1)``.
+
+    Example:
+        >>> m = TaggedModel(2)
+        >>> entry_name(m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: 0.0)[0, 1])
+        'A(0,1)'
+    """
+    name, place = str(data.parent_component().local_name), _place(data.index())
+    return f"{name}({','.join(map(str, place))})" if place else name
+
+
+def _place(key: Any) -> Key:
+    if key is None:
+        return ()
+    return key if isinstance(key, tuple) else (key,)
+
+
+def _over(value: float, limit: Any) -> float:
+    return 0.0 if limit is None else max(0.0, value - float(pyo.value(limit)))
+
+
+def _negated(limit: Any) -> Any:
+    return None if limit is None else -pyo.value(limit)

@@ -1,0 +1,93 @@
+"""What every solver is told and what it answers, in one vocabulary."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from nasgoat.errors import NasgoatError, SettingError
+
+#: A row is a linear inequality that one set of decisions violates: see :class:`Judge`.
+Values = Mapping[str, float]
+Progress = Callable[[str], None]
+
+
+class SolverError(NasgoatError, RuntimeError):
+    """A solver failed, or its answer contradicts what is known."""
+
+
+class SolverMissingError(NasgoatError, RuntimeError):
+    """A solver is not installed, or its licence does not admit the model."""
+
+
+class Outcome(enum.StrEnum):
+    """How a solve ended."""
+
+    COMPLETE = "complete"  # the whole tree was searched
+    STOPPED = "stopped"  # a limit was reached first
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, and with what.
+
+    Args:
+        seconds: Time limit of the whole acquisition problem; 1800 in the paper.
+        gap: Relative gap at which a proposal counts as optimal; Gurobi's default in the paper.
+        threads: Threads that the solver may use (SCIP uses one).
+        memory_mb: Memory limit of the solver in megabytes.
+        nodes: Limit on branch-and-bound nodes, reproducible where a time limit is not; -1 for none.
+
+    Example:
+        >>> Limits(seconds=10).gap
+        0.0001
+    """
+
+    seconds: float = 1800.0
+    gap: float = 1e-4
+    threads: int = 1
+    memory_mb: float = 8192.0
+    nodes: int = -1
+
+    def __post_init__(self) -> None:
+        positive = {"time limit": self.seconds, "threads": self.threads, "memory": self.memory_mb}
+        for name, value in positive.items():
+            if not value > 0:
+                raise SettingError(f"{name} must be positive, got {value!r}")
+        if not 0 <= self.gap < 1:
+            raise SettingError(f"gap must be from 0 to less than 1, got {self.gap!r}")
+
+
+class Point(NamedTuple):
+    """Decisions to be cut off: not all of ``ones`` at 1 and ``zeros`` at 0 again."""
+
+    ones: Sequence[str]
+    zeros: Sequence[str]
+
+
+class Judge(Protocol):
+    """Scores integer points exactly and says what is still of interest."""
+
+    @property
+    def cutoff(self) -> float:
+        """Points whose objective is at least this need not be found."""
+        ...
+
+    def consider(self, values: Values) -> list[Point]:
+        """Take note of a point's decisions; answer which points to cut off."""
+        ...
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a solver proved: every point that was not considered is worth at least ``bound``."""
+
+    outcome: Outcome
+    bound: float
+    seconds: float
+    nodes: int
+    variables: int
+    constraints: int
+    build_seconds: float = 0.0

@@ -1,0 +1,138 @@
+"""Pyomo models handed to SCIP through PySCIPOpt, names and tags kept."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pyomo.environ as pyo
+import pyscipopt
+from pyomo.core.expr.numeric_expr import (
+    MonomialTermExpression,
+    NegationExpression,
+    ProductExpression,
+    SumExpression,
+    UnaryFunctionExpression,
+)
+from pyomo.repn import generate_standard_repn
+
+from nasgoat.errors import SettingError
+from nasgoat.formulations import TaggedModel, entry_name
+from nasgoat.solvers.limits import SolverError
+
+EXPORTS = (".lp", ".mps", ".cip", ".nl")
+
+
+class ScipModel:
+    """A SCIP model with the variables of a Pyomo model, by name.
+
+    Example:
+        >>> from nasgoat.formulations import graph_encoding
+        >>> ScipModel(graph_encoding(2)).count()  # no edge, either, both
+        4
+    """
+
+    def __init__(self, rows: TaggedModel) -> None:
+        self.scip = pyscipopt.Model()
+        self.scip.hideOutput()
+        self.by_name: dict[str, Any] = {}
+        self._by_id: dict[int, Any] = {}
+        for var in rows.variables():
+            self._add_variable(var)
+        for row in rows.constraints():
+            self._add_row(row)
+        for objective in rows.pyomo.component_data_objects(pyo.Objective):
+            self.scip.setObjective(self._expression(objective.expr), "minimize")
+
+    def count(self) -> int:
+        """Number of feasible points in the integer variables, counted exactly."""
+        self.scip.setParamsCountsols()
+        # Only enumerates soundly if no reduction drops feasible points.
+        self.scip.setPresolve(pyscipopt.SCIP_PARAMSETTING.OFF)
+        self.scip.count()
+        if self.scip.getStatus() != "infeasible" and self.scip.getNCountedSols() < 0:
+            raise SolverError("the number of feasible points must be countable, got an overflow")
+        return int(self.scip.getNCountedSols())
+
+    def _add_variable(self, var: Any) -> None:
+        kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
+        lower = None if var.lb is None else _finite(var.lb, var)
+        upper = None if var.ub is None else _finite(var.ub, var)
+        name = entry_name(var)
+        added = self.scip.addVar(name, vtype=kind, lb=lower, ub=upper)
+        self.by_name[name] = self._by_id[id(var)] = added
+
+    def _add_row(self, row: Any) -> None:
+        body = self._expression(row.body)
+        lower = None if row.lower is None else _finite(pyo.value(row.lower), row)
+        upper = None if row.upper is None else _finite(pyo.value(row.upper), row)
+        name = entry_name(row)
+        if lower is not None and lower == upper:
+            self.scip.addCons(body == lower, name=name)
+        elif upper is not None:
+            self.scip.addCons(body <= upper, name=name)
+        else:
+            self.scip.addCons(body >= lower, name=name)
+
+    def _expression(self, body: Any) -> Any:
+        """A Pyomo expression in PySCIPOpt's terms."""
+        parts = generate_standard_repn(body, quadratic=True)
+        of = self._by_id
+        linear = zip(parts.linear_coefs, parts.linear_vars, strict=True)
+        terms = [_finite(c, body) * of[id(x)] for c, x in linear]
+        products = zip(parts.quadratic_coefs or (), parts.quadratic_vars or (), strict=True)
+        terms += [_finite(c, body) * of[id(x)] * of[id(y)] for c, (x, y) in products]
+        expression = pyscipopt.quicksum(terms) + _finite(parts.constant, body)
+        if parts.nonlinear_expr is not None:
+            expression = expression + self._nonlinear(parts.nonlinear_expr)
+        return expression
+
+    def _nonlinear(self, node: Any) -> Any:
+        """Sums and multiples of exp(linear), which is all that (exponential) needs."""
+        if isinstance(node, NegationExpression):
+            return -self._nonlinear(node.args[0])
+        if isinstance(node, SumExpression):
+            return pyscipopt.quicksum(self._nonlinear(part) for part in node.args)
+        if isinstance(node, UnaryFunctionExpression) and node.getname() == "exp":
+            return pyscipopt.exp(self._expression(node.args[0]))
+        if isinstance(node, ProductExpression) and not isinstance(node, MonomialTermExpression):
+            factor, rest = node.args
+            if not hasattr(factor, "is_expression_type") or not factor.is_potentially_variable():
+                return _finite(pyo.value(factor), node) * self._nonlinear(rest)
+        raise SolverError(f"a row must be quadratic or hold exp of a linear term, got {node}")
+
+
+def export(rows: TaggedModel, path: str | Path) -> Path:
+    """Write a model to a file whose rows are named by the paper's tags.
+
+    Args:
+        rows: The model.
+        path: Ends in .lp, .mps, .cip (SCIP's own) or .nl.
+    """
+    target = Path(path)
+    if target.suffix not in EXPORTS:
+        known = ", ".join(EXPORTS)
+        raise SettingError(f"an exported model must end in {known}, got {target.name!r}")
+    nonlinear = any(
+        generate_standard_repn(r.body, quadratic=True).nonlinear_expr is not None
+        for r in rows.constraints()
+    )
+    if nonlinear and target.suffix in (".lp", ".mps"):
+        raise SettingError(
+            f"a model with exp must be exported as .cip or .nl, got {target.name!r}; "
+            f"{target.suffix} holds linear and quadratic rows only"
+        )
+    if target.suffix == ".nl":
+        rows.pyomo.write(str(target), io_options={"symbolic_solver_labels": True})
+    else:
+        ScipModel(rows).scip.writeProblem(str(target), verbose=False)
+    return target
+
+
+def _finite(value: Any, where: Any) -> float:
+    """SCIP accepts NaN silently and 'solves' the model: never hand it one."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise SolverError(f"every number of a model must be finite, got {number} in {where}")
+    return number

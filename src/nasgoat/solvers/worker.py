@@ -1,0 +1,66 @@
+"""What a solver's child process runs: ``python -m nasgoat.solvers.worker MESSAGES MEMORY``.
+
+Tasks come pickled on standard input, from the parent alone; messages go to the file descriptor
+MESSAGES. Standard output is turned to standard error, where solvers may print what they like.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import sys
+import threading
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Serve tasks until standard input ends or the parent is gone."""
+    messages = Connection(int(sys.argv[1]), readable=False)
+    os.dup2(2, 1)
+    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    limited = False
+    while True:
+        try:
+            path, work, args = _task()
+        except EOFError:
+            return
+        sys.path[:] = path
+        if not limited:
+            _limit_memory(float(sys.argv[2]))
+            limited = True
+        try:
+            messages.send(("result", work(*args, messages.send)))
+        except MemoryError:
+            messages.send(("error", "the solver must stay within its memory limit; it did not"))
+            return
+        except Exception as problem:
+            messages.send(
+                ("error", f"the solver must not fail, got {type(problem).__name__}: {problem}")
+            )
+
+
+def _task() -> Any:
+    return pickle.load(sys.stdin.buffer)  # noqa: S301  (written by our own parent process)
+
+
+def _limit_memory(megabytes: float) -> None:
+    """Limit the address space to what is in use now plus so many megabytes."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc").exists() else 0
+    most = used * resource.getpagesize() + int(megabytes * 2**20)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    if hard == resource.RLIM_INFINITY or most <= hard:
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def _leave_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
