@@ -10,7 +10,6 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from nasgoat import GraphGP, LabeledGraph, ShortestPathKernel, nasbench101, nasbench201
 from nasgoat.errors import ObservationError, SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.noise import ObservationNoise
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
 FORMS = ("linear", "exponential")
@@ -141,11 +140,3 @@ def test_hyperparameters_are_public() -> None:
     graphs, errors = observed(nasbench101(), 15)
     gp = GraphGP(nasbench101(), ShortestPathKernel("exponential", alpha=2.0)).fit(graphs, errors)
     assert set(gp.hyperparameters) == {"alpha", "beta", "variance", "noise"}
-
-
-def test_noise_kernel_gradient_equals_finite_differences() -> None:
-    kernel = ObservationNoise(0.3, (1e-6, 1.0), np.array([1.0, 0.5]))
-    _, gradient = kernel(np.zeros((2, 1)), eval_gradient=True)
-    up, down = (kernel.clone_with_theta(kernel.theta + s)(np.zeros((2, 1))) for s in (1e-6, -1e-6))
-    assert (up - down) / 2e-6 == pytest.approx(gradient[:, :, 0], rel=1e-6)
-    assert kernel.diag(np.zeros((3, 1))).tolist() == [0, 0, 0]

@@ -9,22 +9,19 @@ Notation
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.noise import ObservationNoise
+from nasgoat.surrogate.likelihood import MarginalLikelihood
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     LinearPosterior,
@@ -131,7 +128,11 @@ class GraphGP:
         """Fit hyperparameters, then condition, with more jitter each time that fails."""
         for jitter in JITTERS:
             try:
-                kernel, noise = self._hyperparameters(rows, targets, share, jitter)
+                fixed = None if self.noise == "fit" else float(self.noise)
+                likelihood = MarginalLikelihood(
+                    self.kernel, rows, targets, share, jitter, fixed, NOISE_BOUNDS
+                )
+                kernel, noise = likelihood.maximize(self.restarts, self.seed)
                 variances = noise * share + jitter
                 gpr = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None)
                 self.gpr_ = gpr.fit(rows, targets)
@@ -147,35 +148,6 @@ class GraphGP:
             f"the kernel matrix must be positive definite, got a singular one with jitter "
             f"{JITTERS[-1]:g}; set a larger noise"
         )
-
-    def _hyperparameters(
-        self,
-        rows: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        share: NDArray[np.float64],
-        jitter: float,
-    ) -> tuple[ShortestPathKernel, float]:
-        """The hyperparameters of largest marginal likelihood."""
-        bounds = NOISE_BOUNDS if self.noise == "fit" else "fixed"
-        start = 1e-2 if self.noise == "fit" else float(self.noise)
-        search = GaussianProcessRegressor(
-            self.kernel + ObservationNoise(start, bounds, share),
-            alpha=jitter,
-            optimizer=_minimize,
-            n_restarts_optimizer=self.restarts,
-            random_state=self.seed,
-        )
-        with warnings.catch_warnings():
-            # A value at its bound is the paper's normal case, not a failure to converge.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = search.fit(rows, targets).kernel_
-        return fitted.k1, float(fitted.k2.noise)
-
-
-def _minimize(objective: Any, start: Any, bounds: Any) -> tuple[Any, float]:
-    """L-BFGS-B without scikit-learn's warning whenever a value touches its bound."""
-    found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
-    return found.x, found.fun
 
 
 def _checked_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:

@@ -1,0 +1,116 @@
+"""The log marginal likelihood of the hyperparameters, and its gradient.
+
+Notation
+    G_b  (m, m)  Gram matrix of block b = g, n, e of the feature rows; computed once per fit
+    K            Σ_b w_b G_b with w = (α, β, γ), or σ_k² exp of it
+    C            K + noise · diag(share) + jitter · I = L Lᵀ
+    a            C⁻¹ y
+
+    log p(y) = -½ yᵀ a - Σ_i log L_ii - ½ m log 2π           (Rasmussen and Williams, Eq. 2.30)
+    ∂ log p(y) / ∂ log θ_j = ½ tr((a aᵀ - C⁻¹) ∂C/∂ log θ_j)   (their Eq. 5.9)
+
+scikit-learn's own function computes the same; this one reuses the block matrices and weighs the
+noise of each observation, which makes a fit several times faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky
+from scipy.optimize import minimize
+
+from nasgoat.kernels import ShortestPathKernel
+
+Array = NDArray[np.float64]
+_WEIGHTS = ("alpha", "beta", "gamma")
+_NOISE_START = 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class MarginalLikelihood:
+    """log p(y | θ) as a function of log θ, for observations with noise · share on the diagonal.
+
+    Args:
+        kernel: The kernel with its starting values and bounds.
+        rows: Feature rows of the observed graphs.
+        targets: Their scaled targets y.
+        share: For each observation 1 / (number of times it was made).
+        jitter: Added to the diagonal.
+        noise: A fixed noise variance, or None to fit it.
+        noise_bounds: Smallest and largest fitted noise.
+    """
+
+    kernel: ShortestPathKernel
+    rows: Array
+    targets: Array
+    share: Array
+    jitter: float
+    noise: float | None
+    noise_bounds: tuple[float, float]
+
+    @cached_property
+    def _grams(self) -> dict[str, Array]:
+        edges = np.cumsum(self.kernel.widths)[:2]
+        grams = [block @ block.T for block in np.hsplit(self.rows, edges)]
+        return dict(zip(_WEIGHTS, grams, strict=True))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The hyperparameters that are free, in the order of θ."""
+        free = [h.name for h in self.kernel.hyperparameters if not h.fixed]
+        return free if self.noise is not None else [*free, "noise"]
+
+    def __call__(self, log_theta: Array) -> tuple[float, Array]:
+        """Log p(y | θ) and its gradient by log θ.
+
+        Raises:
+            numpy.linalg.LinAlgError: If the matrix is not positive definite.
+        """
+        theta = dict(zip(self.names, np.exp(log_theta), strict=True))
+        noise = (theta["noise"] if self.noise is None else self.noise) * self.share
+        K, slopes = self._gram(theta)
+        L = cholesky(K + np.diag(noise + self.jitter), lower=True)
+        a = cho_solve((L, True), self.targets)
+        fit = -0.5 * self.targets @ a
+        value = fit - np.log(np.diag(L)).sum() - 0.5 * len(a) * np.log(2 * np.pi)
+        W = np.outer(a, a) - cho_solve((L, True), np.eye(len(a)))
+        gradient = [0.5 * np.vdot(W, slope) for slope in slopes]
+        if self.noise is None:
+            gradient.append(0.5 * np.diag(W) @ noise)
+        return float(value), np.array(gradient)
+
+    def maximize(self, restarts: int, seed: int) -> tuple[ShortestPathKernel, float]:
+        """The kernel and the noise of largest likelihood, from the start and from random points."""
+        bounds = self._log_bounds()
+        start = [np.log(getattr(self.kernel, name, _NOISE_START)) for name in self.names]
+        rng = np.random.default_rng(seed)
+        random = rng.uniform(bounds[:, 0], bounds[:, 1], size=(restarts, len(start)))
+        starts = [np.array(start), *random]
+        found = [
+            minimize(self._negative, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts
+        ]
+        best = np.exp(min(found, key=lambda result: result.fun).x)
+        theta = {name: float(value) for name, value in zip(self.names, best, strict=True)}
+        noise = theta.pop("noise") if self.noise is None else self.noise
+        return ShortestPathKernel(**{**self.kernel.get_params(), **theta}), noise
+
+    def _negative(self, log_theta: Array) -> tuple[float, Array]:
+        value, gradient = self(log_theta)
+        return -value, -gradient
+
+    def _log_bounds(self) -> Array:
+        kernel, noise = self.kernel.bounds_, self.noise_bounds
+        return np.log(np.array([noise if name == "noise" else kernel for name in self.names]))
+
+    def _gram(self, theta: dict[str, float]) -> tuple[Array, list[Array]]:
+        """K and its derivatives by the logarithm of each free kernel parameter."""
+        parts = {name: theta.get(name, 0.0) * gram for name, gram in self._grams.items()}
+        linear = parts["alpha"] + parts["beta"] + parts["gamma"]
+        if self.kernel.form == "linear":
+            return linear, [parts[name] for name in _WEIGHTS if name in theta]
+        K = theta["variance"] * np.exp(linear)
+        return K, [*(parts[name] * K for name in _WEIGHTS if name in theta), K]
