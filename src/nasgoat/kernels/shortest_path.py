@@ -94,6 +94,10 @@ class ShortestPathKernel(Kernel):
         """σ_k², in the exponential form."""
         return self._hyperparameter("variance", self.form == "exponential")
 
+    def blocks(self, X: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """The blocks g, n and e of feature rows."""
+        return np.hsplit(X, np.cumsum(self._widths)[:2])
+
     def weights(self) -> NDArray[np.float64]:
         """Weight of each row column in k_lin: α, β or γ."""
         return np.repeat([self.alpha, self.beta, self.gamma], self._widths).astype(float)
@@ -101,10 +105,7 @@ class ShortestPathKernel(Kernel):
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """The Gram matrix of rows X against rows Y (or X), and its gradient by θ."""
         other = X if Y is None else Y
-        edges = np.cumsum(self._widths)[:2]
-        blocks = [
-            x @ y.T for x, y in zip(np.hsplit(X, edges), np.hsplit(other, edges), strict=True)
-        ]
+        blocks = [x @ y.T for x, y in zip(self.blocks(X), self.blocks(other), strict=True)]
         parts = [w * b for w, b in zip((self.alpha, self.beta, self.gamma), blocks, strict=True)]
         linear = parts[0] + parts[1] + parts[2]
         exponential = self.form == "exponential"

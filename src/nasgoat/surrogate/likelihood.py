@@ -54,8 +54,7 @@ class MarginalLikelihood:
 
     @cached_property
     def _grams(self) -> dict[str, Array]:
-        edges = np.cumsum(self.kernel.widths)[:2]
-        grams = [block @ block.T for block in np.hsplit(self.rows, edges)]
+        grams = [block @ block.T for block in self.kernel.blocks(self.rows)]
         return dict(zip(_WEIGHTS, grams, strict=True))
 
     @cached_property
@@ -104,7 +103,9 @@ class MarginalLikelihood:
 
     def _log_bounds(self) -> Array:
         kernel, noise = self.kernel.bounds_, self.noise_bounds
-        return np.log(np.array([noise if name == "noise" else kernel for name in self.names]))
+        bounds = [noise if name == "noise" else kernel for name in self.names]
+        log_bounds: Array = np.log(np.array(bounds))
+        return log_bounds
 
     def _gram(self, theta: dict[str, float]) -> tuple[Array, list[Array]]:
         """K and its derivatives by the logarithm of each free kernel parameter."""
