@@ -2,14 +2,16 @@
 
 import logging
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from nasgoat import GraphGP, LabeledGraph, ShortestPathKernel, nasbench101, nasbench201
-from nasgoat.errors import ObservationError, SettingError, UnknownNameError
+from nasgoat.errors import ObservationError, SettingError, SurrogateError, UnknownNameError
 from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.posterior import posterior_of
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
 FORMS = ("linear", "exponential")
@@ -140,3 +142,34 @@ def test_hyperparameters_are_public() -> None:
     graphs, errors = observed(nasbench101(), 15)
     gp = GraphGP(nasbench101(), ShortestPathKernel("exponential", alpha=2.0)).fit(graphs, errors)
     assert set(gp.hyperparameters) == {"alpha", "beta", "variance", "noise"}
+
+
+def test_jitter_escalates_with_a_line_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls = []
+
+    def singular_twice(*arguments: Any) -> object:
+        calls.append(arguments)
+        if len(calls) <= 2:
+            raise np.linalg.LinAlgError("not positive definite")
+        return posterior_of(*arguments)
+
+    monkeypatch.setattr("nasgoat.surrogate.graph_gp.posterior_of", singular_twice)
+    graphs, errors = observed(nasbench201(), 5)
+    with caplog.at_level(logging.INFO):
+        gp = GraphGP(nasbench201()).fit(graphs, errors)
+    assert gp.jitter_ == 1e-8
+    assert "singular with jitter 1e-09" in caplog.text
+
+
+def test_a_kernel_that_stays_singular_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def singular(*arguments: Any) -> object:
+        raise np.linalg.LinAlgError("not positive definite")
+
+    monkeypatch.setattr("nasgoat.surrogate.graph_gp.posterior_of", singular)
+    graphs, errors = observed(nasbench201(), 5)
+    with pytest.raises(
+        SurrogateError, match=r"singular one with jitter 0.0001; set a larger noise"
+    ):
+        GraphGP(nasbench201()).fit(graphs, errors)
