@@ -22,7 +22,7 @@ TAGS = (
     *("101_index", "101_source", "101_sink", "101_label", "101_edge"),
     *("201_index", "201_source", "201_label"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
-    *("layers", "links", "QCR", "symmetry", "limit"),
+    *("layers", "links", "QCR", "symmetry"),
 )
 
 
