@@ -7,23 +7,25 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import TaggedModel, formulate
-from nasgoat.formulations.acquisition_model import compact_cells
+from nasgoat.formulations.acquisition_model import Cell, compact_cells
 from nasgoat.formulations.convex_split import convex_diagonal, directions
 from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import DartsSpace
 
 NODE = NodeLabeledSpace(nodes=(4, 4), ops=["a", "b", "c"], max_edges=5)
-SPACES = [
+SPACES: list[Cell] = [
     NODE,
     NodeLabeledSpace(nodes=(2, 5), ops=["a"], max_edges=7),
     EdgeLabeledSpace(nodes=4, ops=["a", "b"]),
     EdgeLabeledSpace(nodes=4, ops=["a"], connected=False),
+    DartsSpace(nodes=5, ops=["a", "b"]),
 ]
 
 
 @pytest.mark.parametrize("space", SPACES)
 def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
-    space: NodeLabeledSpace | EdgeLabeledSpace,
+    space: Cell,
 ) -> None:
     features = FeatureMap(space)
     for batch in space.enumerate():
@@ -37,7 +39,7 @@ def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_the_split_is_convex_and_exact(space: NodeLabeledSpace | EdgeLabeledSpace) -> None:
+def test_the_split_is_convex_and_exact(space: Cell) -> None:
     rng = np.random.default_rng(1)
     cells = space.sample(10, rng)
     lcb = LowerConfidenceBound().given(
