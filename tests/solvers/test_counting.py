@@ -6,7 +6,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, nasbench201
 from nasgoat.formulations import TaggedModel, graph_encoding
-from nasgoat.formulations.acquisition_model import cell_domain, compact_cells
+from nasgoat.formulations.acquisition_model import Cell, cell_domain, compact_cells
 from nasgoat.formulations.graph_encoding import (
     restrict_acyclic,
     restrict_strongly_connected,
@@ -14,6 +14,7 @@ from nasgoat.formulations.graph_encoding import (
 )
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers.scip_model import ScipModel
+from nasgoat.spaces import DartsSpace
 
 Restriction = Callable[[TaggedModel], None]
 OPS = ["conv3x3", "conv1x1", "maxpool3x3"]
@@ -26,13 +27,13 @@ def count(n: int, *restrictions: Restriction, smallest: int | None = None) -> in
     return ScipModel(rows).count()
 
 
-def paper_count(space: NodeLabeledSpace | EdgeLabeledSpace, n: int) -> int:
+def paper_count(space: Cell, n: int) -> int:
     rows = graph_encoding(n)
     cell_domain(rows, space)
     return ScipModel(rows).count()
 
 
-def compact_count(space: NodeLabeledSpace | EdgeLabeledSpace, n: int) -> int:
+def compact_count(space: Cell, n: int) -> int:
     rows = TaggedModel(n)
     compact_cells(rows, space, FeatureMap(space))
     return ScipModel(rows).count()
@@ -101,6 +102,11 @@ def test_edge_labelled_cells() -> None:
     assert paper_count(space, 4) == compact_count(space, 4) == space.count()
     everything = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"], connected=False)
     assert paper_count(everything, 3) == compact_count(everything, 3) == 27
+
+
+def test_darts_cells() -> None:
+    space = DartsSpace(nodes=4, ops=["conv", "skip"])
+    assert paper_count(space, 4) == compact_count(space, 4) == space.count() == 48
 
 
 @pytest.mark.slow

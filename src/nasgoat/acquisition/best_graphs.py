@@ -9,7 +9,7 @@ from nasgoat.formulations import AcquisitionModel
 from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Point
-from nasgoat.spaces import EdgeLabeledSpace, SearchSpace
+from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 
 _ORDERS = 400  # topological orders of a graph that are cut off at once; others when they turn up
 
@@ -102,7 +102,7 @@ class ModelJudge:
 
     def points(self, graph: LabeledGraph) -> list[Point]:
         """The graph's own point first, then its other topological orders."""
-        if isinstance(self.model.space, EdgeLabeledSpace):
+        if not isinstance(self.model.space, NodeLabeledSpace):
             return [self._point(graph)]
         others = topological_orders(graph, _ORDERS)
         return [self._point(g) for g in dict.fromkeys([graph, *others])]
@@ -111,7 +111,7 @@ class ModelJudge:
         space, n = self.model.space, graph.n
         pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
         missing = [f"A({u},{v})" for u, v in pairs if not graph.adjacency[u, v]]
-        if isinstance(space, EdgeLabeledSpace):
+        if not isinstance(space, NodeLabeledSpace):
             labels = graph.edge_labels or {}
             place = space.edge_vocabulary.index
             return Point([f"F({u},{v},{place(x)})" for (u, v), x in labels.items()], missing)

@@ -38,11 +38,11 @@ from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate import LinearPosterior
 
 FORMULATIONS = ("compact", "paper")
-Cell = NodeLabeledSpace | EdgeLabeledSpace
+Cell = NodeLabeledSpace | EdgeLabeledSpace | DartsSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class AcquisitionModel:
         """
         n, space = self.n, self.space
         edges = [(u, v) for u, v in domain.forward_pairs(n) if values[f"A({u},{v})"] > 0.5]
-        if isinstance(space, EdgeLabeledSpace):
+        if not isinstance(space, NodeLabeledSpace):
             names = space.edge_vocabulary
             places = {
                 (u, v): [values[f"F({u},{v},{a})"] for a in range(len(names))] for u, v in edges
@@ -125,7 +125,7 @@ class AcquisitionModel:
     def decisions(self) -> list[str]:
         """Names of the variables that determine a graph: A and F that are not constant."""
         keys = [f"A({u},{v})" for u, v in domain.forward_pairs(self.n)]
-        if isinstance(self.space, EdgeLabeledSpace):
+        if not isinstance(self.space, NodeLabeledSpace):
             return keys + [f"F({u},{v},{a})" for u, v, a in self.features.edge_types]
         inner, ops = range(1, self.n - 1), range(1, len(self.space.ops) + 1)
         return keys + [f"F({v},{a})" for v in inner for a in ops]
@@ -158,7 +158,7 @@ def formulate(
     """
     if formulation not in FORMULATIONS:
         raise UnknownNameError("formulation", formulation, FORMULATIONS)
-    if not isinstance(space, NodeLabeledSpace | EdgeLabeledSpace):
+    if not isinstance(space, Cell):
         raise SpaceError(
             f"the space must be node- or edge-labelled cells to be formulated, "
             f"got {type(space).__name__}; use another optimizer"
@@ -194,10 +194,12 @@ def _paper(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition) 
 
 def cell_domain(m: TaggedModel, space: Cell) -> None:
     """Restrict (Graph-Encoding) to the cells of a space: Eqs. (101_*) or (201_*)."""
-    if isinstance(space, EdgeLabeledSpace):
+    if not isinstance(space, NodeLabeledSpace):
         domain.edge_label_variables(m, len(space.ops))
         domain.domain_201_index(m)
-        if space.connected:
+        if isinstance(space, DartsSpace):
+            domain.domain_darts(m, space.inputs, space.predecessors)
+        elif space.connected:
             domain.domain_201_source(m)
         domain.domain_201_label(m, len(space.ops))
         return
@@ -225,8 +227,10 @@ def compact_cells(m: TaggedModel, space: Cell, features: FeatureMap) -> Any:
     """The cells of a space as layered paths and kernel counts."""
     forward_edges(m)
     layers(m)
-    if isinstance(space, EdgeLabeledSpace):
-        if space.connected:
+    if not isinstance(space, NodeLabeledSpace):
+        if isinstance(space, DartsSpace):
+            domain.domain_darts(m, space.inputs, space.predecessors)
+        elif space.connected:
             source_and_sink(m, ("201_source", "201_source"))
         domain.edge_label_variables(m, len(space.ops))
         domain.domain_201_label(m, len(space.ops))

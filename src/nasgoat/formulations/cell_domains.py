@@ -77,6 +77,13 @@ def domain_201_label(m: TaggedModel, labels: int) -> None:
     m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
 
 
+def domain_darts(m: TaggedModel, inputs: int, predecessors: int) -> None:
+    """(darts): inputs have no incoming edges, every other node a fixed number of them."""
+    degrees = {v: sum(m.A[u, v] for u in range(v)) for v in range(1, m.n)}
+    fixed = {v: predecessors if v >= inputs else 0 for v in degrees}
+    m.rows("darts", "predecessors", [((v,), degrees[v] == fixed[v]) for v in degrees])
+
+
 def forward_pairs(n: int) -> list[tuple[int, int]]:
     """The pairs u < v.
 

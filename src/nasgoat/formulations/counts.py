@@ -26,7 +26,7 @@ from nasgoat.formulations.kernel_encoding import linear_sum
 from nasgoat.formulations.layers import Terms, distance_terms
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace
+from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, NodeLabeledSpace
 
 Array = NDArray[np.float64]
 Equation = tuple[dict[int, float], float]
@@ -173,23 +173,43 @@ def _node_labelled_count(
     return Count([(1.0, m.p[u, v, s, a, b]) for u, v in pairs], upper=most)
 
 
-def edge_labelled_counts(m: TaggedModel, space: EdgeLabeledSpace, features: FeatureMap) -> Counts:
+def edge_labelled_counts(
+    m: TaggedModel, space: EdgeLabeledSpace | DartsSpace, features: FeatureMap
+) -> Counts:
     """The counts of an edge-labelled cell: all of them 0 or 1."""
+    inputs = space.inputs if isinstance(space, DartsSpace) else 1
     counts = [
         Count([], 1.0) if s == 0 else Count(distance_terms(m, u, v, s))
         for s, u, v in features.path_types
     ]
-    counts += [Count([(1.0, m.F[u, v, label])]) for u, v, label in features.edge_types]
+    counts += [
+        Count([(1.0, m.F[u, v, label])] if v >= inputs else [])
+        for u, v, label in features.edge_types
+    ]
     place = {t: j for j, t in enumerate(features.path_types)}
     paths = len(features.path_types)
-    equations: list[Equation] = [({j: 1.0}, 1.0) for j, c in enumerate(counts) if not c.terms]
+    equations: list[Equation] = [
+        ({j: 1.0}, c.constant) for j, c in enumerate(counts) if not c.terms
+    ]
     for u, v in forward_pairs(m.n):
-        labels = {paths + i: 1.0 for i, e in enumerate(features.edge_types) if e[:2] == (u, v)}
-        equations.append((labels | {place[1, u, v]: -1.0}, 0.0))
-        if space.connected and (u == 0 or v == m.n - 1):
-            steps = range(1, v - u + 1)
-            equations.append(({place[s, u, v]: 1.0 for s in steps}, 1.0))
-    return Counts(counts, equations)
+        if v >= inputs:
+            labels = {paths + i: 1.0 for i, e in enumerate(features.edge_types) if e[:2] == (u, v)}
+            equations.append((labels | {place[1, u, v]: -1.0}, 0.0))
+    return Counts(counts, equations + _structure_equations(space, place, m.n))
+
+
+def _structure_equations(
+    space: EdgeLabeledSpace | DartsSpace, place: dict[tuple[int, int, int], int], n: int
+) -> list[Equation]:
+    """What source and sink, or the fixed number of predecessors, say about distances."""
+    if isinstance(space, DartsSpace):
+        inner = range(space.inputs, n)
+        degree = float(space.predecessors)
+        return [({place[1, u, v]: 1.0 for u in range(v)}, degree) for v in inner]
+    if not space.connected:
+        return []
+    pairs = [(u, v) for u, v in forward_pairs(n) if u == 0 or v == n - 1]
+    return [({place[s, u, v]: 1.0 for s in range(1, v - u + 1)}, 1.0) for u, v in pairs]
 
 
 def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> dict[int, Terms]:

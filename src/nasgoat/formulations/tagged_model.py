@@ -20,9 +20,9 @@ TAGS = (
     *("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"),
     *("undirected", "strong_connectivity", "acyclic"),
     *("101_index", "101_source", "101_sink", "101_label", "101_edge"),
-    *("201_index", "201_source", "201_label"),
+    *("201_index", "201_source", "201_label", "darts"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
-    *("layers", "links", "QCR", "symmetry", "limit"),
+    *("layers", "links", "QCR", "symmetry"),
 )
 
 
