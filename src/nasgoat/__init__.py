@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
+    from nasgoat.integrations import GoatSampler, suggest_graph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
     from nasgoat.spaces import (
         DartsSpace,
@@ -48,6 +49,8 @@ _HOME = {
     "run": "bayesopt",
     "search": "bayesopt",
     "benchmark": "benchmarks",
+    "GoatSampler": "integrations",
+    "suggest_graph": "integrations",
 }
 __all__ = [
     "BranchAndBound",
@@ -56,6 +59,7 @@ __all__ = [
     "DartsSpace",
     "EdgeLabeledSpace",
     "FeatureMap",
+    "GoatSampler",
     "GraphBatch",
     "GraphGP",
     "LabeledGraph",
@@ -75,6 +79,7 @@ __all__ = [
     "nasbench201",
     "run",
     "search",
+    "suggest_graph",
 ]
 
 

@@ -47,3 +47,32 @@ class SurrogateError(NasgoatError, RuntimeError):
 
 class TooLargeError(NasgoatError, RuntimeError):
     """A space is too large to be enumerated."""
+
+
+class SolverLostError(NasgoatError, RuntimeError):
+    """A solver crashed or outgrew its memory; a search falls back to a heuristic."""
+
+
+class ObjectiveError(NasgoatError, RuntimeError):
+    """The objective fails: at its first evaluation, or several times in a row."""
+
+
+class WorkersLostError(NasgoatError, RuntimeError):
+    """Every worker, or whatever hands out their work, is gone."""
+
+
+class StudyError(NasgoatError, ValueError):
+    """A stored study is damaged, is another one than the call asks for, or is in use."""
+
+
+class StorageError(NasgoatError, RuntimeError):
+    """A study can't be written: the disk is full, the database is gone."""
+
+
+class MissingPackageError(NasgoatError, ValueError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f'{package} must be installed for this; run pip install "nasgoat[{extra}]"'
+        )

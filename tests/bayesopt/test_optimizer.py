@@ -16,7 +16,13 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Iteration
-from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNameError
+from nasgoat.errors import (
+    GraphError,
+    ObjectiveError,
+    ObservationError,
+    SettingError,
+    UnknownNameError,
+)
 
 SPACE = EdgeLabeledSpace(4, ["a", "b"])
 PRESETS = [Settings(), Settings.preset("paper"), Settings(kernel="linear"), Settings(target="log")]
@@ -71,7 +77,11 @@ def test_failed_graphs_are_not_proposed_again_nor_learnt_from() -> None:
     for proposal in optimizer.ask(3):
         optimizer.tell_failed(proposal.graph)
     assert optimizer.observations == []
-    assert optimizer.ask(3) == []  # nothing to learn from and the design is used up
+    more = optimizer.ask(3)  # nothing to learn from and the design is used up: random graphs
+    assert len({SPACE.key(p.graph) for p in more}) == 3
+    assert {str(p.certificate.status) for p in more} == {"initial"}
+    for proposal in more:
+        optimizer.tell_failed(proposal.graph)
     optimizer.tell(SPACE.from_digits([1, 1, 1, 1, 1, 1]), 5.0)
     assert len(optimizer.ask(3)) == 3
 
@@ -115,7 +125,7 @@ def test_wrong_settings_are_refused() -> None:
         Optimizer(SPACE, initial=0)
     with pytest.raises(SettingError, match="at least 1, got 0"):
         Optimizer(SPACE).ask(0)
-    with pytest.raises(SettingError, match="at least 1, got 0, 5"):
+    with pytest.raises(SettingError, match="evaluations must be at least 1, got 0"):
         search(error, SPACE, evaluations=0)
     with pytest.raises(UnknownNameError, match="did you mean linear"):
         Settings(kernel="lin")
@@ -146,7 +156,7 @@ def test_progress_and_metrics_are_passed_on() -> None:
 
 
 def test_an_objective_without_error_is_refused() -> None:
-    with pytest.raises(ObservationError, match=r"must return 'error', got \['loss'\]"):
+    with pytest.raises(ObjectiveError, match=r"must return 'error', got \['loss'\]"):
         search(lambda g: {"loss": 1.0}, SPACE, evaluations=3)
 
 

@@ -17,6 +17,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
 _INITIAL_STREAM = 0  # keeps the random numbers of the initial design apart from any others
+_MORE_STREAM = 2
 
 
 def initial_design(space: SearchSpace, initial: int, seed: int) -> list[LabeledGraph]:
@@ -68,6 +69,8 @@ class AskTell(ABC):
         proposals = self._initial_proposals(k)
         if len(proposals) < k and self._graphs:
             proposals += self._propose(k - len(proposals))
+        elif len(proposals) < k:
+            proposals += self._random_proposals(k - len(proposals), proposals)
         self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
         return proposals
 
@@ -87,6 +90,10 @@ class AskTell(ABC):
         self._seen.add(key)
         self._graphs.append(graph)
         self._errors.append(float(error))
+
+    def expect(self, graph: LabeledGraph) -> None:
+        """Note that a graph is being evaluated elsewhere: it is not proposed meanwhile."""
+        self._pending[self._checked_key(graph)] = graph
 
     def tell_failed(self, graph: LabeledGraph) -> None:
         """Note that a graph could not be evaluated: it is not proposed again, nor learnt from."""
@@ -111,6 +118,13 @@ class AskTell(ABC):
         taken = self._taken()
         left = [g for g in self._design if self.space.key(g) not in taken]
         return [Proposal(graph, Certificate(Status.INITIAL)) for graph in left[:k]]
+
+    def _random_proposals(self, k: int, others: list[Proposal]) -> list[Proposal]:
+        """More of the initial design, for when it is used up and nothing is known yet."""
+        taken = self._taken() | {self.space.key(p.graph) for p in others}
+        rng = np.random.default_rng([self.seed, _MORE_STREAM, len(taken)])
+        graphs = self.space.sample(k, rng, taken)
+        return [Proposal(graph, Certificate(Status.INITIAL)) for graph in graphs]
 
     def _taken(self) -> set[bytes]:
         """Keys of everything evaluated, failed or under evaluation."""

@@ -96,7 +96,7 @@ def make_method(
             f"{remedy(name)}"
         )
     maker: type[AskTell] = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
-    method: Asker = maker(space, initial, seed, evaluations=evaluations, **options)  # type: ignore[call-arg, assignment]
+    method: Asker = maker(space, initial, seed, evaluations=evaluations, **options)  # type: ignore[call-arg]
     return method
 
 

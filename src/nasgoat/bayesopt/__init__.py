@@ -1,27 +1,33 @@
-"""Search: the ask/tell optimiser and the loop around it."""
+"""Search: the ask/tell optimiser, the driver around it and what it drives."""
 
-from nasgoat.bayesopt.loop import (
-    Asker,
-    Evaluation,
-    Iteration,
-    Objective,
-    SearchResult,
-    run,
-    search,
-)
+from nasgoat.bayesopt.driver import Asker, Driver, Events, Plan
+from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.ledger import Ledger, MemoryLedger
+from nasgoat.bayesopt.loop import run, search
 from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop, Ticket
 from nasgoat.bayesopt.settings import PRESETS, STRATEGIES, Settings
+from nasgoat.evaluation import Objective
 
 __all__ = [
     "PRESETS",
     "STRATEGIES",
     "Asker",
+    "Driver",
     "Evaluation",
+    "Events",
     "Iteration",
+    "Ledger",
+    "MemoryLedger",
     "Objective",
     "Optimizer",
+    "Plan",
     "SearchResult",
+    "SerialExecutor",
     "Settings",
+    "Stop",
+    "Ticket",
+    "Workers",
     "run",
     "search",
 ]

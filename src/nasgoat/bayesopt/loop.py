@@ -1,120 +1,25 @@
-"""The search loop: ask, evaluate, tell, until the budget is spent."""
+"""``search`` and ``run``: the whole loop in one call."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable
+from concurrent.futures import Executor
 
-import numpy as np
-
-from nasgoat.acquisition import AcquisitionOptimizer, Proposal, Status
+from nasgoat.acquisition import AcquisitionOptimizer
+from nasgoat.bayesopt.driver import Asker, Driver, Events, Plan
+from nasgoat.bayesopt.executors import Workers
+from nasgoat.bayesopt.ledger import Ledger, MemoryLedger
 from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
 from nasgoat.bayesopt.settings import Settings
-from nasgoat.errors import ObservationError, SettingError
-from nasgoat.graphs import LabeledGraph
+from nasgoat.errors import ObjectiveError, SettingError
+from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective
+from nasgoat.evaluation.evaluators import function_path
 from nasgoat.spaces import SearchSpace
-
-#: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
-Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
-
-
-class Fitted(Protocol):
-    """A fitted surrogate, as far as the loop looks at it."""
-
-    @property
-    def hyperparameters(self) -> Mapping[str, float]:
-        """The fitted hyperparameters by name."""
-        ...
-
-
-class Asker(Protocol):
-    """What the loop drives: our optimiser, or any baseline."""
-
-    @property
-    def initial(self) -> int:
-        """Number of random graphs before the method's own proposals."""
-        ...
-
-    @property
-    def surrogate(self) -> Fitted | None:
-        """The surrogate of the last proposals, if the method has one to show."""
-        ...
-
-    def ask(self, k: int = 1) -> list[Proposal]:
-        """Up to k graphs to evaluate next; none when the space is used up."""
-        ...
-
-    def tell(self, graph: LabeledGraph, error: float) -> None:
-        """Learn the error of a graph."""
-        ...
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """One evaluated graph: number and iteration from 0, its proposal and its metrics."""
-
-    number: int
-    iteration: int
-    proposal: Proposal
-    metrics: Mapping[str, float]
-
-    @property
-    def graph(self) -> LabeledGraph:
-        """The graph that was evaluated."""
-        return self.proposal.graph
-
-    @property
-    def error(self) -> float:
-        """The error that the search minimises."""
-        return self.metrics["error"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        head = {"number": self.number, "iteration": self.iteration, "metrics": dict(self.metrics)}
-        return {**head, **self.proposal.to_dict()}
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """What progress shows after each batch."""
-
-    number: int
-    batch: tuple[Evaluation, ...]
-    best: Evaluation
-    evaluations: int
-    seconds: float
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """Everything a search evaluated."""
-
-    evaluations: tuple[Evaluation, ...]
-    seconds: float
-    hyperparameters: tuple[Mapping[str, float], ...] = field(default=())
-
-    @property
-    def best(self) -> Evaluation:
-        """The evaluation of lowest error, the first of equals."""
-        return min(self.evaluations, key=lambda evaluation: evaluation.error)
-
-    @property
-    def certified(self) -> float | None:
-        """Share of the proposals after the initial design that are proven optimal."""
-        chosen = [e.proposal.certificate for e in self.evaluations]
-        chosen = [c for c in chosen if c.status is not Status.INITIAL]
-        return sum(c.certified for c in chosen) / len(chosen) if chosen else None
-
-    def curve(self) -> list[float]:
-        """The lowest error after each evaluation."""
-        best: list[float] = np.minimum.accumulate([e.error for e in self.evaluations]).tolist()
-        return best
 
 
 def search(
-    objective: Objective,
+    objective: Objective | str,
     space: SearchSpace,
     evaluations: int = 160,
     batch: int = 5,
@@ -125,11 +30,18 @@ def search(
     on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
     progress: Callable[[str], None] | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    asynchronous: bool = False,
+    timeout: float | None = None,
+    memory_limit: float | None = None,
+    ledger: Ledger | None = None,
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
     Args:
-        objective: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
+        objective: Takes a graph, returns its error or a mapping with ``error`` and more metrics;
+            or ``"module:function"``, which runs in a process of its own.
         space: The space to search.
         evaluations: How many graphs to evaluate; fewer if the space has no more.
         batch: How many graphs to propose at a time after the initial design.
@@ -140,16 +52,32 @@ def search(
         on_evaluation: Called after each evaluation.
         on_iteration: Called after each batch.
         progress: Called with a line of text when something takes long.
+        executor: Where evaluations run: any ``concurrent.futures.Executor``.
+        workers: Evaluations at a time; local processes if no executor is given.
+        asynchronous: Give a freed worker the next graph at once instead of proposing in batches.
+        timeout: Seconds an evaluation may take before it is killed.
+        memory_limit: Bytes an evaluation may hold before it is killed.
+        ledger: Keeps what happens; see :class:`nasgoat.integrations.StudyLedger` to resume.
+
+    Raises:
+        ObjectiveError: If the first evaluation fails, or three in a row.
 
     Example:
         >>> from nasgoat import nasbench201
         >>> result = search(lambda cell: 5 + len(cell.edges), nasbench201(), evaluations=20)
         >>> result.best.error, len(result.evaluations)
-        (8, 20)
+        (8.0, 20)
     """
-    initial = min(initial, max(evaluations, 1))
-    asker = Optimizer(space, settings, optimizer, initial, seed, progress)
-    return run(asker, objective, evaluations, batch, on_evaluation, on_iteration)
+    plan = Plan(evaluations, batch, asynchronous)
+    asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
+    evaluator = _evaluator(objective, timeout, memory_limit, seed, executor is None and workers)
+    if executor is not None:
+        hands = Workers.on(executor, workers)
+    else:
+        hands = Workers.local(workers) if workers else Workers.serial()
+    events = Events(on_evaluation, iteration=on_iteration)
+    driver = Driver(asker, evaluator, plan, ledger or MemoryLedger(), hands, events)
+    return _checked(driver.run())
 
 
 def run(
@@ -160,39 +88,39 @@ def run(
     on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
 ) -> SearchResult:
-    """Drive a method until the budget or the space is used up."""
-    if evaluations < 1 or batch < 1:
-        raise SettingError(f"evaluations and batch must be at least 1, got {evaluations}, {batch}")
-    start = time.perf_counter()
-    done: list[Evaluation] = []
-    hyperparameters: list[Mapping[str, float]] = []
-    iteration = 0
-    while len(done) < evaluations:
-        size = asker.initial if not done else batch
-        proposals = asker.ask(min(size, evaluations - len(done)))
-        if not proposals:
-            break
-        if asker.surrogate is not None:
-            hyperparameters.append(asker.surrogate.hyperparameters)
-        for proposal in proposals:
-            metrics = _metrics(objective(proposal.graph))
-            asker.tell(proposal.graph, metrics["error"])
-            done.append(Evaluation(len(done), iteration, proposal, metrics))
-            if on_evaluation:
-                on_evaluation(done[-1])
-        if on_iteration:
-            best = min(done, key=lambda evaluation: evaluation.error)
-            seconds = time.perf_counter() - start
-            on_iteration(
-                Iteration(iteration, tuple(done[-len(proposals) :]), best, len(done), seconds)
-            )
-        iteration += 1
-    return SearchResult(tuple(done), time.perf_counter() - start, tuple(hyperparameters))
+    """Drive an optimiser or a baseline until the budget or the space is used up."""
+    events = Events(on_evaluation, iteration=on_iteration)
+    plan = Plan(evaluations, batch)
+    driver = Driver(asker, Inline(objective), plan, MemoryLedger(), events=events)
+    return _checked(driver.run())
 
 
-def _metrics(answer: float | Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(answer, Mapping):
-        return {"error": answer}
-    if "error" not in answer:
-        raise ObservationError(f"the objective must return 'error', got {sorted(answer)}")
-    return dict(answer)
+def _evaluator(
+    objective: Objective | str,
+    timeout: float | None,
+    memory_limit: float | None,
+    seed: int,
+    processes: object,
+) -> Evaluator:
+    limited = timeout is not None or memory_limit is not None
+    path = objective if isinstance(objective, str) else function_path(objective)
+    if isinstance(objective, str) or ((limited or processes) and path is not None):
+        isolated = Isolated(path, None, timeout, memory_limit, seed=seed)
+        isolated.check()
+        return isolated
+    if limited:
+        raise SettingError(
+            "an objective with limits must be a function that another process can import, "
+            f"got {objective!r}; define it in a module"
+        )
+    return Inline(objective)
+
+
+def _checked(result: SearchResult) -> SearchResult:
+    if result.stop is not Stop.FAILING:
+        return result
+    failure = result.failures[-1].outcome
+    if failure is None or failure.failure is None:
+        raise ObjectiveError("the objective must return an error, got a failure")
+    text = failure.failure.traceback or failure.failure.reason
+    raise ObjectiveError(f"the objective must not fail again and again, got:\n{text}")

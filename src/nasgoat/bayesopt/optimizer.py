@@ -6,19 +6,29 @@ the settings and what it was told, so that a replay proposes the same graphs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+
+import numpy as np
 
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
     AskTell,
     LowerConfidenceBound,
     Proposal,
+    Status,
     make_optimizer,
 )
+from nasgoat.bayesopt.fallback import heuristic_proposals
 from nasgoat.bayesopt.settings import Settings
+from nasgoat.errors import SolverLostError
 from nasgoat.kernels import ShortestPathKernel
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
+
+logger = logging.getLogger(__name__)
+
+_FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 
 
 class Optimizer(AskTell):
@@ -68,19 +78,38 @@ class Optimizer(AskTell):
             restarts=settings.restarts,
             seed=self.seed,
         ).fit(self._graphs, self._errors)
-        exclude = self._taken()
+        # What still runs is taken to come out as predicted: less is left to learn near it.
+        running = self.pending
+        believed = self.surrogate.believing(running) if running else self.surrogate
         if settings.batch_strategy == "top":
-            lcb = LowerConfidenceBound(settings.sqrt_beta, self.surrogate)
-            return list(self.acquisition_optimizer.optimize(lcb, k, exclude))
-        return self._portfolio(k, exclude)
+            lcb = LowerConfidenceBound(settings.sqrt_beta, believed)
+            return self._minimize(lcb, k, self._taken())
+        return self._portfolio(believed, k, self._taken())
 
-    def _portfolio(self, k: int, exclude: set[bytes]) -> list[Proposal]:
+    def _portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
         """The best graph for each √β in turn, starting where the last batch stopped."""
         betas = self.settings.sqrt_betas
+        start = len(self._graphs) + len(self._pending)
         proposals: list[Proposal] = []
-        for i in range(len(self._graphs), len(self._graphs) + k):
-            lcb = LowerConfidenceBound(betas[i % len(betas)], self.surrogate)
-            found = list(self.acquisition_optimizer.optimize(lcb, 1, exclude))
+        for i in range(start, start + k):
+            lcb = LowerConfidenceBound(betas[i % len(betas)], surrogate)
+            found = self._minimize(lcb, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
         return proposals
+
+    def _minimize(
+        self, acquisition: LowerConfidenceBound, k: int, exclude: set[bytes]
+    ) -> list[Proposal]:
+        """The k best graphs; heuristic ones, said so, if the optimiser found none in its limits."""
+        try:
+            pool = self.acquisition_optimizer.optimize(acquisition, k, exclude)
+        except (MemoryError, SolverLostError) as problem:
+            logger.warning("the acquisition optimiser gave up (%s); falling back", problem)
+        else:
+            if len(pool) or pool.certificate.status is Status.EXHAUSTED:
+                return list(pool)
+            logger.warning("the acquisition optimiser found nothing in its limits; falling back")
+        rng = np.random.default_rng([self.seed, _FALLBACK_STREAM, len(self._graphs)])
+        best = [g for g, _ in sorted(self.observations, key=lambda pair: pair[1])[:10]]
+        return heuristic_proposals(self.space, acquisition, k, exclude, best, rng)

@@ -12,7 +12,8 @@ import sys
 
 import typer
 
-from nasgoat.cli import methods, scale, search, solve, space
+from nasgoat.cli import methods, scale, search, solve, space, status
+from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
 from nasgoat.errors import NasgoatError
 
 app = typer.Typer(
@@ -23,6 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("search")(search.search)
+app.command("status")(status.status)
 app.command("solve")(solve.solve)
 app.command("methods")(methods.methods)
 app.command("scale")(scale.scale)
@@ -35,12 +37,23 @@ def nasgoat(
 ) -> None:
     """Find the best graph in the fewest evaluations, with proof."""
     level = logging.INFO if verbose else logging.WARNING
-    logging.basicConfig(level=level, format="nasgoat: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(MaskingFormatter("nasgoat: %(message)s"))
+    handler.setLevel(level)
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    for name in ("optuna", "distributed", "asyncio", "alembic", "matplotlib"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and leave with its exit code."""
-    sys.exit(run(arguments))
+    code = run(arguments)
+    if code == 130:
+        # A cancelled search may have a solver thread that nothing can stop; do not wait for it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -48,6 +61,7 @@ def run(arguments: list[str] | None = None) -> int:
     # Small matrices on a shared machine: one thread is fastest, more can be many times slower.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
+    remember_arguments(arguments)
     command = typer.main.get_command(app)
     try:
         code = command.main(arguments, prog_name="nasgoat", standalone_mode=False)
@@ -69,5 +83,5 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _say(message: str) -> None:
-    line = " ".join(message.split())
+    line = " ".join(masked(message).split())
     print(f"nasgoat: {line}", file=sys.stderr)

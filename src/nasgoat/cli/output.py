@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
+
+_arguments: list[str] | None = None
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -16,20 +20,34 @@ def print_json(document: dict[str, Any]) -> None:
 
 def note(line: str) -> None:
     """Print a line of progress to standard error, at once."""
-    print(line, file=sys.stderr, flush=True)
+    print(masked(line), file=sys.stderr, flush=True)
 
 
-def fresh_folder(wanted: Path) -> Path:
-    """Create a folder of this name, or with a number behind it if that is taken."""
-    folder, number = wanted, 1
-    while True:
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-            folder = wanted.with_name(f"{wanted.name}-{number}")
-        else:
-            return folder
+def masked(text: str) -> str:
+    """A text without the password of any storage that was opened."""
+    module = sys.modules.get("nasgoat.integrations.addresses")
+    return text if module is None else str(module.masked(text))
+
+
+def command_line() -> str:
+    """The command that is running, fit to be typed again, without passwords."""
+    return masked(
+        shlex.join(["nasgoat", *(_arguments if _arguments is not None else sys.argv[1:])])
+    )
+
+
+def remember_arguments(arguments: list[str] | None) -> None:
+    """Keep the arguments that the command was called with."""
+    global _arguments
+    _arguments = arguments
+
+
+class MaskingFormatter(logging.Formatter):
+    """Formats records without passwords."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return masked(super().format(record))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict, dataclass
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.output import fresh_folder, note, print_json, write_whole
+from nasgoat.cli.output import command_line, note, print_json
 
 if TYPE_CHECKING:
-    from nasgoat.bayesopt import Asker, Iteration, SearchResult, Settings
-    from nasgoat.benchmarks import Benchmark
-
-_HEAD = " iteration  evaluations  best error    regret  certificate   seconds"
+    from nasgoat.bayesopt import SearchResult, Settings, Workers
+    from nasgoat.cli.session import Session
 
 
 def search(
     benchmark: Annotated[
-        str, typer.Option(help="nb201/cifar10, nb201/cifar100, nb201/imagenet16-120 or nb101.")
-    ] = "nb201/cifar10",
+        str | None,
+        typer.Option(
+            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120 or nb101."
+        ),
+    ] = None,
     noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False,
+    space: Annotated[str | None, typer.Option(help="A preset space: nb101, nb201.")] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="module:function: takes the graph, returns its error.")
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option(help="Graph as JSON on its standard input, error on its output.")
+    ] = None,
     evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160,
     method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat",
     batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None,
@@ -35,143 +42,139 @@ def search(
     batch_strategy: Annotated[str | None, typer.Option(help="portfolio or top.")] = None,
     target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None,
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto",
-    report: Annotated[Path | None, typer.Option(help="Folder for the result.")] = None,
+    workers: Annotated[int, typer.Option(help="Evaluations at a time, on this machine.")] = 1,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="A freed worker gets the next graph at once.")
+    ] = False,
+    timeout: Annotated[float | None, typer.Option(help="Seconds an evaluation may take.")] = None,
+    memory_limit: Annotated[
+        float | None, typer.Option(help="Megabytes an evaluation may hold.")
+    ] = None,
+    retries: Annotated[int, typer.Option(help="New starts after a worker died.")] = 1,
+    storage: Annotated[
+        str | None,
+        typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study; resumed if there.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
+    pictures: Annotated[
+        bool, typer.Option("--pictures/--no-pictures", help="Draw every cell for the dashboard.")
+    ] = True,
+    log_file: Annotated[Path | None, typer.Option(help="File to log to.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Find the best graph of a benchmark in few evaluations and show it."""
+    """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
     from nasgoat.baselines import own_batch
-    from nasgoat.bayesopt import Settings
-    from nasgoat.benchmarks import benchmark as find_benchmark
+    from nasgoat.bayesopt import Plan
+    from nasgoat.cli.run_folder import choose_folder
+    from nasgoat.cli.session import Call, Session
+    from nasgoat.cli.tasks import Limits, make_task
 
-    given = {"kernel": kernel, "batch_strategy": batch_strategy, "target": target}
-    changes = {name: value for name, value in given.items() if value is not None}
-    settings = Settings.preset(preset, **changes)
-    table = find_benchmark(benchmark, noisy)
-    size = own_batch(method) if batch is None else batch
-    run = _Run(table, method, settings, optimizer, evaluations, size, initial, seed, quiet)
-    result = run.search()
-    document = run.document(result)
-    folder = report or Path("runs") / f"{benchmark.replace('/', '-')}-seed{seed}"
-    document["report"] = str(run.write(result, document, fresh_folder(folder)))
+    if log_file is not None:
+        _log_to(log_file)
+    settings = _settings(preset, kernel, batch_strategy, target)
+    limits = Limits(timeout, memory_limit, retries)
+    plan = Plan(evaluations, own_batch(method) if batch is None else batch, asynchronous)
+    task = make_task(benchmark, noisy, space, objective, command, limits, seed)
+    call = Call(method, settings, optimizer, plan, initial, seed, quiet, pictures, command_line())
+    name = study or f"{task.slug}-seed{seed}"
+    declaration = call.declaration(task)
+    folder, address = choose_folder(report, storage, name, declaration, evaluations)
+    session = Session(task, call, address, name, folder)
+    result = _run(session, _workers(workers, dask))
+    document = session.document(result)
+    session.write(result, document)
     if json:
         print_json(document)
     else:
-        run.show(result, document)
-    if run.interrupted:
-        raise typer.Exit(130)
+        _show(session, result, document)
+    _leave(result)
+    session.finish_pictures()
 
 
-@dataclass
-class _Run:
-    """One search of a benchmark with its progress, result document and files."""
+def _settings(
+    preset: str, kernel: str | None, batch_strategy: str | None, target: str | None
+) -> Settings:
+    from nasgoat.bayesopt import Settings
 
-    benchmark: Benchmark
-    method: str
-    settings: Settings
-    optimizer: str
-    evaluations: int
-    batch: int
-    initial: int
-    seed: int
-    quiet: bool
-    interrupted: bool = False
+    given = {"kernel": kernel, "batch_strategy": batch_strategy, "target": target}
+    return Settings.preset(preset, **{k: value for k, value in given.items() if value is not None})
 
-    def search(self) -> SearchResult:
-        """Run the search; Ctrl-C ends it with what was evaluated so far."""
-        import numpy as np
 
-        from nasgoat.bayesopt import Evaluation, SearchResult, run
+def _workers(count: int, dask: str | None) -> Workers:
+    from nasgoat.bayesopt import Workers
+    from nasgoat.errors import SettingError
 
-        if not self.quiet:
-            note(f"searching {self.benchmark.name}: {self.benchmark.space.describe()}")
-            note(_HEAD)
-        rng = np.random.default_rng([self.seed, 1])
-        done: list[Evaluation] = []
-        start = time.perf_counter()
-        try:
-            return run(
-                self._asker(),
-                lambda graph: self.benchmark.query(graph, rng),
-                self.evaluations,
-                self.batch,
-                done.append,
-                None if self.quiet else self._progress,
-            )
-        except KeyboardInterrupt:
-            if not done:
-                raise
-            self.interrupted = True
-            note(f"interrupted after {len(done)} evaluations")
-            return SearchResult(tuple(done), time.perf_counter() - start)
+    if dask is None:
+        return Workers.local(count)
+    if count != 1:
+        raise SettingError("--workers must be left out with --dask, got both")
+    from nasgoat.integrations.dask_cluster import dask_workers
 
-    def _asker(self) -> Asker:
-        from nasgoat.baselines import OURS, make_method
+    return dask_workers(dask, note)
 
-        options: dict[str, Any] = {}
-        if self.method == OURS:
-            progress = None if self.quiet else note
-            options = {"settings": self.settings, "optimizer": self.optimizer, "progress": progress}
-        space, initial = self.benchmark.space, min(self.initial, max(self.evaluations, 1))
-        return make_method(self.method, space, initial, self.seed, self.evaluations, **options)
 
-    def document(self, result: SearchResult) -> dict[str, Any]:
-        """The JSON document of the CLI contract."""
-        best = result.best
-        return {
-            "best": {"graph": best.graph.to_dict(), "error": best.error, "test_error": None},
-            "regret": self._regret(result),
-            "evaluations": len(result.evaluations),
-            "seconds": result.seconds,
-            "certified": result.certified,
-            "study": None,
-            "storage": None,
-            "benchmark": self.benchmark.name,
-            "metric": self.benchmark.metric,
-            "optimum": self.benchmark.optimum,
-            "evaluation_of_best": best.number + 1,
-            "method": self.method,
-            "settings": asdict(self.settings) if self.method == "goat" else None,
-            "seed": self.seed,
-        }
+def _run(session: Session, workers: Workers) -> SearchResult:
+    """Run the session; whatever ends it early says how to resume."""
+    from nasgoat.errors import StudyError
+    from nasgoat.evaluation import kill_children
 
-    def write(self, result: SearchResult, document: dict[str, Any], folder: Path) -> Path:
-        """Write result.json and the picture; a picture that fails never fails the search."""
-        import json
+    try:
+        return session.run(workers)
+    except StudyError:  # nothing was begun
+        raise
+    except BaseException:
+        note(f"resume with: {command_line()}")
+        raise
+    finally:
+        kill_children(for_good=True)
+        workers.executor.shutdown(wait=False, cancel_futures=True)
 
-        from nasgoat.figures import save
 
-        history = [evaluation.to_dict() for evaluation in result.evaluations]
-        hyperparameters = [dict(values) for values in result.hyperparameters]
-        whole = {**document, "hyperparameters": hyperparameters, "history": history}
-        write_whole(folder / "result.json", json.dumps(whole, indent=1))
-        try:
-            title = f"{self.benchmark.name}: {self.benchmark.metric} {result.best.error:.3f}"
-            save(result.best.graph, folder / "best.png", title)
-        except Exception as problem:
-            note(f"the picture could not be drawn: {problem}")
-        return folder
+def _leave(result: SearchResult) -> None:
+    from nasgoat.bayesopt import Stop
 
-    def show(self, result: SearchResult, document: dict[str, Any]) -> None:
-        """The best cell and its figures, for a person."""
-        from nasgoat.figures import ladder
+    if result.stop is Stop.INTERRUPTED:
+        note(f"interrupted after {len(result.evaluations)} evaluations")
+    elif result.stop is Stop.FAILING:
+        failure = result.failures[-1].outcome
+        if failure and failure.failure and failure.failure.traceback:
+            note(failure.failure.traceback.rstrip())
+        note("stopped: the objective fails")
+    else:
+        return
+    note(f"resume with: {command_line()}")
+    raise typer.Exit(130 if result.stop is Stop.INTERRUPTED else 1)
 
-        best = result.best
-        print(f"\nbest cell of {self.benchmark.name}, evaluation {best.number + 1}:\n")
-        print(ladder(best.graph))
-        print(f"\n{self.benchmark.metric}: {best.error:.3f}")
+
+def _show(session: Session, result: SearchResult, document: dict[str, Any]) -> None:
+    """The best cell and its figures, for a person."""
+    from nasgoat.figures import ladder
+
+    if not result.evaluations:
+        return
+    best = result.best
+    print(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
+    print(ladder(best.graph))
+    print(f"\n{session.task.metric}: {best.error:.3f}")
+    if document["best"]["test_error"] is not None:
+        print(f"test error: {document['best']['test_error']:.3f}")
+    if document["regret"] is not None:
         optimum = f"the best of the table has {document['optimum']:.3f}"
         print(f"regret: {document['regret']:.3f} ({optimum})")
-        print(f"written: {document['report']}/result.json and best.png")
+    if result.failures:
+        print(f"failed evaluations: {len(result.failures)}")
+    print(f"written: {document['report']}/result.json and best.png")
 
-    def _progress(self, iteration: Iteration) -> None:
-        certificates = [e.proposal.certificate for e in iteration.batch]
-        statuses = {str(certificate.status) for certificate in certificates}
-        regret = self.benchmark.mean_error(iteration.best.graph) - self.benchmark.optimum
-        note(
-            f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
-            f"{regret:9.3f}  {'/'.join(sorted(statuses)):<11} {iteration.seconds:9.1f}"
-        )
 
-    def _regret(self, result: SearchResult) -> float:
-        return self.benchmark.mean_error(result.best.graph) - self.benchmark.optimum
+def _log_to(path: Path) -> None:
+    from nasgoat.cli.output import MaskingFormatter
+
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setLevel(logging.INFO)
+    for name in ("nasgoat", "optuna", "distributed"):
+        logging.getLogger(name).addHandler(handler)
+    logging.getLogger("nasgoat").setLevel(logging.INFO)

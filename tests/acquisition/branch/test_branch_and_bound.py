@@ -98,4 +98,4 @@ def test_it_is_correct_without_machine_code() -> None:
     )
     root = Path(__file__).parents[3]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    subprocess.run([sys.executable, "-c", program], cwd=root, env=environment, check=True)  # noqa: S603
+    subprocess.run([sys.executable, "-c", program], cwd=root, env=environment, check=True)

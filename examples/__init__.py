@@ -1,0 +1,1 @@
+"""Examples: objectives that train for real."""

@@ -1,0 +1,339 @@
+"""The driver: asks, hands out, collects and tells, until the budget is spent.
+
+Batch-synchronous, a batch is told only when all of it has ended, in the order it was proposed, so
+that nothing depends on which evaluation was fastest and a resumed search goes on as if it had never
+stopped. Asynchronous, a freed worker gets the next graph at once, given what still runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.ledger import Ledger
+from nasgoat.bayesopt.results import (
+    Evaluation,
+    Iteration,
+    SearchResult,
+    Stop,
+    Ticket,
+    evaluation_of,
+)
+from nasgoat.errors import SettingError, WorkersLostError
+from nasgoat.evaluation import Evaluator, FailureKind, Outcome
+from nasgoat.graphs import LabeledGraph
+
+logger = logging.getLogger(__name__)
+
+FAILURES_IN_A_ROW = 3
+_POLL = 0.2  # seconds between two looks at signals and workers
+_AHEAD = 1  # asynchronous: proposals kept ready, so that a freed worker need not wait for a fit
+
+
+class Asker(Protocol):
+    """What the driver asks: our optimiser, or any baseline."""
+
+    @property
+    def initial(self) -> int:
+        """Number of random graphs before the method's own proposals."""
+        ...
+
+    def ask(self, k: int = 1) -> list[Proposal]:
+        """Up to k graphs to evaluate next; none when the space is used up."""
+        ...
+
+    def tell(self, graph: LabeledGraph, error: float) -> None:
+        """Learn the error of a graph."""
+        ...
+
+    def tell_failed(self, graph: LabeledGraph) -> None:
+        """Note that a graph could not be evaluated."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to evaluate, and in which portions.
+
+    Args:
+        evaluations: Graphs to evaluate in all, failed ones included.
+        batch: Graphs to propose at a time after the initial design.
+        asynchronous: Propose one by one, whenever a worker is free.
+    """
+
+    evaluations: int = 160
+    batch: int = 5
+    asynchronous: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("evaluations", "batch"):
+            if (value := getattr(self, name)) < 1:
+                raise SettingError(f"{name} must be at least 1, got {value}")
+
+
+@dataclass(frozen=True)
+class Events:
+    """Whom the driver tells what; each may be None."""
+
+    evaluation: Callable[[Evaluation], None] | None = None
+    failure: Callable[[Ticket], None] | None = None
+    iteration: Callable[[Iteration], None] | None = None
+    proposed: Callable[[Ticket], None] | None = None
+
+
+@dataclass
+class Driver:
+    """Runs one search from its ledger's state to the end of its plan.
+
+    Args:
+        asker: Proposes graphs; fresh, the driver tells it what the ledger holds.
+        evaluator: Evaluates one graph; sent to the workers.
+        plan: How much, in which portions.
+        ledger: Keeps what happens.
+        workers: Where evaluations run.
+        events: Callbacks.
+        asks_in: Where proposals are computed; a thread keeps the caller open to signals.
+        stopping: Asked before each step; True ends the search once what runs is finished.
+    """
+
+    asker: Asker
+    evaluator: Evaluator
+    plan: Plan
+    ledger: Ledger
+    workers: Workers = field(default_factory=Workers.serial)
+    events: Events = field(default_factory=Events)
+    asks_in: Executor = field(default_factory=SerialExecutor)
+    stopping: Callable[[], bool] = lambda: False
+
+    def __post_init__(self) -> None:
+        self._tickets: dict[int, Ticket] = {}
+        self._waiting: deque[Ticket] = deque()
+        self._running: dict[Future[Outcome], Ticket] = {}
+        self._batch: list[Ticket] = []  # synchronous: proposed, not yet told
+        self._asking: Future[list[Proposal]] | None = None
+        self._untold: list[Ticket] = []  # asynchronous: ended, the asker not yet free to hear it
+        self._exhausted = False
+        self._failures = 0  # in a row, in this session
+        self._stop: Stop | None = None
+        self._start = time.monotonic()
+        self._earlier = 0.0  # seconds of earlier sessions
+
+    def run(self) -> SearchResult:
+        """Search until budget or space are used up, or something says stop."""
+        self._restore()
+        while True:
+            if self._stop is None and self.stopping():
+                self._stop = Stop.INTERRUPTED
+            if self._stop is None:
+                self._close_batch()
+                self._refill()
+                self._submit()
+            if not self._running and not self._asking:
+                break
+            self._collect()
+        finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
+        return SearchResult.of(finished, self._elapsed, self._why())
+
+    @property
+    def _elapsed(self) -> float:
+        return self._earlier + time.monotonic() - self._start
+
+    def _why(self) -> Stop:
+        if self._stop is not None:
+            return self._stop
+        return Stop.EXHAUSTED if len(self._tickets) < self.plan.evaluations else Stop.FINISHED
+
+    # Resuming
+
+    def _restore(self) -> None:
+        """Tell the asker what the ledger holds and queue what never ended."""
+        past = self.ledger.tickets()
+        self._tickets = {ticket.number: ticket for ticket in past}
+        self._earlier = max((ticket.elapsed for ticket in past), default=0.0)
+        left = [ticket for ticket in past if not ticket.finished]
+        self.ledger.requeue(left)
+        self._waiting.extend(left[: max(self.plan.evaluations - len(past) + len(left), 0)])
+        if self.plan.asynchronous:
+            for ticket in past:
+                self._tell(ticket) if ticket.finished else self._expect(ticket)
+            return
+        last = max((ticket.iteration for ticket in past), default=-1)
+        for ticket in past:
+            if ticket.iteration < last:
+                self._tell(ticket)
+        self._batch = [ticket for ticket in past if ticket.iteration == last]
+        self._complete_batch(last)
+
+    def _complete_batch(self, iteration: int) -> None:
+        """A batch that was cut off while it was proposed gets the rest of its proposals."""
+        missing = self._batch_size(iteration) - len(self._batch)
+        if iteration < 0 or missing <= 0:
+            return
+        known = {ticket.graph for ticket in self._batch}
+        proposals = self.asker.ask(self._batch_size(iteration))
+        fresh = [p for p in proposals if p.graph not in known][:missing]
+        self._propose(fresh, iteration)
+
+    def _batch_size(self, iteration: int) -> int:
+        """Size of a batch, cut off at the budget."""
+        size = self.asker.initial if iteration == 0 else self.plan.batch
+        before = sum(ticket.iteration < iteration for ticket in self._tickets.values())
+        return min(size, self.plan.evaluations - before)
+
+    # Proposing
+
+    def _close_batch(self) -> None:
+        """Synchronous: tell a batch once all of it has ended, in the order of its proposals."""
+        if not self._batch or any(not self._tickets[t.number].finished for t in self._batch):
+            return
+        batch = [self._tickets[ticket.number] for ticket in self._batch]
+        self._batch = []
+        for ticket in batch:
+            self._tell(ticket)
+        self._report(batch)
+
+    def _refill(self) -> None:
+        """Start to compute proposals if some are needed and allowed."""
+        if self._asking is not None:
+            return
+        for ticket in self._untold:
+            self._tell(ticket)
+        self._untold = []
+        if self._exhausted:
+            return
+        if self.plan.asynchronous:
+            most = self.workers.slots() + _AHEAD - len(self._running) - len(self._waiting)
+            # Nothing can be learnt before something ended: the initial design comes first.
+            started = any(ticket.finished for ticket in self._tickets.values())
+            count = most if started else min(most, self.asker.initial - len(self._tickets))
+        elif self._batch or self._waiting:
+            return
+        else:
+            count = self._batch_size(self._next_iteration())
+        count = min(count, self.plan.evaluations - len(self._tickets))
+        if count > 0:
+            self._asking = self.asks_in.submit(self.asker.ask, count)
+
+    def _next_iteration(self) -> int:
+        return max((ticket.iteration for ticket in self._tickets.values()), default=-1) + 1
+
+    def _take_proposals(self) -> None:
+        if self._asking is None or not self._asking.done():
+            return
+        proposals = self._asking.result()
+        self._asking = None
+        self._exhausted = not proposals
+        self._propose(proposals, self._next_iteration())
+
+    def _propose(self, proposals: list[Proposal], iteration: int) -> None:
+        surrogate = getattr(self.asker, "surrogate", None)
+        fitted = None if surrogate is None else dict(surrogate.hyperparameters)
+        first = len(self._tickets)
+        fresh = [Ticket(first + i, iteration, p, fitted) for i, p in enumerate(proposals)]
+        self.ledger.propose(fresh)
+        self._tickets |= {ticket.number: ticket for ticket in fresh}
+        self._waiting.extend(fresh)
+        if not self.plan.asynchronous:
+            self._batch = self._batch + fresh
+        if self.events.proposed:
+            for ticket in fresh:
+                self.events.proposed(ticket)
+
+    # Evaluating
+
+    def _submit(self) -> None:
+        while self._waiting and len(self._running) < self.workers.slots():
+            ticket = self._waiting.popleft()
+            future = self.workers.executor.submit(self.evaluator, ticket.graph, ticket.number)
+            self._running[future] = ticket
+            if future.done():  # a serial executor: its outcome is kept before the next one starts
+                return
+
+    def _collect(self) -> None:
+        """Wait a moment; keep every outcome that came and take finished proposals."""
+        waited: set[Future[Any]] = set(self._running)
+        if self._asking is not None:
+            waited.add(self._asking)
+        wait(waited, timeout=_POLL, return_when=FIRST_COMPLETED)
+        self._take_proposals()
+        done = [future for future in self._running if future.done()]
+        for future in sorted(done, key=lambda future: self._running[future].number):
+            ticket = self._running.pop(future)
+            self._finish(ticket, _outcome(future))
+        if not done:
+            self.workers.check()
+
+    def _finish(self, ticket: Ticket, outcome: Outcome) -> None:
+        """Keep an outcome, then speak of it."""
+        if outcome.failure is not None and outcome.failure.kind is FailureKind.CANCELLED:
+            return
+        ticket = replace(ticket, outcome=outcome, elapsed=self._elapsed)
+        self.ledger.finish(ticket)
+        first = not any(other.finished for other in self._tickets.values())
+        self._tickets[ticket.number] = ticket
+        if self.plan.asynchronous:
+            self._untold.append(ticket)
+        if outcome.failure is None:
+            self._failures = 0
+            if self.events.evaluation:
+                self.events.evaluation(evaluation_of(ticket))
+        else:
+            self._failures += 1
+            logger.info("evaluation %d failed: %s", ticket.number, outcome.failure.reason)
+            if self.events.failure:
+                self.events.failure(ticket)
+            if first or self._failures >= FAILURES_IN_A_ROW:
+                self._stop = Stop.FAILING
+        if self.plan.asynchronous:
+            self._report([ticket])
+
+    def _tell(self, ticket: Ticket) -> None:
+        if ticket.outcome is not None and ticket.outcome.metrics is not None:
+            self.asker.tell(ticket.graph, ticket.outcome.metrics["error"])
+        else:
+            self.asker.tell_failed(ticket.graph)
+
+    def _expect(self, ticket: Ticket) -> None:
+        expect = getattr(self.asker, "expect", None)
+        if expect is not None:
+            expect(ticket.graph)
+
+    def _report(self, batch: list[Ticket]) -> None:
+        if self.events.iteration is None:
+            return
+        finished = [t for t in self._tickets.values() if t.outcome and t.outcome.metrics]
+        if not finished:
+            return
+        evaluations = [evaluation_of(ticket) for ticket in finished]
+        best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
+        numbers = {ticket.number for ticket in batch}
+        shown = tuple(e for e in evaluations if e.number in numbers)
+        done = sum(ticket.finished for ticket in self._tickets.values())
+        self.events.iteration(Iteration(batch[0].iteration, shown, best, done, self._elapsed))
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    """What a future brought; an executor that broke ends the search, a lost task does not."""
+    try:
+        return future.result()
+    except CancelledError as problem:
+        raise WorkersLostError("the workers must finish their work, got none left") from problem
+    except BrokenExecutor as problem:
+        raise WorkersLostError(f"the executor must stay usable, got {problem}") from problem
+    except Exception as problem:
+        reason = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
+        return Outcome.failed(FailureKind.LOST, reason)

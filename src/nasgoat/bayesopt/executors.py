@@ -1,0 +1,71 @@
+"""Where evaluations run: any ``concurrent.futures.Executor``, seen through a small window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from nasgoat.errors import SettingError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SerialExecutor(Executor):
+    """Runs each call at once, in the calling thread.
+
+    Example:
+        >>> SerialExecutor().submit(max, 1, 2).result()
+        2
+    """
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Call the function now; the future that comes back is done."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+@dataclass(frozen=True)
+class Workers:
+    """An executor, how many evaluations it runs at a time, and a look at its health.
+
+    Args:
+        executor: Where evaluations run.
+        slots: How many run at a time, asked before each submission.
+        check: Called while waiting; raises :class:`~nasgoat.errors.WorkersLostError` if nothing
+            will ever come back.
+    """
+
+    executor: Executor
+    slots: Callable[[], int]
+    check: Callable[[], None] = lambda: None
+
+    @classmethod
+    def serial(cls) -> Workers:
+        """One at a time, in the calling thread."""
+        return cls(SerialExecutor(), lambda: 1)
+
+    @classmethod
+    def local(cls, count: int) -> Workers:
+        """So many threads, each with a child process of its own where the evaluator has one.
+
+        Example:
+            >>> Workers.local(2).slots()
+            2
+        """
+        if count < 1:
+            raise SettingError(f"workers must be at least 1, got {count}")
+        return cls(ThreadPoolExecutor(count, "nasgoat-worker"), lambda: count)
+
+    @classmethod
+    def on(cls, executor: Executor, count: int | None = None) -> Workers:
+        """Any executor; its own number of workers unless one is given."""
+        own: Any = getattr(executor, "_max_workers", None)
+        known = count or (own if isinstance(own, int) else 1)
+        return cls(executor, lambda: known)

@@ -1,0 +1,43 @@
+"""Where a run keeps its files, and which earlier run a call goes on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nasgoat.integrations import StorageAddress
+from nasgoat.integrations.study_status import study_status
+
+STUDY_FILE = "study.db"
+RUNS = Path("runs")
+
+
+def choose_folder(
+    wanted: Path | None,
+    storage: str | None,
+    study: str,
+    declaration: dict[str, Any],
+    evaluations: int,
+) -> tuple[Path, StorageAddress]:
+    """The run's folder and the address of its study.
+
+    The same call goes on with its unfinished run, if there is one; after a finished one it begins
+    anew in ``NAME-2``, ``NAME-3``, ... A folder or storage that the call names is never passed over
+    because it holds another search: the study's ledger refuses that and says what differs.
+    """
+    if storage is not None:
+        return wanted or RUNS / study, StorageAddress.of(storage)
+    first = wanted or RUNS / study
+    number = 1
+    while True:
+        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        path = folder / STUDY_FILE
+        if not path.exists() and not (folder / "result.json").exists():
+            return folder, StorageAddress.of(path)
+        if path.exists():
+            status = study_status(StorageAddress.of(path), study)
+            same = status.declaration == declaration
+            left = status.complete + status.failed < evaluations
+            if (same and left) or (not same and wanted is not None):
+                return folder, StorageAddress.of(path)
+        number += 1

@@ -1,0 +1,222 @@
+"""One session of a search: its study, workers, signals, progress, result and files."""
+
+from __future__ import annotations
+
+import json
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nasgoat.baselines import OURS, make_method
+from nasgoat.bayesopt import (
+    Asker,
+    Driver,
+    Events,
+    Iteration,
+    Plan,
+    SearchResult,
+    Settings,
+    Ticket,
+    Workers,
+)
+from nasgoat.cli.interrupts import Interrupts
+from nasgoat.cli.output import note, write_whole
+from nasgoat.cli.tasks import Task
+from nasgoat.integrations import StorageAddress, StudyLedger
+from nasgoat.integrations.pictures import Painter
+
+logger = logging.getLogger(__name__)
+
+_HEAD = " iteration  evaluations  best error    regret  certificate   seconds"
+_PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a search was called, apart from its task.
+
+    Args:
+        method: Name of the search method; "goat" is ours.
+        settings: Kernel, target, batch strategy of ours.
+        optimizer: Name of the acquisition optimiser.
+        plan: Budget, batch size, asynchronous or not.
+        initial: Size of the initial design.
+        seed: Seed of everything random.
+        quiet: No progress.
+        pictures: Draw every cell.
+        command: The command line, without passwords.
+    """
+
+    method: str
+    settings: Settings
+    optimizer: str
+    plan: Plan
+    initial: int
+    seed: int
+    quiet: bool
+    pictures: bool
+    command: str
+
+    def declaration(self, task: Task) -> dict[str, Any]:
+        """What must be the same when the search is resumed."""
+        document = {
+            "objective": task.objective,
+            "direction": "minimize",
+            "method": self.method,
+            "settings": asdict(self.settings) if self.method == OURS else None,
+            "optimizer": self.optimizer if self.method == OURS else None,
+            "initial": self.initial,
+            "batch": None if self.plan.asynchronous else self.plan.batch,
+            "asynchronous": self.plan.asynchronous,
+            "seed": self.seed,
+            "space": task.space.to_dict(),
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(document))
+        return plain
+
+
+@dataclass
+class Session:
+    """One session of a search: from the state of its study to its end."""
+
+    task: Task
+    call: Call
+    address: StorageAddress
+    study: str
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self._painter = Painter()
+
+    def run(self, workers: Workers) -> SearchResult:
+        """Search; what a dead session left behind comes first."""
+        if not self.call.quiet:
+            note(f"searching {self.task.name}: {self.task.space.describe()}")
+            note(_HEAD)
+        declaration = self.call.declaration(self.task)
+        with (
+            StudyLedger(self.address, self.study, self.task.space, declaration) as ledger,
+            Interrupts() as interrupts,
+        ):
+            plan = {"evaluations": self.call.plan.evaluations, "command": self.call.command}
+            ledger.note(plan)
+            return self._driver(ledger, workers, interrupts).run()
+
+    def finish_pictures(self) -> None:
+        """Wait a while for the pictures that are still to be drawn."""
+        self._painter.close(_PICTURE_SECONDS)
+
+    def document(self, result: SearchResult) -> dict[str, Any]:
+        """The JSON document of the command line's contract."""
+        best = result.best if result.evaluations else None
+        benchmark = self.task.benchmark
+        return {
+            "best": best
+            and {
+                "graph": best.graph.to_dict(),
+                "error": best.error,
+                "test_error": best.metrics.get("test_error"),
+            },
+            "regret": best and self.task.regret(best.graph),
+            "evaluations": len(result.evaluations),
+            "failed": len(result.failures),
+            "seconds": result.seconds,
+            "certified": result.certified,
+            "stop": str(result.stop),
+            "study": self.study,
+            "storage": str(self.address),
+            "benchmark": benchmark and benchmark.name,
+            "objective": self.task.objective,
+            "metric": self.task.metric,
+            "optimum": benchmark and benchmark.optimum,
+            "evaluation_of_best": best and best.number + 1,
+            "method": self.call.method,
+            "settings": asdict(self.call.settings) if self.call.method == OURS else None,
+            "seed": self.call.seed,
+            "report": str(self.folder),
+        }
+
+    def write(self, result: SearchResult, document: dict[str, Any]) -> None:
+        """Write result.json and the picture; one that fails never fails the search."""
+        from nasgoat.figures import save
+
+        history = [evaluation.to_dict() for evaluation in result.evaluations]
+        failures = [
+            {"number": t.number, "graph": t.graph.to_dict(), **t.outcome.failure.to_dict()}
+            for t in result.failures
+            if t.outcome and t.outcome.failure
+        ]
+        hyperparameters = [dict(values) for values in result.hyperparameters]
+        whole = {
+            **document,
+            "hyperparameters": hyperparameters,
+            "history": history,
+            "failures": failures,
+        }
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / "result.json", json.dumps(whole, indent=1))
+        except OSError as problem:
+            note(f"the report could not be written: {problem.strerror}")
+        if not result.evaluations:
+            return
+        try:
+            title = f"{self.task.name}: {self.task.metric} {result.best.error:.3f}"
+            save(result.best.graph, self.folder / "best.png", title)
+        except Exception as problem:
+            note(f"the picture could not be drawn: {problem}")
+
+    def _driver(self, ledger: StudyLedger, workers: Workers, interrupts: Interrupts) -> Driver:
+        call, quiet = self.call, self.call.quiet
+
+        def picture(ticket: Ticket) -> None:
+            path = self.folder / "artifacts" / ledger.artifact(ticket.number)
+            self._painter.paint(
+                ticket.graph, path, f"{self.task.name}, evaluation {ticket.number + 1}"
+            )
+
+        if call.pictures:
+            for ticket in ledger.tickets():  # what an earlier session did not get to draw
+                picture(ticket)
+        events = Events(
+            failure=None if quiet else _show_failure,
+            iteration=None if quiet else self._show,
+            proposed=picture if call.pictures else None,
+        )
+        # Proposals are computed in a thread, so that signals are heard meanwhile.
+        asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
+        return Driver(
+            self._asker(), self.task.evaluator, call.plan, ledger, workers, events, asks_in,
+            interrupts.stopping,
+        )  # fmt: skip
+
+    def _asker(self) -> Asker:
+        call = self.call
+        options: dict[str, Any] = {}
+        if call.method == OURS:
+            progress = None if call.quiet else note
+            options = {
+                "settings": call.settings,
+                "optimizer": call.optimizer,
+                "progress": progress,
+            }
+        budget = call.plan.evaluations
+        initial = min(call.initial, budget)
+        return make_method(call.method, self.task.space, initial, call.seed, budget, **options)
+
+    def _show(self, iteration: Iteration) -> None:
+        statuses = sorted({str(e.proposal.certificate.status) for e in iteration.batch})
+        regret = self.task.regret(iteration.best.graph)
+        shown = f"{'-':>9}" if regret is None else f"{regret:9.3f}"
+        note(
+            f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
+            f"{shown}  {'/'.join(statuses) or 'failed':<11} {iteration.seconds:9.1f}"
+        )
+
+
+def _show_failure(ticket: Ticket) -> None:
+    if ticket.outcome and ticket.outcome.failure:
+        failure = ticket.outcome.failure
+        note(f"evaluation {ticket.number + 1} failed ({failure.kind}): {failure.reason}")

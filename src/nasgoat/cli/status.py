@@ -1,0 +1,79 @@
+"""``nasgoat status``: how a stored search stands."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nasgoat.cli.output import print_json
+
+if TYPE_CHECKING:
+    from nasgoat.integrations import StorageAddress
+    from nasgoat.integrations.study_status import StudyStatus
+
+
+def status(
+    run: Annotated[
+        Path | None, typer.Argument(help="Folder of a run; the latest in runs/ if left out.")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study; all if left out.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Say how a search stands: what is done, what runs, the best so far, how to resume."""
+    from nasgoat.errors import StudyError
+    from nasgoat.integrations import StorageAddress
+    from nasgoat.integrations.study_status import study_names, study_status
+
+    address = StorageAddress.of(storage) if storage and run is None else _address(run)
+    names = [study] if study else study_names(address)
+    if not names:
+        raise StudyError(f"the storage {address} must hold a search, got none")
+    found = [study_status(address, name) for name in names]
+    if json:
+        print_json({"studies": [_document(status) for status in found]})
+        return
+    for status in found:
+        _print(status)
+
+
+def _address(run: Path | None) -> StorageAddress:
+    from nasgoat.cli.run_folder import RUNS, STUDY_FILE
+    from nasgoat.errors import StudyError
+    from nasgoat.integrations import StorageAddress
+
+    if run is None:
+        files = sorted(RUNS.glob(f"*/{STUDY_FILE}"), key=lambda path: path.stat().st_mtime)
+        if not files:
+            raise StudyError(f"a run must be given, got none in {RUNS}/; nasgoat status FOLDER")
+        return StorageAddress.of(files[-1])
+    return StorageAddress.of(run / STUDY_FILE if run.is_dir() or not run.suffix else run)
+
+
+def _document(status: StudyStatus) -> dict[str, Any]:
+    return {**asdict(status), "finished": status.finished}
+
+
+def _print(status: StudyStatus) -> None:
+    from nasgoat.figures import ladder
+    from nasgoat.graphs import LabeledGraph
+
+    state = "running" if status.running else "finished" if status.finished else "stopped"
+    print(f"{status.study}: {state}")
+    print(f"  storage      {status.storage}")
+    print(f"  evaluations  {status.complete} of {status.budget or '?'}", end="")
+    print(f", {status.failed} failed" if status.failed else "", end="")
+    print(f", {status.open} open" if status.open else "")
+    if status.best is not None:
+        print(
+            f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n"
+        )
+        print(ladder(LabeledGraph.from_json(status.best["graph"])), end="\n\n")
+    if state == "stopped" and status.command:
+        print(f"  resume with  {status.command}")

@@ -1,0 +1,187 @@
+"""Evaluators: callables that turn a graph into an outcome and never raise.
+
+``Inline`` calls a Python function where it is; ``Isolated`` runs the objective in a child process
+that can be killed. Both can be sent to another process or machine, so any
+``concurrent.futures.Executor`` can run them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from nasgoat.errors import SettingError
+from nasgoat.evaluation import child
+from nasgoat.evaluation.outcomes import FailureKind, Objective, Outcome
+from nasgoat.evaluation.process import (
+    ChildError,
+    ChildLostError,
+    ChildMemoryError,
+    ChildProcess,
+    ChildTimeoutError,
+)
+from nasgoat.graphs import LabeledGraph
+
+_START_SECONDS = 300.0  # an objective's imports may take long, but not for ever
+
+# Each thread keeps its child between evaluations: imports are paid once.
+_own = threading.local()
+_children: set[ChildProcess] = set()
+_closing = threading.Event()
+
+
+class Evaluator(Protocol):
+    """Turns a graph into an outcome; never raises."""
+
+    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+        """Evaluate a graph; the number of the evaluation seeds what is random."""
+        ...
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Calls a Python function in the process and thread where the executor runs it.
+
+    Example:
+        >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
+        >>> Inline(lambda graph: len(graph.edges) / 2)(cell, 0).metrics
+        {'error': 0.5}
+    """
+
+    objective: Objective
+
+    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+        """Evaluate a graph; what the function raises becomes a failure."""
+        try:
+            return Outcome.of(self.objective(graph))
+        except Exception as problem:
+            return child.raised(problem)
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """Runs the objective in a child process of its own, with limits.
+
+    Args:
+        objective: ``module:function``; or
+        command: a command and its arguments: the graph as JSON on standard input, a number or an
+            object with ``error`` as JSON on standard output.
+        timeout: Seconds an evaluation may take; None for no limit.
+        memory_limit: Bytes its processes may hold together; None for no limit.
+        retries: How often to start again after its process died. What raised, ran too long or
+            used too much memory would do so again and is not repeated.
+        seed: Seed of the global random generators before each evaluation.
+
+    Example:
+        >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
+        >>> Isolated(command=("python3", "-c", "print(0.25)"))(cell, 0).metrics
+        {'error': 0.25}
+    """
+
+    objective: str | None = None
+    command: tuple[str, ...] | None = None
+    timeout: float | None = None
+    memory_limit: float | None = None
+    retries: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.objective is None) == (not self.command):
+            raise SettingError("either an objective or a command must be given, got both or none")
+        for name in ("timeout", "memory_limit"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise SettingError(f"{name} must be a positive number, got {value}")
+        if self.retries < 0:
+            raise SettingError(f"retries must be at least 0, got {self.retries}")
+
+    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+        """Evaluate a graph in this thread's child, with a new one if that dies."""
+        request = {
+            "objective": self.objective,
+            "command": self.command,
+            "graph": graph.to_dict(),
+            "seed": (self.seed * 1_000_003 + number) % 2**32,
+        }
+        for attempt in range(1, self.retries + 2):
+            outcome = replace(self._attempt(request), attempts=attempt)
+            lost = outcome.failure is not None and outcome.failure.kind is FailureKind.LOST
+            if not lost or _closing.is_set():
+                break
+        if lost and _closing.is_set():
+            return Outcome.failed(FailureKind.CANCELLED, "the search was cancelled")
+        return outcome
+
+    def check(self) -> None:
+        """Raise :class:`SettingError` unless the objective can be found."""
+        if self.objective is None:
+            return
+        try:
+            found = _child().ask({"probe": self.objective}, _START_SECONDS)
+        except ChildError as problem:
+            raise SettingError(f"the objective must be importable, got {problem}") from None
+        if "problem" in found:
+            raise SettingError(found["problem"])
+
+    def _attempt(self, request: dict[str, Any]) -> Outcome:
+        try:
+            worker = _child()
+            if self.objective is not None:  # imports do not count against the time-out
+                worker.ask({"probe": self.objective}, _START_SECONDS)
+            answer = worker.ask(request, self.timeout, self.memory_limit)
+        except ChildTimeoutError as problem:
+            return Outcome.failed(FailureKind.TIMEOUT, str(problem))
+        except ChildMemoryError as problem:
+            return Outcome.failed(FailureKind.MEMORY, str(problem))
+        except (ChildLostError, OSError) as problem:
+            return Outcome.failed(FailureKind.LOST, str(problem))
+        failure = answer.get("failure")
+        if failure:
+            return Outcome.failed(
+                FailureKind(failure["kind"]), failure["reason"], failure["traceback"]
+            )
+        return Outcome.of(answer.get("metrics"))
+
+
+def kill_children(for_good: bool = False) -> None:
+    """Kill every child of this process; with ``for_good``, what they evaluated is cancelled."""
+    if for_good:
+        _closing.set()
+    while _children:
+        _children.pop().kill()
+
+
+def allow_children() -> None:
+    """Allow evaluations again after :func:`kill_children` for good."""
+    _closing.clear()
+
+
+def _child() -> ChildProcess:
+    """This thread's living child."""
+    worker: ChildProcess | None = getattr(_own, "child", None)
+    if worker is None or worker not in _children or not worker.alive:
+        if worker is not None:
+            _children.discard(worker)
+        worker = _own.child = ChildProcess()
+        _children.add(worker)
+    return worker
+
+
+def function_path(objective: Callable[..., Any]) -> str | None:
+    """``module:function`` of a function that another process can import; None of any other.
+
+    Example:
+        >>> import json
+        >>> function_path(json.dumps), function_path(lambda graph: 0.0)
+        ('json:dumps', None)
+    """
+    module, name = getattr(objective, "__module__", None), getattr(objective, "__qualname__", "")
+    if not module or module == "__main__" or not name or "<" in name:
+        return None
+    return f"{module}:{name}"
+
+
+atexit.register(kill_children, for_good=True)

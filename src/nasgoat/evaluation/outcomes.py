@@ -1,0 +1,135 @@
+"""What an evaluation ends with: metrics, or a failure that says why."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+import reprlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias
+
+from nasgoat.errors import ObservationError
+from nasgoat.graphs import LabeledGraph
+
+#: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
+Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
+
+#: A larger error is an overflow in disguise; no training error comes near it.
+LARGEST_ERROR = 1e100
+
+
+class FailureKind(enum.StrEnum):
+    """Why an evaluation has no error."""
+
+    EXCEPTION = "exception"  # the objective raised, or its command left with another code than 0
+    VALUE = "value"  # it returned something that can't be learnt from
+    TIMEOUT = "timeout"  # it ran longer than allowed and was killed
+    MEMORY = "memory"  # it used more memory than allowed and was killed
+    LOST = "lost"  # its process or worker died
+    CANCELLED = "cancelled"  # the search was cancelled; it is evaluated again on resume
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation has no error.
+
+    Args:
+        kind: The sort of failure.
+        reason: One line for a person.
+        traceback: The objective's own traceback, if it raised.
+    """
+
+    kind: FailureKind
+    reason: str
+    traceback: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping."""
+        return {"kind": str(self.kind), "reason": self.reason, "traceback": self.traceback}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, str]) -> Failure:
+        """Read what :meth:`to_dict` wrote."""
+        kind = FailureKind(document["kind"])
+        return cls(kind, document["reason"], document.get("traceback", ""))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one evaluation: either metrics or a failure.
+
+    Args:
+        metrics: ``error`` and what else the objective returned; None if it failed.
+        failure: Why it failed; None if it did not.
+        attempts: How often it was started.
+
+    Example:
+        >>> Outcome.of({"error": 4.2, "epochs": 10}).metrics
+        {'error': 4.2, 'epochs': 10}
+        >>> Outcome.of(float("nan")).failure.reason
+        'the error must be finite, got nan'
+    """
+
+    metrics: Mapping[str, Any] | None
+    failure: Failure | None = None
+    attempts: int = 1
+
+    @classmethod
+    def of(cls, answer: object) -> Outcome:
+        """The outcome of an objective that returned this."""
+        try:
+            return cls(checked_metrics(answer))
+        except ObservationError as problem:
+            return cls(None, Failure(FailureKind.VALUE, str(problem)))
+
+    @classmethod
+    def failed(cls, kind: FailureKind, reason: str, traceback: str = "") -> Outcome:
+        """The outcome of an evaluation that failed."""
+        return cls(None, Failure(kind, reason, traceback))
+
+
+def checked_metrics(answer: object) -> dict[str, Any]:
+    """What an objective returned as metrics with a usable ``error``.
+
+    Raises:
+        ObservationError: If there is no error, or it is no finite number of sensible size.
+
+    Example:
+        >>> checked_metrics(3)
+        {'error': 3.0}
+    """
+    if not isinstance(answer, Mapping):
+        return {"error": _checked_error(answer)}
+    if "error" not in answer:
+        names = reprlib.repr(sorted(map(str, answer)))
+        raise ObservationError(f"the objective must return 'error', got {names}")
+    others = {str(name): _plain(value) for name, value in answer.items() if name != "error"}
+    return {"error": _checked_error(answer["error"]), **others}
+
+
+def _checked_error(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ObservationError(f"the error must be a number, got {reprlib.repr(value)}")
+    try:
+        error = float(value)
+    except OverflowError:
+        error = math.inf
+    if not math.isfinite(error):
+        raise ObservationError(f"the error must be finite, got {reprlib.repr(value)}")
+    if abs(error) > LARGEST_ERROR:
+        raise ObservationError(f"the error must be at most {LARGEST_ERROR:g} in size, got {error}")
+    return error
+
+
+def _plain(value: object) -> Any:
+    """A further metric as JSON holds it; what JSON can't hold becomes its text."""
+    if isinstance(value, Real) and not isinstance(value, bool | int):
+        value = float(value)
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return reprlib.repr(value)
+    return value

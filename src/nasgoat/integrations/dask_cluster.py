@@ -1,0 +1,122 @@
+"""Evaluations on a Dask cluster, through its ``concurrent.futures.Executor``.
+
+Objectives run in child processes of the Dask workers, so limits hold there too. Dask has no
+authentication: whoever reaches the scheduler can run code on every worker.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from nasgoat.bayesopt import Workers
+from nasgoat.errors import MissingPackageError, WorkersLostError
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 15.0  # to reach the scheduler at the start
+PATIENCE = 30.0  # seconds without a scheduler or without any worker before a search ends
+_LOOK_EVERY = 1.0
+_RUNS = 2  # a task whose worker died is run once more, not Dask's four times
+
+
+def dask_workers(
+    address: str,
+    warn: Callable[[str], None] = logger.warning,
+    patience: float = PATIENCE,
+) -> Workers:
+    """The workers of an existing Dask cluster.
+
+    Args:
+        address: Of the scheduler, such as ``tcp://127.0.0.1:8786``.
+        warn: Told if the address is not this machine's own.
+        patience: Seconds without scheduler or workers after which a search ends.
+
+    Raises:
+        WorkersLostError: If the scheduler can't be reached.
+        MissingPackageError: If Dask is not installed.
+    """
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise MissingPackageError("distributed", "dask") from None
+    if not is_loopback(address):
+        warn(
+            f"{address} is not loopback: Dask has no authentication, whoever reaches the "
+            "scheduler can run code on every worker"
+        )
+    try:
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as problem:
+        raise WorkersLostError(
+            f"a Dask scheduler must answer at {address} within {CONNECT_SECONDS:g} s, got {problem}"
+        ) from None
+    client.run_on_scheduler(_limit_runs)
+    watch = _Watch(client, patience)
+    executor: Executor = client.get_executor(pure=False, retries=0)
+    return Workers(executor, watch.slots, watch.check)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this machine's own.
+
+    Example:
+        >>> is_loopback("tcp://127.0.0.1:8786"), is_loopback("tcp://10.0.0.7:8786")
+        (True, False)
+    """
+    host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _limit_runs(dask_scheduler: Any) -> None:
+    """On the scheduler: a task may lose its worker once."""
+    dask_scheduler.allowed_failures = min(dask_scheduler.allowed_failures, _RUNS - 1)
+
+
+@dataclass
+class _Watch:
+    """Looks at the cluster now and then; ends the wait when nothing will come back."""
+
+    client: Any
+    patience: float
+    _threads: int = 1
+    _looked: float = field(default=-_LOOK_EVERY)
+    _alive: float = field(default_factory=time.monotonic)
+
+    def slots(self) -> int:
+        """How many evaluations the cluster runs at a time."""
+        self._look()
+        return max(self._threads, 1)
+
+    def check(self) -> None:
+        """Raise if there has been no scheduler, or no worker, for too long."""
+        self._look()
+        silent = time.monotonic() - self._alive
+        if silent > self.patience:
+            raise WorkersLostError(
+                f"the Dask cluster must have a worker, got none for {silent:.0f} s"
+            )
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY:
+            return
+        self._looked = now
+        try:
+            self._threads = sum(self.client.nthreads().values())
+        except Exception as problem:  # whatever a broken connection raises
+            logger.info("the Dask scheduler does not answer: %r", problem)
+            self._threads = 0
+        if self._threads:
+            self._alive = now

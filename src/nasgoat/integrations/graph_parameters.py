@@ -1,0 +1,141 @@
+"""A graph as the parameters of an Optuna trial: one integer, or a few where one is too small.
+
+Notation
+    digits   one for the number of nodes, one per node's label, one per possible edge (0: no edge)
+    radix    how many values a digit has
+A parameter is the number that consecutive digits write in mixed radix. One parameter costs one
+write to the storage; one per edge would cost more than the rest of a trial
+(docs/decisions/0030-graph-as-integer.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution, IntDistribution
+
+from nasgoat.errors import GraphError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
+
+_LARGEST = 2**53  # Optuna stores parameters as double precision numbers
+
+
+class GraphParameters:
+    """Turns the graphs of a space into trial parameters and back.
+
+    Args:
+        space: The space.
+        name: Name of the parameter; with a number behind it if there are several.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> parameters = GraphParameters(nasbench201())
+        >>> cell = nasbench201().from_digits([1, 0, 2, 3, 0, 4])
+        >>> parameters.encode(cell)
+        {'graph': 3454}
+        >>> parameters.decode({"graph": 3454}) == cell
+        True
+    """
+
+    def __init__(self, space: SearchSpace, name: str = "graph") -> None:
+        self.space = space
+        self.name = name
+        # Acyclic graphs in topological order have edges u → v with u < v alone.
+        self._acyclic = isinstance(space, NodeLabeledSpace | EdgeLabeledSpace)
+        n = space.sizes[-1]
+        self._pairs = [
+            (u, v) for v in range(n) for u in range(n) if (u < v if self._acyclic else u != v)
+        ]
+
+    @cached_property
+    def radices(self) -> list[int]:
+        """How many values each digit has: nodes, labels of nodes, edges."""
+        n = self.space.sizes[-1]
+        labels = [len(self.space.node_vocabulary)] * n if self.space.node_vocabulary else []
+        edges = [len(self.space.edge_vocabulary) + 1 if self.space.edge_vocabulary else 2]
+        return [len(self.space.sizes), *labels, *edges * len(self._pairs)]
+
+    @cached_property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """The distribution of each parameter."""
+        return {name: IntDistribution(0, prod(part) - 1) for name, part in self._parts.items()}
+
+    def encode(self, graph: LabeledGraph) -> dict[str, int]:
+        """The parameters of a graph, in topological order if its space is acyclic."""
+        digits = iter(self._digits(graph))
+        parameters = {}
+        for name, radices in self._parts.items():
+            value = 0
+            for radix in radices:
+                value = value * radix + next(digits)
+            parameters[name] = value
+        return parameters
+
+    def decode(self, parameters: Mapping[str, Any]) -> LabeledGraph:
+        """The graph of parameters.
+
+        Raises:
+            GraphError: If they are not those of a graph of the space.
+        """
+        digits: list[int] = []
+        for name, radices in self._parts.items():
+            value = parameters.get(name)
+            if not isinstance(value, int) or not 0 <= value < prod(radices):
+                raise GraphError(f"{name} must be from 0 to {prod(radices) - 1}, got {value!r}")
+            part = []
+            for radix in reversed(radices):
+                value, digit = divmod(value, radix)
+                part.append(digit)
+            digits += reversed(part)
+        graph = self._graph(digits)
+        self.space.check(graph)
+        return graph
+
+    @cached_property
+    def _parts(self) -> dict[str, list[int]]:
+        """Radices of each parameter's digits."""
+        parts: list[list[int]] = [[]]
+        for radix in self.radices:
+            if prod(parts[-1]) * radix > _LARGEST:
+                parts.append([])
+            parts[-1].append(radix)
+        if len(parts) == 1:
+            return {self.name: parts[0]}
+        return {f"{self.name}_{i}": part for i, part in enumerate(parts)}
+
+    def _digits(self, graph: LabeledGraph) -> list[int]:
+        self.space.check(graph)
+        if self._acyclic and np.tril(graph.adjacency).any():
+            graph = graph.sorted_topologically()
+        n = self.space.sizes[-1]
+        digits = [graph.n - self.space.sizes[0]]
+        if vocabulary := self.space.node_vocabulary:
+            codes = [vocabulary.index(label) for label in graph.node_labels or ()]
+            digits += codes + [0] * (n - graph.n)
+        edges = set(graph.edges)
+        for pair in self._pairs:
+            if pair not in edges:
+                digits.append(0)
+            elif graph.edge_labels is None:
+                digits.append(1)
+            else:
+                digits.append(1 + self.space.edge_vocabulary.index(graph.edge_labels[pair]))
+        return digits
+
+    def _graph(self, digits: list[int]) -> LabeledGraph:
+        n, labels = digits[0] + self.space.sizes[0], None
+        rest = digits[1:]
+        if vocabulary := self.space.node_vocabulary:
+            largest = self.space.sizes[-1]
+            labels = [vocabulary[code] for code in rest[:n]]
+            rest = rest[largest:]
+        edges = {pair: digit for pair, digit in zip(self._pairs, rest, strict=True) if digit}
+        names = None
+        if self.space.edge_vocabulary:
+            names = {pair: self.space.edge_vocabulary[d - 1] for pair, d in edges.items()}
+        return LabeledGraph.from_edges(n, list(edges), labels, names)

@@ -1,0 +1,173 @@
+"""Locks between processes that die with their owner: a killed driver never blocks its successor.
+
+SQLite: an advisory lock on a file beside the database. PostgreSQL: an advisory lock of a connection
+of its own, which the server frees when the connection breaks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from nasgoat.integrations.addresses import StorageAddress
+
+_PAUSE = 0.02  # seconds between two tries
+
+
+class Lock(Protocol):
+    """A lock that one process holds at a time."""
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free; whether it is held now."""
+        ...
+
+    def release(self) -> None:
+        """Give the lock back."""
+        ...
+
+    def held(self) -> bool:
+        """Whether it is still ours."""
+        ...
+
+
+class FileLock:
+    """An advisory lock on a file, freed by the system when its owner dies.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "study.lock"
+        >>> first, second = FileLock(path), FileLock(path)
+        >>> first.acquire(), second.acquire()
+        (True, False)
+        >>> first.release(); second.acquire()
+        True
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free."""
+        if self._descriptor is not None:
+            return True
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        """Give the lock back."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def held(self) -> bool:
+        """Whether it is ours."""
+        return self._descriptor is not None
+
+
+class PostgresLock:
+    """An advisory lock of PostgreSQL, freed by the server when its owner's connection breaks."""
+
+    def __init__(self, address: StorageAddress, name: str) -> None:
+        digest = hashlib.sha256(name.encode()).digest()
+        self._key = int.from_bytes(digest[:8], "big", signed=True)
+        # A connection of its own, that no pool hands to anybody else.
+        self._engine: Engine = create_engine(
+            address.full, poolclass=NullPool, isolation_level="AUTOCOMMIT"
+        )
+        self._connection: Connection | None = None
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free."""
+        if self.held():
+            return True
+        self.release()
+        connection = self._engine.connect()
+        got = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": self._key})
+        if not got.scalar():
+            connection.close()
+            return False
+        self._connection = connection
+        return True
+
+    def release(self) -> None:
+        """Give the lock back by closing its connection."""
+        if self._connection is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.close()
+            self._connection = None
+
+    def held(self) -> bool:
+        """Whether it is still ours: whether its connection lives."""
+        if self._connection is None:
+            return False
+        try:
+            self._connection.execute(text("SELECT 1"))
+        except SQLAlchemyError:
+            return False
+        return True
+
+
+def study_lock(address: StorageAddress, study: str, purpose: str = "driver") -> Lock:
+    """The lock of a study for a purpose."""
+    if not address.is_file:
+        return PostgresLock(address, f"nasgoat/{purpose}/{study}")
+    digest = hashlib.sha256(study.encode()).hexdigest()[:12]
+    path = address.path
+    return FileLock(path.with_name(f".{path.name}.{purpose}-{digest}.lock"))
+
+
+_threads: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
+
+
+class Turn:
+    """A context in which one thread of one process at a time is: ``with Turn(key, lock)``.
+
+    Args:
+        key: Threads of this process with the same key exclude one another.
+        lock: The lock between processes; None if there is only this one.
+        patience: Seconds to wait for other processes.
+    """
+
+    def __init__(self, key: Any, lock: Lock | None, patience: float = 120.0) -> None:
+        self._thread_lock = _threads[key]
+        self._lock = lock
+        self._patience = patience
+
+    def __enter__(self) -> None:
+        self._thread_lock.acquire()
+        deadline = time.monotonic() + self._patience
+        try:
+            while self._lock is not None and not self._lock.acquire():
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"no turn within {self._patience:g} s")
+                time.sleep(_PAUSE)
+        except BaseException:
+            self._thread_lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.release()
+        self._thread_lock.release()

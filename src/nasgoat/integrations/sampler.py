@@ -1,0 +1,248 @@
+"""``GoatSampler``: nasgoat's optimiser as an Optuna sampler.
+
+The sampler holds no state of its own that matters: before each proposal it reads the study's
+trials, so several threads, processes or machines can share one study. A proposal is claimed under a
+lock before it is handed out, so no two trials get the same graph.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, TPESampler
+from optuna.storages import BaseStorage, RDBStorage
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status, make_optimizer
+from nasgoat.bayesopt import Optimizer, Settings
+from nasgoat.errors import GraphError, SettingError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.integrations.addresses import StorageAddress
+from nasgoat.integrations.graph_parameters import GraphParameters
+from nasgoat.integrations.locks import Lock, Turn, study_lock
+from nasgoat.spaces import SearchSpace
+
+logger = logging.getLogger(__name__)
+
+CLAIM = "graph"  # trial attribute: the graph it was given, before Optuna knows the parameter
+_ROUNDS = 20  # proposals that others claimed first, before a random graph is taken
+
+
+def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:
+    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
+
+    Example:
+        >>> import optuna
+        >>> from nasgoat import nasbench201
+        >>> space = nasbench201()
+        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
+        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
+        >>> len(study.trials)
+        5
+    """
+    parameters = GraphParameters(space, name)
+    values = {
+        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
+        for key, distribution in parameters.distributions.items()
+    }
+    try:
+        return parameters.decode(values)
+    except GraphError as problem:
+        raise optuna.TrialPruned(str(problem)) from None
+
+
+class GoatSampler(BaseSampler):
+    """Proposes the graph of an Optuna trial; other parameters go to an inner sampler.
+
+    Args:
+        space: The space of graphs.
+        settings: Kernel, target and batch strategy.
+        optimizer: Acquisition optimiser, by name or ready made.
+        initial: Random graphs before the first proposal.
+        batch: Proposals to compute at a time; the next trials get them without a new fit.
+        seed: Seed of everything random here.
+        inner: Samples what is not a graph; Optuna's TPE by default.
+        name: Name of the graph's parameter.
+
+    Example:
+        >>> import optuna
+        >>> from nasgoat import nasbench201
+        >>> study = optuna.create_study(sampler=GoatSampler(nasbench201(), initial=3))
+        >>> trial = study.ask()
+        >>> suggest_graph(trial, nasbench201()) in nasbench201()
+        True
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        settings: Settings | None = None,
+        optimizer: str | AcquisitionOptimizer = "auto",
+        initial: int = 10,
+        batch: int = 1,
+        seed: int = 0,
+        inner: BaseSampler | None = None,
+        name: str = "graph",
+    ) -> None:
+        if batch < 1:
+            raise SettingError(f"batch must be at least 1, got {batch}")
+        self.space = space
+        self.settings = settings
+        self.initial = initial
+        self.batch = batch
+        self.seed = seed
+        self.inner = inner or TPESampler(seed=seed)
+        self.parameters = GraphParameters(space, name)
+        self._optimizer = optimizer
+        self._pool: list[Proposal] = []
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """The graph's parameters, and the inner sampler's."""
+        inner = self.inner.infer_relative_search_space(study, trial)
+        return {**inner, **self.parameters.distributions}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """A proposal's parameters, and the inner sampler's."""
+        self._raise_error_if_multi_objective(study)
+        ours = self.parameters.distributions
+        others = {name: d for name, d in search_space.items() if ours.get(name) != d}
+        values = self.inner.sample_relative(study, trial, others) if others else {}
+        for name, distribution in others.items():
+            if name not in values:
+                values[name] = self.inner.sample_independent(study, trial, name, distribution)
+        if all(search_space.get(name) == distribution for name, distribution in ours.items()):
+            values |= self.parameters.encode(self._claimed(study, trial))
+        return values
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: Any
+    ) -> Any:
+        """A parameter that is not the graph's, from the inner sampler."""
+        self._raise_error_if_multi_objective(study)
+        return self.inner.sample_independent(study, trial, param_name, param_distribution)
+
+    def reseed_rng(self) -> None:
+        """Reseed the inner sampler; proposals of graphs follow from the study alone."""
+        self.inner.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Pass on to the inner sampler."""
+        self.inner.before_trial(study, trial)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """Pass on to the inner sampler."""
+        self.inner.after_trial(study, trial, state, values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the catalogue, which every process loads for itself."""
+        named = self._optimizer if isinstance(self._optimizer, str) else self._optimizer.name
+        return {**self.__dict__, "_optimizer": named, "_pool": []}
+
+    def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
+        """A graph that no other trial has, kept in the trial before anybody sees it."""
+        storage = study._storage
+        lock = _claim_lock(storage, study.study_name)
+        for _ in range(_ROUNDS):
+            proposals = self._pool or self._proposals(study, trial)
+            with Turn((id(storage), study.study_name), lock):
+                taken = self._taken(study, trial)
+                for i, proposal in enumerate(proposals):
+                    if self.space.key(proposal.graph) not in taken:
+                        _write_claim(storage, trial, proposal)
+                        self._pool = proposals[i + 1 :]
+                        return proposal.graph
+            self._pool = []
+            if not proposals:
+                break
+        return self._any_graph(study, trial)
+
+    def _proposals(self, study: Study, trial: FrozenTrial) -> list[Proposal]:
+        """Fresh proposals; no error may leave a sampler, or the trial stays running for ever."""
+        try:
+            return self._asker(study, trial).ask(self.batch)
+        except Exception:
+            logger.exception("no proposal could be computed; a random graph is taken")
+            return []
+
+    def _asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
+        """An optimiser that knows all trials of the study."""
+        if isinstance(self._optimizer, str):
+            self._optimizer = make_optimizer(self._optimizer, self.space)
+        asker = Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
+        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
+        for other in study.get_trials(deepcopy=False):
+            graph = None if other.number == trial.number else self._graph(other)
+            if graph is None:
+                continue
+            if other.state is TrialState.COMPLETE and math.isfinite(other.value or 0.0):
+                asker.tell(graph, sign * float(other.value or 0.0))
+            elif other.state.is_finished():
+                asker.tell_failed(graph)
+            else:
+                asker.expect(graph)
+        return asker
+
+    def _graph(self, trial: FrozenTrial) -> LabeledGraph | None:
+        """The graph of a trial: its parameter, or its claim while it runs."""
+        try:
+            if all(name in trial.params for name in self.parameters.distributions):
+                return self.parameters.decode(trial.params)
+            if trial.state is TrialState.RUNNING and CLAIM in trial.user_attrs:
+                graph = LabeledGraph.from_json(trial.user_attrs[CLAIM])
+                return graph if graph in self.space else None
+        except GraphError:
+            pass  # another sampler's
+        return None
+
+    def _taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
+        others = (t for t in study.get_trials(deepcopy=False) if t.number != trial.number)
+        graphs = (self._graph(other) for other in others)
+        return {self.space.key(graph) for graph in graphs if graph is not None}
+
+    def _any_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
+        """A random graph, new if there is one; ends ``optimize`` if the space is used up."""
+        rng = np.random.default_rng([self.seed, trial.number])
+        fresh = self.space.sample(1, rng, self._taken(study, trial))
+        if not fresh:
+            logger.warning("every graph of the space has been evaluated")
+            try:
+                study.stop()
+            except RuntimeError:  # not inside optimize: the caller decides
+                logger.info("the caller asks and tells, it goes on")
+        graph = (fresh or self.space.sample(1, rng))[0]
+        _write_claim(study._storage, trial, Proposal(graph, Certificate(Status.HEURISTIC)))
+        return graph
+
+
+def _write_claim(storage: BaseStorage, trial: FrozenTrial, proposal: Proposal) -> None:
+    storage.set_trial_user_attr(trial._trial_id, CLAIM, proposal.graph.to_json())
+    certificate = proposal.certificate.to_dict()
+    storage.set_trial_user_attr(trial._trial_id, "certificate", certificate)
+
+
+def _claim_lock(storage: BaseStorage, study: str) -> Lock | None:
+    """The lock between processes that share a database; None for a storage in memory."""
+    backend = getattr(storage, "_backend", storage)
+    if not isinstance(backend, RDBStorage):
+        return None
+    address = StorageAddress(backend.engine.url)
+    if address.is_file and address.url.database in (None, "", ":memory:"):
+        return None
+    return study_lock(address, study, "claim")

@@ -1,0 +1,345 @@
+"""A search's ledger as an Optuna study: every ticket is a trial, kept before it is acknowledged.
+
+A trial is written when its graph is proposed (running) and when it ended (complete or failed). What
+a dead driver left running is marked failed as an orphan and written again under the same ticket
+number, so the budget counts it once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import optuna
+from optuna.storages import RDBStorage
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.exc import DBAPIError
+
+from nasgoat.acquisition import Certificate, Proposal, Status
+from nasgoat.bayesopt import Ticket
+from nasgoat.errors import NasgoatError, StorageError, StudyError
+from nasgoat.evaluation import Failure, Outcome
+from nasgoat.graphs import LabeledGraph
+from nasgoat.integrations.addresses import StorageAddress
+from nasgoat.integrations.graph_parameters import GraphParameters
+from nasgoat.integrations.locks import Lock, study_lock
+from nasgoat.integrations.storages import line, open_storage, persistently
+from nasgoat.integrations.study_file import check_study_file, create_whole
+from nasgoat.spaces import SearchSpace
+
+DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
+PLAN = "plan"  # study attribute: how it was called last
+TICKET = "ticket"  # trial attribute: its place in the search
+ORPHANED = "orphaned"  # trial attribute: its driver died
+_RANK = {TrialState.COMPLETE: 3, TrialState.FAIL: 2, TrialState.RUNNING: 1}
+
+
+class StudyLedger:
+    """Keeps the tickets of a search in an Optuna study, one driver at a time.
+
+    Args:
+        address: Where the study is stored.
+        name: Its name.
+        space: The space that is searched.
+        declaration: What must be the same when the search is resumed, JSON-ready.
+
+    Raises:
+        StudyError: If the study is damaged, was declared differently, or has a living driver.
+        StorageError: If it can't be reached or written.
+
+    Example:
+        >>> import tempfile
+        >>> from nasgoat import nasbench201
+        >>> address = StorageAddress.of(Path(tempfile.mkdtemp()) / "study.db")
+        >>> with StudyLedger(address, "demo", nasbench201(), {"seed": 0}) as ledger:
+        ...     ledger.tickets()
+        []
+    """
+
+    def __init__(
+        self,
+        address: StorageAddress,
+        name: str,
+        space: SearchSpace,
+        declaration: Mapping[str, Any],
+    ) -> None:
+        self.address = address
+        self.name = name
+        self.parameters = GraphParameters(space)
+        self._declaration = json.loads(json.dumps({**declaration, "space": space.to_dict()}))
+        self._lock = study_lock(address, name)
+        self._trials: dict[int, int] = {}  # ticket number -> trial id
+        try:
+            _take(self._lock, name)
+            self._storage = self._open()
+            self._study = self._find()
+        except DBAPIError as problem:
+            self._lock.release()
+            raise StorageError(f"the storage {address} must answer, got {line(problem)}") from None
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> StudyLedger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another driver have the study."""
+        self._storage.remove_session()
+        self._storage.engine.dispose()
+        self._lock.release()
+
+    def tickets(self) -> list[Ticket]:
+        """Every ticket by number; without an outcome if its evaluation never ended."""
+        best: dict[int, FrozenTrial] = {}
+        try:
+            for trial in self._storage.get_all_trials(self._study, deepcopy=False):
+                number = ticket_number(trial)
+                if number is not None and (
+                    number not in best or _rank(trial) > _rank(best[number])
+                ):
+                    best[number] = trial
+            tickets = [self._ticket(best[number]) for number in range(len(best))]
+        except NasgoatError:
+            raise
+        except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
+            raise StudyError(
+                f"the study {self.name!r} in {self.address} must be sound, got {problem!r}"
+            ) from None
+        self._trials = {
+            number: trial._trial_id
+            for number, trial in best.items()
+            if trial.state is TrialState.RUNNING
+        }
+        return tickets
+
+    def propose(self, tickets: Sequence[Ticket]) -> None:
+        """Keep each ticket as a running trial."""
+        for ticket in tickets:
+            persistently(partial(self._create, ticket, []))
+
+    def requeue(self, tickets: Sequence[Ticket]) -> None:
+        """Mark what a dead driver left running as failed, and run it again."""
+        for ticket in tickets:
+            orphan = self._trials.pop(ticket.number, None)
+            if orphan is not None:
+                persistently(partial(self._abandon, orphan))
+            persistently(partial(self._create, ticket, []))
+
+    def finish(self, ticket: Ticket) -> None:
+        """Keep the outcome; safe to repeat."""
+        persistently(lambda: self._finish(ticket))
+        self._trials.pop(ticket.number, None)
+
+    def note(self, plan: Mapping[str, Any]) -> None:
+        """Keep how the search was called last, for ``nasgoat status``."""
+        persistently(lambda: self._storage.set_study_user_attr(self._study, PLAN, dict(plan)))
+
+    def artifact(self, number: int) -> str:
+        """The id of the picture of a ticket's graph in the artefact store."""
+        return str(uuid5(NAMESPACE_URL, f"nasgoat/{self.name}/{number}"))
+
+    def _open(self) -> RDBStorage:
+        if self.address.is_file:
+            path = self.address.path
+            if path.exists():
+                check_study_file(path)
+            else:
+                create_whole(path, self._fill)
+        return open_storage(self.address)
+
+    def _fill(self, path: Path) -> None:
+        """A new study file with the study in it."""
+        storage = open_storage(StorageAddress.of(path))
+        study = storage.create_new_study([StudyDirection.MINIMIZE], self.name)
+        storage.set_study_user_attr(study, DECLARATION, self._declaration)
+        storage.remove_session()
+        storage.engine.dispose()
+
+    def _find(self) -> int:
+        """The id of the study, which is created in a database that lacks it."""
+        try:
+            study = self._storage.get_study_id_from_name(self.name)
+        except KeyError:
+            study = persistently(
+                lambda: self._storage.create_new_study([StudyDirection.MINIMIZE], self.name)
+            )
+        except Exception as problem:
+            raise StudyError(f"the study {self.name!r} must be sound, got {problem!r}") from None
+        try:
+            stored = self._storage.get_study_user_attrs(study).get(DECLARATION)
+            direction = self._storage.get_study_directions(study)
+            empty = not self._storage.get_n_trials(study)
+        except Exception as problem:
+            raise StudyError(f"the study {self.name!r} must be sound, got {problem!r}") from None
+        if stored is None and empty:  # new, or its driver was killed between two writes
+            persistently(
+                lambda: self._storage.set_study_user_attr(study, DECLARATION, self._declaration)
+            )
+            stored = self._declaration
+        if direction != [StudyDirection.MINIMIZE]:
+            shown = ", ".join(d.name.lower() for d in direction)
+            raise StudyError(f"the study {self.name!r} must minimise one value, got: {shown}")
+        self._compare(stored)
+        return study
+
+    def _compare(self, stored: Any) -> None:
+        if not isinstance(stored, dict):
+            raise StudyError(f"the study {self.name!r} must be one of nasgoat search, got another")
+        if changes := differences(stored, self._declaration):
+            raise StudyError(
+                f"the study {self.name!r} must be resumed as it was begun, got other values: "
+                f"{'; '.join(changes)}; give another --study or --report"
+            )
+
+    def _create(self, ticket: Ticket, tries: list[int]) -> None:
+        self._still_ours()
+        # An earlier try may have been kept although its acknowledgement was lost.
+        kept = self._running_trial(ticket.number) if tries else None
+        tries.append(ticket.number)
+        if kept is None:
+            kept = self._storage.create_new_trial(self._study, self._template(ticket))
+        self._trials[ticket.number] = kept
+
+    def _running_trial(self, number: int) -> int | None:
+        running = self._storage.get_all_trials(
+            self._study, deepcopy=False, states=(TrialState.RUNNING,)
+        )
+        ids = [trial._trial_id for trial in running if ticket_number(trial) == number]
+        return ids[0] if ids else None
+
+    def _template(self, ticket: Ticket) -> FrozenTrial:
+        proposal = ticket.proposal
+        artifact = self.artifact(ticket.number)
+        picture = {
+            "artifact_id": artifact,
+            "filename": f"cell-{ticket.number}.png",
+            "mimetype": "image/png",
+            "encoding": None,
+        }
+        attributes = {
+            "graph": ticket.graph.to_json(),
+            "certificate": proposal.certificate.to_dict(),
+            # One attribute for the rest: each costs a query and a row.
+            TICKET: {
+                "number": ticket.number,
+                "iteration": ticket.iteration,
+                "mean": proposal.mean,
+                "std": proposal.std,
+                "hyperparameters": ticket.hyperparameters and dict(ticket.hyperparameters),
+            },
+        }
+        return FrozenTrial(
+            number=-1,  # given by the storage
+            trial_id=-1,
+            state=TrialState.RUNNING,
+            value=None,
+            values=None,
+            datetime_start=datetime.now(),
+            datetime_complete=None,
+            params=self.parameters.encode(ticket.graph),
+            distributions=self.parameters.distributions,
+            user_attrs=attributes,
+            system_attrs={f"artifacts:{artifact}": json.dumps(picture)},
+            intermediate_values={},
+        )
+
+    def _abandon(self, trial_id: int) -> None:
+        trial = self._storage.get_trial(trial_id)
+        if trial.state.is_finished():
+            return
+        self._storage.set_trial_user_attr(trial_id, ORPHANED, True)
+        self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+
+    def _finish(self, ticket: Ticket) -> None:
+        self._still_ours()
+        trial_id, outcome = self._trials[ticket.number], ticket.outcome
+        if outcome is None or self._storage.get_trial(trial_id).state.is_finished():
+            return
+        result = {
+            "metrics": outcome.metrics and dict(outcome.metrics),
+            "failure": outcome.failure and outcome.failure.to_dict(),
+            "attempts": outcome.attempts,
+            "elapsed": ticket.elapsed,
+        }
+        self._storage.set_trial_user_attr(trial_id, "result", result)
+        if outcome.metrics is not None:
+            values = [float(outcome.metrics["error"])]
+            self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, values)
+        else:
+            self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
+
+    def _still_ours(self) -> None:
+        """After an outage the lock is taken again; if another driver was faster, stop."""
+        if not self._lock.held():
+            _take(self._lock, self.name)
+
+    def _ticket(self, trial: FrozenTrial) -> Ticket:
+        a = trial.user_attrs
+        graph = LabeledGraph.from_json(a["graph"])
+        if self.parameters.encode(graph) != trial.params:
+            raise ValueError(f"trial {trial.number} has another graph than its parameters say")
+        c = a["certificate"]
+        certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
+        own = a[TICKET]
+        proposal = Proposal(graph, certificate, own["mean"], own["std"])
+        ticket = Ticket(int(own["number"]), int(own["iteration"]), proposal, own["hyperparameters"])
+        if not trial.state.is_finished() or ORPHANED in a:
+            return ticket
+        result = a["result"]
+        failure = result["failure"] and Failure.from_dict(result["failure"])
+        checked = Outcome.of(result["metrics"]) if not failure else Outcome(None, failure)
+        if trial.state is TrialState.COMPLETE and (
+            checked.metrics is None or checked.metrics["error"] != trial.value
+        ):
+            raise ValueError(f"trial {trial.number} has another value than its metrics say")
+        outcome = Outcome(checked.metrics, checked.failure, int(result["attempts"]))
+        return replace(ticket, outcome=outcome, elapsed=float(result["elapsed"]))
+
+
+def ticket_number(trial: FrozenTrial) -> int | None:
+    """The place of a trial in its search; None of a trial that somebody else added."""
+    number: int | None = trial.user_attrs.get(TICKET, {}).get("number")
+    return number
+
+
+def differences(stored: Mapping[str, Any], asked: Mapping[str, Any], path: str = "") -> list[str]:
+    """What differs between two declarations, one line each.
+
+    Example:
+        >>> differences({"seed": 0, "settings": {"kernel": "linear"}}, {"seed": 1, "settings": {}})
+        ['seed was 0, asked 1', "settings.kernel was 'linear', asked None"]
+    """
+    changes: list[str] = []
+    for name in sorted({*stored, *asked}):
+        old, new = stored.get(name), asked.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            changes += differences(old, new, f"{path}{name}.")
+        elif old != new:
+            changes.append(f"{path}{name} was {old!r}, asked {new!r}")
+    return changes
+
+
+def _rank(trial: FrozenTrial) -> int:
+    return 0 if ORPHANED in trial.user_attrs else _RANK.get(trial.state, 0)
+
+
+def _take(lock: Lock, name: str) -> None:
+    if not lock.acquire():
+        raise StudyError(
+            f"the study {name!r} must have one driver, got a second; wait for the first to end, "
+            "or give another --study"
+        )
+
+
+optuna.logging.disable_propagation()

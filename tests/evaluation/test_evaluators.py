@@ -1,0 +1,179 @@
+"""Objectives in child processes: values, failures, limits, retries."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nasgoat.errors import SettingError
+from nasgoat.evaluation import FailureKind, Inline, Isolated, Outcome, kill_children
+from nasgoat.evaluation.evaluators import allow_children
+from nasgoat.graphs import LabeledGraph
+
+CELL = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"])
+
+MODULE = """
+import os, signal, subprocess, sys, time
+
+def edges(graph):
+    print("this must not reach the answers")
+    return {"error": len(graph.edges), "labels": list(graph.node_labels), "odd": object}
+
+def fails(graph):
+    raise ValueError("bad cell")
+
+def hangs(graph):
+    subprocess.Popen(["sleep", "1000"])
+    time.sleep(1000)
+
+def dies(graph):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def dies_once(graph):
+    if os.path.exists("died"):
+        return 1.5
+    open("died", "w").close()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def leaves(graph):
+    sys.exit(3)
+
+def hoards(graph):
+    block = bytearray(400 * 2**20)
+    time.sleep(1000)
+
+def draws(graph):
+    import random
+    return random.random()
+"""
+
+
+@pytest.fixture(autouse=True)
+def objectives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "objectives.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    allow_children()
+    kill_children()
+
+
+def kind(outcome: Outcome) -> FailureKind:
+    assert outcome.failure is not None
+    return outcome.failure.kind
+
+
+def reason(outcome: Outcome) -> str:
+    assert outcome.failure is not None
+    return outcome.failure.reason
+
+
+def test_a_function_gets_the_graph_and_its_metrics_come_back() -> None:
+    outcome = Isolated("objectives:edges")(CELL, 0)
+    assert outcome.metrics is not None
+    assert outcome.metrics["error"] == 2.0
+    assert outcome.metrics["labels"] == ["input", "conv", "output"]
+    assert outcome.metrics["odd"] == "<class 'object'>"
+
+
+def test_an_exception_is_a_failure_with_its_traceback_and_the_child_lives_on() -> None:
+    outcome = Isolated("objectives:fails")(CELL, 0)
+    assert kind(outcome) is FailureKind.EXCEPTION
+    assert reason(outcome) == "ValueError: bad cell"
+    assert outcome.failure is not None
+    assert "objectives.py" in outcome.failure.traceback
+    assert kind(Isolated("objectives:leaves")(CELL, 0)) is FailureKind.EXCEPTION
+    assert Isolated("objectives:edges")(CELL, 0).metrics
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), -float("inf"), None, "0.5", [0.5], True, 1e200, 10**400, 1j, {}],
+)
+def test_values_that_cannot_be_learnt_from_fail_and_are_named(value: object) -> None:
+    outcome = Inline(lambda graph: value)(CELL, 0)  # type: ignore[arg-type, return-value]
+    assert kind(outcome) is FailureKind.VALUE
+    assert "got" in reason(outcome)
+
+
+def test_a_hanging_evaluation_is_killed_with_all_it_started() -> None:
+    start = time.monotonic()
+    outcome = Isolated("objectives:hangs", timeout=0.5)(CELL, 0)
+    assert kind(outcome) is FailureKind.TIMEOUT
+    assert outcome.attempts == 1
+    assert time.monotonic() - start < 60
+    assert Isolated("objectives:edges", timeout=60)(CELL, 0).metrics
+
+
+def test_a_dead_process_is_tried_once_more() -> None:
+    lost = Isolated("objectives:dies")(CELL, 0)
+    assert kind(lost) is FailureKind.LOST
+    assert "signal 9" in reason(lost)
+    assert lost.attempts == 2
+    found = Isolated("objectives:dies_once")(CELL, 0)
+    assert found.metrics == {"error": 1.5}
+    assert found.attempts == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_an_evaluation_over_its_memory_is_killed() -> None:
+    outcome = Isolated("objectives:hoards", memory_limit=200 * 2**20)(CELL, 0)
+    assert kind(outcome) is FailureKind.MEMORY
+
+
+def test_random_state_follows_the_number_not_the_process() -> None:
+    drawing = Isolated("objectives:draws", seed=1)
+    first = drawing(CELL, 7).metrics
+    kill_children()
+    assert drawing(CELL, 7).metrics == first
+    assert drawing(CELL, 8).metrics != first
+
+
+def test_a_command_reads_json_without_a_shell() -> None:
+    script = "import json, sys; g = json.load(sys.stdin); print(len(g['edges']) / 4)"
+    assert Isolated(command=(sys.executable, "-c", script))(CELL, 0).metrics == {"error": 0.5}
+    assert reason(Isolated(command=("echo", "$HOME; 1"))(CELL, 0)).endswith("got '$HOME; 1'")
+    failed = Isolated(command=(sys.executable, "-c", "import sys; sys.exit(4)"))(CELL, 0)
+    assert "exit with 0, got 4" in reason(failed)
+    assert "No such file" in reason(Isolated(command=("no-such-program",))(CELL, 0))
+
+
+def test_a_missing_objective_is_refused_before_any_evaluation() -> None:
+    with pytest.raises(SettingError, match="must be importable"):
+        Isolated("no_such_module:f").check()
+    with pytest.raises(SettingError, match="must have a function 'nothing'"):
+        Isolated("objectives:nothing").check()
+    with pytest.raises(SettingError, match="must be module:function"):
+        Isolated("objectives").check()
+    with pytest.raises(SettingError, match="both or none"):
+        Isolated()
+    with pytest.raises(SettingError, match="timeout must be a positive number"):
+        Isolated("m:f", timeout=-1)
+
+
+def test_children_die_with_their_parent(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, threading, time\n"
+        "from nasgoat.evaluation import Isolated\n"
+        "from nasgoat.evaluation.evaluators import _child\n"
+        "from nasgoat.graphs import LabeledGraph\n"
+        "cell = LabeledGraph.from_edges(2, [(0, 1)])\n"
+        "def work():\n"
+        "    print(_child().pid, flush=True)\n"
+        "    Isolated('objectives:hangs')(cell, 0)\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "time.sleep(3)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    child = int(done.stdout)
+    for _ in range(100):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        if Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.1)
+    pytest.fail("the child outlived its parent")
