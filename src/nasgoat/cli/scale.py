@@ -60,12 +60,15 @@ def _numbers(name: str, text: str) -> list[int]:
 
 
 def _print(records: list[ScaleRecord]) -> None:
-    print("method          n    t  status      seconds   build      gap  variables  rows   tree")
+    print(
+        "method          n    t  status      seconds     cpu   build      gap  variables rows  tree"
+    )
     for r in records:
         gap = "-" if r.gap is None else f"{r.gap:.1e}"
         build = "-" if r.build_seconds is None else f"{r.build_seconds:.2f}"
         sizes = [("-" if x is None else str(x)) for x in (r.variables, r.constraints, r.tree_nodes)]
         print(
             f"{r.method:14s} {r.nodes:2d} {r.observations:4d}  {r.status:9s} {r.seconds:9.2f} "
+            f"{r.cpu_seconds:7.2f} "
             f"{build:>7s} {gap:>8s} {sizes[0]:>10s} {sizes[1]:>5s} {sizes[2]:>6s}"
         )
