@@ -13,7 +13,13 @@ from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNa
 from nasgoat.spaces import SearchSpace
 
 #: Options that make a method quick enough for a test of its interface.
-QUICK: dict[str, dict[str, int]] = {"bananas": {"epochs": 10}}
+QUICK: dict[str, dict[str, int]] = {
+    "bananas": {"epochs": 10},
+    "bonas": {"epochs": 4},
+    "gcn": {"epochs": 4, "width": 8},
+    "dngo": {"epochs": 20},
+    "bohamiann": {"steps": 200, "burn_in": 100},
+}
 SPACES: dict[str, SearchSpace] = {
     "edges": nasbench201(),
     "nodes": NodeLabeledSpace(nodes=(2, 5), ops=["a", "b"], max_edges=7),

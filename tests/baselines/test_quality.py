@@ -33,7 +33,7 @@ def mean_regret(name: str, seeds: int, evaluations: int) -> float:
 def test_beats_random_in_the_mean_over_20_seeds(name: str) -> None:
     if not available(name):
         pytest.skip(f"the package that {name} needs is not installed")
-    assert mean_regret(name, 20, 160) < mean_regret("random", 20, 160)
+    assert mean_regret(name, 20, 80) < mean_regret("random", 20, 80)
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -31,8 +31,12 @@ _ENTRIES = {
     "evolution": _Entry("evolution", "Evolution", "regularised evolution"),
     "local-search": _Entry("local_search", "LocalSearch", "hill climbing with restarts"),
     "bananas": _Entry("bananas", "Bananas", "ensemble on path encodings, Thompson sampling"),
+    "bonas": _Entry("bonas", "Bonas", "ensemble of graph networks", "torch", "neural"),
+    "gcn": _Entry("gcn_predictor", "GcnPredictor", "graph network trained once", "torch", "neural"),
     "gp-bayesopt": _Entry("gp_bayesopt", "GPBayesOpt", "Gaussian process on Hamming distances"),
     "nasbot": _Entry("nasbot", "Nasbot", "Gaussian process on degrees and operation counts"),
+    "dngo": _Entry("dngo", "Dngo", "Bayesian linear regression on a dense network"),
+    "bohamiann": _Entry("bohamiann", "Bohamiann", "Bayesian neural network by Monte Carlo"),
     "nas-bowl": _Entry("nas_bowl", "NasBowl", "Gaussian process with a Weisfeiler-Lehman kernel"),
 }
 
