@@ -80,8 +80,8 @@ def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]
 
 def _times(V: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """(M, B, n, w) times (M, w, H): all nodes of a member's graphs in one product."""
-    flat = V.flatten(1, 2) @ weight
-    return flat.unflatten(1, V.shape[1:3])
+    flat: torch.Tensor = V.flatten(1, 2) @ weight
+    return flat.reshape(len(weight), *V.shape[1:3], -1)
 
 
 def _scaled(A: NDArray[np.bool_]) -> NDArray[np.float64]:
