@@ -3,7 +3,7 @@
 from nasgoat.benchmarks.nasbench101 import NasBench101
 from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201
 from nasgoat.benchmarks.protocol import Benchmark
-from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.errors import UnknownNameError
 
 
 def benchmark_names() -> list[str]:
@@ -27,9 +27,7 @@ def benchmark(name: str, noisy: bool = False) -> Benchmark:
     family, _, dataset = name.partition("/")
     if family == "nb201":
         return NasBench201(dataset, noisy)
-    if noisy:
-        raise SettingError("noisy must be off for nb101: its table has no single trainings")
-    return NasBench101()
+    return NasBench101(noisy=noisy)
 
 
 __all__ = ["Benchmark", "NasBench101", "NasBench201", "benchmark", "benchmark_names"]
