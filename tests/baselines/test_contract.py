@@ -26,7 +26,12 @@ SPACES: dict[str, SearchSpace] = {
 }
 
 
-@pytest.fixture(params=list(methods()))
+#: Other packages' optimisers take seconds for a proposal.
+SLOW = ("smac", "optuna-gp")
+PARAMETERS = [pytest.param(m, marks=pytest.mark.slow if m in SLOW else ()) for m in methods()]
+
+
+@pytest.fixture(params=PARAMETERS)
 def name(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
     if not available(chosen):

@@ -6,7 +6,8 @@ unpickler that admits plain values only), or a table ``.csv.xz`` with the column
 Source: Dong and Yang, ICLR 2020; Dong et al., TPAMI 2021.
 
 The table is ``nb201.npz``: for each dataset ``<dataset>/validation`` and ``<dataset>/test`` of
-shape (15625, 2, 3), accuracies in percent, by cell (digits in base 5), epochs 12 and 200, and training.
+shape (15625, 2, 3), accuracies in percent: by cell (digits in base 5), by 12 and 200 epochs, and
+by training.
 """
 
 from __future__ import annotations
