@@ -36,7 +36,7 @@ quality: $(VENV)/.installed-dev
 
 # The CPU build of PyTorch and the other packages that some baselines need.
 install-baselines: $(VENV)/.installed-dev
-	$(BIN)/python -m pip install --quiet "torch==2.13.0" --editable ".[optuna,smac,nbgraph]"
+	$(BIN)/python -m pip install --quiet "torch==2.13.0" --editable ".[smac,nbgraph]"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

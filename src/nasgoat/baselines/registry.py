@@ -38,10 +38,8 @@ _ENTRIES = {
     "dngo": _Entry("dngo", "Dngo", "Bayesian linear regression on a dense network"),
     "bohamiann": _Entry("bohamiann", "Bohamiann", "Bayesian neural network by Monte Carlo"),
     "nas-bowl": _Entry("nas_bowl", "NasBowl", "Gaussian process with a Weisfeiler-Lehman kernel"),
-    "tpe": _Entry("optuna_samplers", "OptunaTpe", "Optuna's TPESampler", ("optuna",), "optuna"),
-    "optuna-gp": _Entry(
-        "optuna_samplers", "OptunaGp", "Optuna's GPSampler", ("optuna", "torch"), "optuna,neural"
-    ),
+    "tpe": _Entry("optuna_samplers", "OptunaTpe", "Optuna's TPESampler"),
+    "optuna-gp": _Entry("optuna_samplers", "OptunaGp", "Optuna's GPSampler", ("torch",), "neural"),
     "smac": _Entry("smac", "Smac", "SMAC over categorical parameters", ("smac",), "smac"),
 }
 
