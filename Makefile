@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: search test test-slow lint format benchmark quality clean
+.PHONY: search test test-slow lint format benchmark quality install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
@@ -33,6 +33,10 @@ benchmark: $(VENV)/.installed-dev
 
 quality: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/quality.py
+
+# The CPU build of PyTorch and the other packages that some baselines need.
+install-baselines: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet "torch==2.13.0" --editable ".[smac,nbgraph]"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,8 +1,9 @@
-"""How long each method takes on one core, and how close to the optimum it comes.
+"""How much processor time each method takes, and how close to the optimum it comes.
 
     python benchmarks/baselines.py [--methods random,evolution] [--seeds 3] [--evaluations 160]
 
-Prints one line per method: mean regret of the best cell on NAS-Bench-201 and seconds of a run.
+Prints one line per method: mean regret of the best cell on the benchmark and
+processor seconds of a run (one thread), which other work on the machine disturbs little.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from nasgoat.benchmarks import Benchmark
 
 
 def one_run(name: str, table: Benchmark, seed: int, evaluations: int) -> tuple[float, float]:
-    """Regret of the best cell found, and the seconds it took."""
+    """Regret of the best cell found, and the processor seconds it took."""
     rng = np.random.default_rng(seed)
-    start = time.perf_counter()
+    start = time.process_time()
     method = make_method(name, table.space, seed=seed, evaluations=evaluations)
     result = run(method, lambda graph: table.query(graph, rng), evaluations, own_batch(name))
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     return table.mean_error(result.best.graph) - table.optimum, seconds
 
 

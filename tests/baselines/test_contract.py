@@ -13,14 +13,25 @@ from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNa
 from nasgoat.spaces import SearchSpace
 
 #: Options that make a method quick enough for a test of its interface.
-QUICK: dict[str, dict[str, int]] = {"bananas": {"epochs": 10}}
+QUICK: dict[str, dict[str, int]] = {
+    "bananas": {"epochs": 10},
+    "bonas": {"epochs": 4},
+    "gcn": {"epochs": 4, "width": 8},
+    "dngo": {"epochs": 20},
+    "bohamiann": {"steps": 200, "burn_in": 100},
+}
 SPACES: dict[str, SearchSpace] = {
     "edges": nasbench201(),
     "nodes": NodeLabeledSpace(nodes=(2, 5), ops=["a", "b"], max_edges=7),
 }
 
 
-@pytest.fixture(params=list(methods()))
+#: Other packages' optimisers take seconds for a proposal.
+SLOW = ("smac", "optuna-gp")
+PARAMETERS = [pytest.param(m, marks=pytest.mark.slow if m in SLOW else ()) for m in methods()]
+
+
+@pytest.fixture(params=PARAMETERS)
 def name(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
     if not available(chosen):

@@ -13,6 +13,7 @@ Notation
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class DenseNetwork:
         self.widths = tuple(widths)
         self.members = members
         self.activation = activation
-        self.shapes = list(zip(self.widths, self.widths[1:], strict=False))
+        self.shapes = list(pairwise(self.widths))
         self.size = sum((a + 1) * b for a, b in self.shapes)
 
     def initial(self, rng: np.random.Generator) -> Array:

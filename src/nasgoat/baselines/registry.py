@@ -17,12 +17,12 @@ OURS = "goat"
 
 @dataclass(frozen=True)
 class _Entry:
-    """Where a baseline lives, what it is, and which optional package it needs."""
+    """Where a baseline lives, what it is, and which optional packages it needs."""
 
     module: str
     name: str
     summary: str
-    needs: str = ""
+    needs: tuple[str, ...] = ()
     extra: str = ""
 
 
@@ -31,9 +31,16 @@ _ENTRIES = {
     "evolution": _Entry("evolution", "Evolution", "regularised evolution"),
     "local-search": _Entry("local_search", "LocalSearch", "hill climbing with restarts"),
     "bananas": _Entry("bananas", "Bananas", "ensemble on path encodings, Thompson sampling"),
+    "bonas": _Entry("bonas", "Bonas", "ensemble of graph networks", ("torch",), "neural"),
+    "gcn": _Entry("gcn_predictor", "GcnPredictor", "network trained once", ("torch",), "neural"),
     "gp-bayesopt": _Entry("gp_bayesopt", "GPBayesOpt", "Gaussian process on Hamming distances"),
     "nasbot": _Entry("nasbot", "Nasbot", "Gaussian process on degrees and operation counts"),
+    "dngo": _Entry("dngo", "Dngo", "Bayesian linear regression on a dense network"),
+    "bohamiann": _Entry("bohamiann", "Bohamiann", "Bayesian neural network by Monte Carlo"),
     "nas-bowl": _Entry("nas_bowl", "NasBowl", "Gaussian process with a Weisfeiler-Lehman kernel"),
+    "tpe": _Entry("optuna_samplers", "OptunaTpe", "Optuna's TPESampler"),
+    "optuna-gp": _Entry("optuna_samplers", "OptunaGp", "Optuna's GPSampler", ("torch",), "neural"),
+    "smac": _Entry("smac", "Smac", "SMAC over categorical parameters", ("smac",), "smac"),
 }
 
 
@@ -49,9 +56,10 @@ def methods() -> dict[str, str]:
 
 
 def available(name: str) -> bool:
-    """Whether the package that a method needs is installed."""
+    """Whether the packages that a method needs are installed."""
     _check(name)
-    return name == OURS or not _ENTRIES[name].needs or find_spec(_ENTRIES[name].needs) is not None
+    needs = () if name == OURS else _ENTRIES[name].needs
+    return all(find_spec(package) is not None for package in needs)
 
 
 def remedy(name: str) -> str:
@@ -92,8 +100,8 @@ def make_method(
     entry = _ENTRIES[name]
     if not available(name):
         raise SettingError(
-            f"the method {name} must have the package {entry.needs} installed, got none; "
-            f"{remedy(name)}"
+            f"the method {name} must have {' and '.join(entry.needs)} installed, "
+            f"got none; {remedy(name)}"
         )
     maker: type[AskTell] = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
     method: Asker = maker(space, initial, seed, evaluations=evaluations, **options)  # type: ignore[call-arg]

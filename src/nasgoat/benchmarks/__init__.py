@@ -2,13 +2,15 @@
 
 from nasgoat.benchmarks.nasbench101 import NasBench101
 from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201
+from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS, NasBenchGraph
 from nasgoat.benchmarks.protocol import Benchmark
 from nasgoat.errors import SettingError, UnknownNameError
 
 
 def benchmark_names() -> list[str]:
     """Names that :func:`benchmark` knows."""
-    return [*(f"nb201/{dataset}" for dataset in DATASETS), "nb101"]
+    graphs = (f"nbgraph/{dataset}" for dataset in GRAPH_DATASETS)
+    return [*(f"nb201/{dataset}" for dataset in DATASETS), "nb101", *graphs]
 
 
 def benchmark(name: str, noisy: bool = False) -> Benchmark:
@@ -27,9 +29,18 @@ def benchmark(name: str, noisy: bool = False) -> Benchmark:
     family, _, dataset = name.partition("/")
     if family == "nb201":
         return NasBench201(dataset, noisy)
+    if family == "nb101":
+        return NasBench101(noisy=noisy)
     if noisy:
-        raise SettingError("noisy must be off for nb101: its table has no single trainings")
-    return NasBench101()
+        raise SettingError("noisy must be off for nbgraph: its table has no single trainings")
+    return NasBenchGraph(dataset)
 
 
-__all__ = ["Benchmark", "NasBench101", "NasBench201", "benchmark", "benchmark_names"]
+__all__ = [
+    "Benchmark",
+    "NasBench101",
+    "NasBench201",
+    "NasBenchGraph",
+    "benchmark",
+    "benchmark_names",
+]

@@ -1,15 +1,17 @@
-"""NAS-Bench-101 from a compact table of all 423,624 cells.
+"""NAS-Bench-101, all 423,624 cells, from one of two tables.
 
-The table is an ``.npz`` file with ``hash16`` (the official module hashes, sorted) and
-``test108_mean`` (mean test accuracy of three trainings of 108 epochs, as a fraction); the
-environment variable ``NASGOAT_DATA`` names its folder. Its error is the mean *test* error, because
-a validation error is not in that table for every cell. Source: Ying et al., ICML 2019.
+- The folder ``nb101`` that ``nasgoat data import nb101 FILE`` makes of the official file, with
+  validation and test accuracy of each training. The error is the validation error.
+- The file ``nb101.npz`` with ``hash16`` (the official module hashes, sorted) and ``test108_mean``
+  (mean test accuracy of three trainings, as a fraction). It has no validation accuracy for every
+  cell, so its error is the mean *test* error, and :attr:`NasBench101.metric` says so.
+
+Both are looked for in the data folder (``NASGOAT_DATA``). Source: Ying et al., ICML 2019.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import DataError
+from nasgoat.benchmarks.nasbench101_file import ARRAYS, FOLDER
+from nasgoat.benchmarks.storage import data_folder
+from nasgoat.errors import DataError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import NodeLabeledSpace, nasbench101
 
@@ -27,49 +31,92 @@ _LABELS = {"input": -1, "output": -2, "conv3x3": 0, "conv1x1": 1, "maxpool3x3": 
 
 @dataclass(frozen=True, eq=False)
 class NasBench101:
-    """Mean test errors of NAS-Bench-101.
+    """Errors of NAS-Bench-101.
 
     Args:
-        path: The table; by default ``nb101.npz`` in the folder ``NASGOAT_DATA``.
+        path: The imported folder or the ``.npz`` file; by default what the data folder has.
+        noisy: Whether a query answers one training's value instead of the mean over trainings;
+            the ``.npz`` file has no single trainings.
+        epochs: Training budget; the official full file has 4, 12, 36 and 108.
         space: The space to search.
     """
 
     path: Path | None = None
+    noisy: bool = False
+    epochs: int = 108
     space: NodeLabeledSpace = field(default_factory=nasbench101)
-    metric: str = "mean test error after 108 epochs (%)"
     name: str = "nb101"
+    metric: str = field(init=False)
     hashes: NDArray[np.void] = field(init=False, repr=False)
-    errors: NDArray[np.float64] = field(init=False, repr=False)
+    errors: NDArray[np.floating] = field(init=False, repr=False)  # (N, trainings)
+    test_errors: NDArray[np.floating] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        path = self.path or Path(os.environ.get("NASGOAT_DATA", "")) / FILE
+        path = self.path or data_folder() / FOLDER
+        if self.path is None and not path.is_dir():
+            path = data_folder() / FILE
         try:
-            with np.load(path) as table:
-                hashes, accuracy = table["hash16"], table["test108_mean"]
+            load = self._load_folder if path.is_dir() else self._load_file
+            load(path)
+        except SettingError:
+            raise
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
             raise DataError(
-                f"NAS-Bench-101 must be in {FILE} of the folder NASGOAT_DATA, got {problem}; "
-                "set NASGOAT_DATA to that folder"
+                f"NAS-Bench-101 must be in the data folder, got {problem}; run nasgoat data import "
+                f"nb101 nasbench_only108.tfrecord, or set NASGOAT_DATA to the folder of {FILE}"
             ) from None
+        if self.noisy and self.test_errors is None:
+            raise SettingError("noisy must be off for nb101.npz: it has no single trainings")
+
+    def _load_folder(self, folder: Path) -> None:
+        hashes, epochs, validation, test = (
+            np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS
+        )
+        if self.epochs not in epochs:
+            known = ", ".join(map(str, epochs))
+            raise SettingError(f"epochs must be among {known} in this table, got {self.epochs}")
+        place = epochs.tolist().index(self.epochs)
+        self._set(f"validation error after {self.epochs} epochs (%)", hashes, validation[:, place])
+        object.__setattr__(self, "test_errors", 100.0 * (1.0 - test[:, place]))
+
+    def _load_file(self, path: Path) -> None:
+        if self.epochs != 108:
+            raise SettingError(f"epochs must be 108 for {FILE}, got {self.epochs}")
+        with np.load(path) as table:
+            hashes, accuracy = table["hash16"], table["test108_mean"]
+        self._set("mean test error after 108 epochs (%)", hashes, accuracy[:, None].astype(float))
+        object.__setattr__(self, "test_errors", None)
+
+    def _set(self, metric: str, hashes: NDArray[np.uint8], accuracy: NDArray[np.floating]) -> None:
+        object.__setattr__(self, "metric", metric)
         object.__setattr__(self, "hashes", np.ascontiguousarray(hashes).view("V16").ravel())
-        object.__setattr__(self, "errors", 100.0 * (1.0 - accuracy.astype(float)))
+        object.__setattr__(self, "errors", 100.0 * (1.0 - accuracy))
 
     @property
     def optimum(self) -> float:
-        """Smallest mean test error of all cells."""
-        return float(self.errors.min())
+        """Smallest mean error of all cells."""
+        return float(np.nanmean(self.errors, axis=1, dtype=float).min())
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
-        """The mean test error; the table has no single trainings for every cell."""
-        return {"error": self.mean_error(graph)}
+        """The error of one training at random if noisy, else the mean; and the mean test error."""
+        place = self._place(graph)
+        runs = self.errors[place]
+        runs = runs[~np.isnan(runs)].astype(float)
+        metrics = {"error": float(rng.choice(runs) if self.noisy else runs.mean())}
+        if self.test_errors is not None:
+            metrics["test_error"] = float(np.nanmean(self.test_errors[place], dtype=float))
+        return metrics
 
     def mean_error(self, graph: LabeledGraph) -> float:
-        """The mean test error of the cell."""
+        """The error of the cell averaged over its trainings."""
+        return float(np.nanmean(self.errors[self._place(graph)], dtype=float))
+
+    def _place(self, graph: LabeledGraph) -> int:
         key = np.frombuffer(module_hash(graph), dtype="V16")[0]
         place = int(np.searchsorted(self.hashes.view("S16"), key.tobytes()))
         if place == len(self.hashes) or self.hashes[place].tobytes() != key.tobytes():
             raise DataError(f"the cell must be in the table of NAS-Bench-101, got {graph}")
-        return float(self.errors[place])
+        return place
 
 
 def module_hash(graph: LabeledGraph) -> bytes:

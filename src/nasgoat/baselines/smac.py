@@ -1,0 +1,78 @@
+"""SMAC's hyperparameter facade over the categorical encoding, with its defaults.
+
+Source: Lindauer et al., JMLR 2022: a random forest and expected improvement, optimised by local
+search.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from ConfigSpace import Configuration, ConfigurationSpace
+from smac import HyperparameterOptimizationFacade, Scenario
+from smac.runhistory.dataclasses import TrialInfo, TrialValue
+
+from nasgoat.acquisition import Proposal
+from nasgoat.baselines.categorical import CategoricalSearch, Choice
+
+
+class Smac(CategoricalSearch):
+    """SMAC, asked for as many configurations as the batch has.
+
+    SMAC itself fits its forest again after eight evaluations, so a batch of five costs it nothing.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> method = Smac(nasbench201(), initial=5)
+        >>> for proposal in method.ask(5):
+        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
+        >>> len(method.ask(2))
+        2
+    """
+
+    batch: ClassVar[int] = 5
+
+    def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # SMAC warns of what we ask of it on purpose
+            facade = self._facade(Path(folder), int(rng.integers(2**31)))
+            worst = max(self._errors)
+            return self._collect(k, taken, lambda: self._question(facade, worst))
+
+    def _facade(self, folder: Path, seed: int) -> Any:
+        """A facade that was told every observation."""
+        choices = {name: list(values) for name, values in self.encoded.parameters.items()}
+        space = ConfigurationSpace(choices, seed=seed)
+        scenario = Scenario(
+            space, n_trials=10**6, deterministic=True, seed=seed, output_directory=folder
+        )
+        observed = [
+            Configuration(space, values=self.encoded.encode(graph)) for graph in self._data()[0]
+        ]
+        facade: Any = HyperparameterOptimizationFacade(
+            scenario,
+            lambda configuration, seed=0: 0.0,
+            initial_design=HyperparameterOptimizationFacade.get_initial_design(
+                scenario, n_configs=0, additional_configs=observed[:1]
+            ),
+            overwrite=True,
+            logging_level=False,
+        )
+        for configuration, error in zip(observed, self._data()[1], strict=True):
+            facade.tell(
+                TrialInfo(configuration, seed=seed), TrialValue(cost=float(error)), save=False
+            )
+        return facade
+
+    def _question(self, facade: Any, worst: float) -> tuple[Choice, Callable[[float | None], None]]:
+        info = facade.ask()
+
+        def answer(error: float | None) -> None:
+            facade.tell(info, TrialValue(cost=worst if error is None else error), save=False)
+
+        return {name: str(value) for name, value in dict(info.config).items()}, answer

@@ -1,0 +1,125 @@
+"""From the official NAS-Bench-101 file to a compact table.
+
+Each record is a JSON list: module hash, epochs, adjacency as a string of 0 and 1, operations joined
+by commas, and a base64 protocol-buffer message with the metrics of one training. Of that message we
+read evaluation 2, the end of training (0 is the start, 1 half-way).
+Source: Ying et al., ICML 2019; the format is that of github.com/google-research/nasbench.
+
+The table is a folder with ``hash16.npy`` (N, 16) sorted, ``epochs.npy`` (E,), and
+``validation.npy`` and ``test.npy`` (N, E, 3): accuracies as fractions, one column per training.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nasgoat.benchmarks.storage import data_folder, fresh_folder_of
+from nasgoat.benchmarks.tfrecord import records
+from nasgoat.errors import DataError
+
+FOLDER = "nb101"
+ARRAYS = ("hash16", "epochs", "validation", "test")
+_REPEATS = 3
+_EVALUATION, _VALIDATION, _TEST = 1, 4, 5  # field numbers of the message
+_VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5  # wire types
+
+
+def import_nasbench101(source: Path) -> Path:
+    """Turn ``nasbench_only108.tfrecord`` or ``nasbench_full.tfrecord`` into the compact table.
+
+    Returns:
+        The folder of the table, in the data folder.
+
+    Raises:
+        DataError: If the file is damaged or not of that format.
+    """
+    found: dict[bytes, dict[int, list[tuple[float, float]]]] = {}
+    for data in records(source):
+        key, budget, accuracies = read_record(data)
+        found.setdefault(key, {}).setdefault(budget, []).append(accuracies)
+    if not found:
+        raise DataError(f"the file {source.name} must hold records, got none")
+    hashes = sorted(found)
+    epochs = sorted({budget for cell in found.values() for budget in cell})
+    values = np.full((2, len(hashes), len(epochs), _REPEATS), np.nan, dtype=np.float32)
+    for i, key in enumerate(hashes):
+        for budget, runs in found[key].items():
+            place = epochs.index(budget)
+            for run, accuracies in enumerate(runs[:_REPEATS]):
+                values[:, i, place, run] = accuracies
+    arrays = {
+        "hash16": np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16),
+        "epochs": np.array(epochs),
+        "validation": values[0],
+        "test": values[1],
+    }
+    with fresh_folder_of(data_folder() / FOLDER) as folder:
+        for name in ARRAYS:
+            np.save(folder / f"{name}.npy", arrays[name])
+    return data_folder() / FOLDER
+
+
+def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
+    """Hash, epochs, and (validation, test) accuracy at the end of training, of one record."""
+    try:
+        module_hash, epochs, _, _, metrics = json.loads(data)
+        message = base64.b64decode(metrics, validate=True)
+        evaluations = [part for number, part in fields(message) if number == _EVALUATION]
+        final = dict(fields(evaluations[2]))
+        return bytes.fromhex(module_hash), int(epochs), (final[_VALIDATION], final[_TEST])
+    except (ValueError, TypeError, KeyError, IndexError, binascii.Error, struct.error) as problem:
+        raise DataError(
+            f"a record must be one of NAS-Bench-101, got {problem!r}; "
+            "give nasbench_only108.tfrecord or nasbench_full.tfrecord"
+        ) from None
+
+
+def fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """The fields of a protocol-buffer message: number, and value (bytes where it has a length).
+
+    Example:
+        >>> list(fields(bytes([0x10, 0x96, 0x01])))  # field 2, varint 150
+        [(2, 150)]
+    """
+    place = 0
+    while place < len(message):
+        tag, place = _varint(message, place)
+        number, wire = tag >> 3, tag & 7
+        if wire == _VARINT:
+            value, place = _varint(message, place)
+            yield number, value
+        elif wire == _DOUBLE:
+            yield number, struct.unpack_from("<d", message, place)[0]
+            place += 8
+        elif wire == _FLOAT:
+            yield number, struct.unpack_from("<f", message, place)[0]
+            place += 4
+        elif wire == _BYTES:
+            length, place = _varint(message, place)
+            if place + length > len(message):
+                raise ValueError("a field longer than its message")
+            yield number, message[place : place + length]
+            place += length
+        else:
+            raise ValueError(f"wire type {wire}")
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, place
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number longer than ten bytes")

@@ -1,0 +1,152 @@
+"""From the official NAS-Bench-201 or NATS-Bench files to a compact table.
+
+Accepted: the file ``NAS-Bench-201-v1_1-096897.pth`` (needs PyTorch, read with ``weights_only``), a
+NATS-Bench topology folder ``NATS-tss-v1_0-3ffb9-simple`` of ``.pickle.pbz2`` files (read with an
+unpickler that admits plain values only), or a table ``.csv.xz`` with the columns named below.
+Source: Dong and Yang, ICLR 2020; Dong et al., TPAMI 2021.
+
+The table is ``nb201.npz``: for each dataset ``<dataset>/validation`` and ``<dataset>/test`` of
+shape (15625, 2, 3), accuracies in percent: by cell (digits in base 5), by 12 and 200 epochs, and
+by training.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import lzma
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.benchmarks.plain_pickle import PlainUnpickler
+from nasgoat.benchmarks.storage import data_folder
+from nasgoat.errors import DataError
+
+FILE = "nb201.npz"
+EPOCHS = (12, 200)
+CELLS = 5**6
+OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
+#: For each dataset: (trained as, evaluated on) of its validation and of its test accuracy.
+SETS = {
+    "cifar10": (("cifar10-valid", "x-valid"), ("cifar10", "ori-test")),
+    "cifar100": (("cifar100", "x-valid"), ("cifar100", "x-test")),
+    "imagenet16-120": (("ImageNet16-120", "x-valid"), ("ImageNet16-120", "x-test")),
+}
+_BUDGETS = {"12": 12, "200": 200, "less": 12, "full": 200}
+_COLUMNS = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
+_SEEDS = 3
+
+Tables = dict[str, NDArray[np.float32]]
+
+
+def import_nasbench201(source: Path) -> Path:
+    """Turn an official file or folder into the compact table.
+
+    Returns:
+        The file of the table, in the data folder.
+
+    Raises:
+        DataError: If the source is damaged, of another format, or names anything but plain values.
+    """
+    tables = {
+        f"{dataset}/{kind}": np.full((CELLS, len(EPOCHS), _SEEDS), np.nan, dtype=np.float32)
+        for dataset in SETS
+        for kind in ("validation", "test")
+    }
+    try:
+        if source.name.endswith(".csv.xz"):
+            _read_csv(source, tables)
+        else:
+            cells = _nats_cells(source) if source.is_dir() else _pth_cells(source)
+            for budgets in cells:
+                _fill(tables, budgets)
+    except (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError) as problem:
+        raise _refused(source, problem) from None
+    except (pickle.UnpicklingError, lzma.LZMAError) as problem:
+        raise _refused(source, problem) from None
+    if np.isnan(tables["cifar10/validation"]).all():
+        raise _refused(source, "no cell's validation accuracy")
+    target = data_folder() / FILE
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(".part.npz")
+    np.savez_compressed(partial, **tables)  # type: ignore[arg-type]
+    partial.replace(target)
+    return target
+
+
+def row_of(arch: str) -> int:
+    """The row of a cell from its official notation.
+
+    Example:
+        >>> row_of("|none~0|+|none~0|none~1|+|none~0|none~1|avg_pool_3x3~2|")
+        4
+    """
+    names = [part.split("~")[0] for node in arch.split("+") for part in node.strip("|").split("|")]
+    if len(names) != 6:
+        raise ValueError(f"a cell of {len(names)} edges")
+    row = 0
+    for name in names:
+        row = 5 * row + OPERATIONS.index(name)
+    return row
+
+
+def _fill(tables: Tables, budgets: Mapping[str, Any]) -> None:
+    """Enter one cell: a mapping from the budget to its results by (dataset, seed)."""
+    for budget, results in budgets.items():
+        row, place = row_of(results["arch_str"]), EPOCHS.index(_BUDGETS[str(budget)])
+        for dataset, kinds in SETS.items():
+            for kind, (trained, evaluated) in zip(("validation", "test"), kinds, strict=True):
+                runs = sorted(key for key in results["all_results"] if key[0] == trained)
+                for i, key in enumerate(runs[:_SEEDS]):
+                    run = results["all_results"][key]
+                    name = f"{evaluated}@{int(run['epochs']) - 1}"
+                    if name in run["eval_acc1es"]:
+                        tables[f"{dataset}/{kind}"][row, place, i] = run["eval_acc1es"][name]
+
+
+def _nats_cells(folder: Path) -> Iterator[Mapping[str, Any]]:
+    files = sorted(folder.glob("[0-9]*.pickle.pbz2"))
+    if not files:
+        raise ValueError("no files like 000000.pickle.pbz2")
+    for path in files:
+        with bz2.open(path) as file:
+            yield PlainUnpickler(file).load()
+
+
+def _pth_cells(path: Path) -> Iterator[Mapping[str, Any]]:
+    try:
+        import torch
+    except ImportError:
+        raise DataError(
+            "a .pth file must be read with PyTorch, got none; pip install 'nasgoat[neural]', "
+            "or import the NATS-Bench folder instead"
+        ) from None
+    with torch.serialization.safe_globals([set]):
+        whole = torch.load(path, map_location="cpu", weights_only=True)
+    yield from whole["arch2infos"].values()
+
+
+def _read_csv(path: Path, tables: Tables) -> None:
+    with lzma.open(path, "rt", newline="") as file:
+        for cell in csv.DictReader(file):
+            row = int(cell["ops"], 5)
+            for dataset, column in _COLUMNS.items():
+                validation, test = (tables[f"{dataset}/{k}"] for k in ("validation", "test"))
+                seeds = [cell[f"{column}_val200_s{i}"] for i in range(_SEEDS)]
+                validation[row, 1] = [float(value or "nan") for value in seeds]
+                # Only means over the trainings are in the table: they stand for one training.
+                test[row, 1, 0] = float(cell[f"{column}_test200"])
+                validation[row, 0, 0] = float(cell[f"{column}_val12"] or "nan")
+                test[row, 0, 0] = float(cell[f"{column}_test12"] or "nan")
+
+
+def _refused(source: Path, problem: object) -> DataError:
+    return DataError(
+        f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology folder "
+        f"or a .csv.xz table, got {problem!r}"
+    )

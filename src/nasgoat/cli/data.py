@@ -1,0 +1,50 @@
+"""``nasgoat data``: which tables there are, and how official files become tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nasgoat.cli.output import note, print_json
+
+app = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
+
+
+@app.command("status")
+def status(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List the benchmark tables, where they come from and how to get what they lack."""
+    from nasgoat.benchmarks.availability import table_status
+    from nasgoat.benchmarks.storage import data_folder
+
+    tables = table_status()
+    if json:
+        folder = str(data_folder())
+        print_json({"folder": folder, "tables": [asdict(table) for table in tables]})
+        return
+    print(f"tables are kept in {data_folder()} (NASGOAT_DATA)")
+    for table in tables:
+        print(f"{table.benchmark:8s} {table.source if table.available else 'not there'}")
+        if table.lacks:
+            print(f"{'':8s} lacks {table.lacks}")
+
+
+@app.command("import")
+def import_(
+    table: Annotated[str, typer.Argument(help="nb101 or nb201.")],
+    source: Annotated[Path, typer.Argument(help="The official file or folder.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Turn an official file into a compact table, once."""
+    from nasgoat.benchmarks.availability import import_table
+
+    note(f"reading {source}")
+    where = import_table(table, source)
+    if json:
+        print_json({"table": table, "source": str(source), "written": str(where)})
+    else:
+        print(f"written: {where}")

