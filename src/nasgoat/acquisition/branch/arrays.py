@@ -34,6 +34,8 @@ class Tables(NamedTuple):
 
     path_mean: Floats  # (sizes, n, labels, labels) of a pair at distance s with these codes
     path_vector: Floats  # (sizes, n, labels, labels, r)
+    shift_mean: Floats  # (2, sizes, n, L, labels) label l instead of "*" at the tail or head
+    shift_vector: Floats  # (2, sizes, n, L, labels, r)
     edge_mean: Floats  # (n, n, L + 1)
     edge_vector: Floats  # (n, n, L + 1, r)
     both_mean: Floats  # (sizes, n, L, L) interaction of two labels at distance s
@@ -65,7 +67,9 @@ class Terms(NamedTuple):
     square: Floats  # (V, L) ‖p_i(l)‖²
     gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
     both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
-    unary: Floats  # (V, L) potential of a label, then with the messages
+    unary: Floats  # (V, L) potential of a label
+    belief: Floats  # (V, L) the same with the messages
+    kept: Floats  # (V,) part of its belief that a variable did not hand on
     pair: Floats  # (V, V, L, L) potential of two labels, i < j
     apart: NDArray[np.int64]  # (V, V) distance from i to j, 0 if there is no path
     pairs: NDArray[np.int64]  # (n,) pairs of open variables at that distance
@@ -80,6 +84,8 @@ def new_terms(variables: int, labels: int, n: int) -> Terms:
         np.zeros((variables, variables, labels, labels)),
         np.zeros((n, labels, labels)),
         np.zeros((variables, labels)),
+        np.zeros((variables, labels)),
+        np.zeros(variables),
         np.zeros((variables, variables, labels, labels)),
         np.zeros((variables, variables), dtype=np.int64),
         np.zeros(n, dtype=np.int64),

@@ -20,7 +20,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
 from nasgoat.acquisition.branch.compiled import compiled
-from nasgoat.acquisition.branch.messages import apply_messages, sum_of_minima, sweep
+from nasgoat.acquisition.branch.messages import sweep
 from nasgoat.acquisition.branch.moves import load
 
 _TINY = 1e-150
@@ -137,7 +137,7 @@ def _squares_of_best(terms: Terms, total: int) -> tuple[float, float]:
     for x in range(total):
         i = terms.open[x]
         for a in range(1, labels):
-            if terms.unary[i, a] < terms.unary[i, choice[i]]:
+            if terms.belief[i, a] < terms.belief[i, choice[i]]:
                 choice[i] = a
         cross += 2 * terms.along[i, choice[i]]
         own += terms.square[i, choice[i]]
@@ -157,9 +157,9 @@ def _keep_move_bounds(stack: Stack, t: int, terms: Terms, total: int, lower: flo
         i = terms.open[x]
         least = np.inf
         for a in range(labels):
-            least = min(least, terms.unary[i, a])
+            least = min(least, terms.belief[i, a])
         for a in range(labels):
-            stack.move_bound[t, i, a] = lower + terms.unary[i, a] - least
+            stack.move_bound[t, i, a] = lower + terms.kept[i] * (terms.belief[i, a] - least)
 
 
 @compiled
@@ -194,10 +194,9 @@ def bound(
         stretch = 1.0 + omega / length
         rest = omega * omega + omega * length
         _potentials(tables, stack, size, t, terms, total, c, stretch)
-        apply_messages(terms, message, total)
         sweep(terms, message, total, True)
-        sweep(terms, message, total, False)
-        lower = stack.mean[t] - (square + c * c + rest) / (2 * c) + sum_of_minima(terms, total)
+        lower = sweep(terms, message, total, False)
+        lower += stack.mean[t] - (square + c * c + rest) / (2 * c)
         cross, own = _squares_of_best(terms, total)
         if lower > best:
             best = lower

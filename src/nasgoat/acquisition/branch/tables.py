@@ -25,7 +25,10 @@ def linear_tables(space: SearchSpace, posterior: LinearPosterior, sqrt_beta: flo
     paths = np.stack([_paths(space, features, values) for values in columns])
     edges = _edges(space, features, columns[-1])
     both = _interactions(space, paths)
-    return Tables(*_split(paths), *_split(edges), *_split(both), _largest_products(both))
+    shifts = _shifts(space, paths)
+    return Tables(
+        *_split(paths), *_split(shifts), *_split(edges), *_split(both), _largest_products(both)
+    )
 
 
 def _split(values: Floats) -> tuple[Floats, Floats]:
@@ -51,6 +54,19 @@ def _paths(space: SearchSpace, features: FeatureMap, columns: Floats) -> Floats:
         # A node's pair with itself has one label, not two independent ones.
         wide[0, -1, -1] = np.mean([table[0, a, a] for a in range(1, names - 1)], axis=0)
     return wide
+
+
+def _shifts(space: SearchSpace, paths: Floats) -> Floats:
+    """What label l instead of "*" changes in a pair: first as its tail, then as its head."""
+    labels = max(len(space.node_vocabulary) - 2, 0)
+    inner = slice(1, labels + 1)
+    tail = paths[:, :, inner] - paths[:, :, -1:]
+    head = (paths[:, :, :, inner] - paths[:, :, :, -1:]).swapaxes(2, 3)
+    own = np.arange(labels) + 1
+    # A node's pair with itself changes at both ends together.
+    if labels:
+        tail[:, 0, :, -1] = paths[:, 0, own, own] - paths[:, 0, -1:, -1]
+    return np.ascontiguousarray(np.stack([tail, head]))
 
 
 def _edges(space: SearchSpace, features: FeatureMap, columns: Floats) -> Floats:
