@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch import search as kernel
 from nasgoat.acquisition.branch.arrays import Floats, Stack, new_stack, new_terms
-from nasgoat.acquisition.branch.linear import root_bounds
+from nasgoat.acquisition.branch.bounds import root_bounds
 from nasgoat.acquisition.branch.shapes import Skeletons
-from nasgoat.acquisition.branch.tables import linear_tables
+from nasgoat.acquisition.branch.tables import tables_of
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
 from nasgoat.errors import SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import LinearPosterior
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
@@ -78,16 +77,14 @@ class BranchAndBound:
     def _search(self, acquisition: LowerConfidenceBound, best: _Best, start: float) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
         posterior = acquisition.gp.posterior_
-        if not isinstance(posterior, LinearPosterior):
-            raise SettingError("the kernel must be linear")
-        tables = linear_tables(self.space, posterior, acquisition.sqrt_beta)
+        tables, model = tables_of(self.space, posterior, acquisition.sqrt_beta)
         shapes = self.skeletons.shapes
         variables, n = int(shapes.variables.max()), self.space.sizes[-1]
         labels = self.skeletons.labels
         stack = new_stack(variables, labels, tables.path_vector.shape[-1])
         terms = new_terms(variables, labels, n)
         roots = np.empty(len(shapes.nodes))
-        root_bounds(tables, shapes, stack, terms, 2, roots)
+        root_bounds(tables, model, shapes, stack, terms, 1, roots)
         order = np.argsort(roots, kind="stable")
         found_labels = np.zeros((max(labels, 1), variables), dtype=np.int64)
         found_values = np.zeros(max(labels, 1))
@@ -95,6 +92,7 @@ class BranchAndBound:
             while True:
                 status, found = kernel.search(
                     tables,
+                    model,
                     shapes,
                     stack,
                     terms,
