@@ -1,4 +1,4 @@
-"""The lower bound and the exact value of the exponential kernel, compiled.
+"""The lower bound of the exponential kernel, compiled.
 
 Notation (docs/branch-and-bound.md has the proofs)
     E_j      k_lin with observed graph j, between low_j and high_j;  k_j = σ² exp(E_j)
@@ -226,34 +226,3 @@ def exponential_bound(
         choose_best(terms, total)
     stack.choice[t] = terms.choice
     return best
-
-
-@compiled
-def exponential_value(
-    model: Exponential, stack: Stack, t: int, i: int, k: int, best: float, kernel: Floats
-) -> float:
-    """The value with open variable i labelled k (none open: i = -1); inf if not below ``best``.
-
-    The variance explained by the first observations alone is a lower bound on what all of them
-    explain, so most graphs are dismissed after a few.
-    """
-    m = len(model.dual)
-    variance, sqrt_beta = model.settings[0], model.settings[1]
-    mean = 0.0
-    for j in range(m):
-        E = stack.vector[t, j] + (stack.move_vector[t, i, k, j] if i >= 0 else 0.0)
-        kernel[j] = variance * math.exp(E)
-        mean += model.dual[j] * kernel[j]
-    Q = 0.0
-    for x in range(m, stack.vector.shape[1]):
-        Q += (stack.vector[t, x] + (stack.move_vector[t, i, k, x] if i >= 0 else 0.0)) ** 2
-    left = variance * math.exp(Q)
-    for j in range(m):
-        if mean - sqrt_beta * math.sqrt(max(left, 0.0)) >= best:
-            return np.inf
-        row = model.whitening[j]
-        u = 0.0
-        for x in range(j + 1):
-            u += row[x] * kernel[x]
-        left -= u * u
-    return mean - sqrt_beta * math.sqrt(max(left, 0.0))

@@ -1,4 +1,4 @@
-"""The depth-first search below each structure, compiled.
+"""The depth-first search below each structure, compiled: the linear kernel.
 
 Structures come in the order of their bounds, so the first that can't beat the threshold ends the
 search. A call returns whenever it has found graphs, so that Python can tell the excluded and the
@@ -13,10 +13,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Exponential, Floats, Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.bounds import bound
+from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
 from nasgoat.acquisition.branch.compiled import compiled
-from nasgoat.acquisition.branch.exponential import exponential_value
+from nasgoat.acquisition.branch.linear import linear_bound
 from nasgoat.acquisition.branch.moves import assign, load
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
@@ -62,23 +61,18 @@ def _choose(stack: Stack, terms: Terms, t: int, total: int, threshold: float) ->
 
 
 @compiled
-def _value(
-    model: Exponential, stack: Stack, t: int, i: int, k: int, best: float, work: Floats
-) -> float:
+def _value(stack: Stack, t: int, i: int, k: int) -> float:
     """The value with open variable i labelled k (none open: i = -1)."""
-    if len(model.dual) > 0:
-        return exponential_value(model, stack, t, i, k, best, work)
     square = 0.0
     for x in range(stack.vector.shape[1]):
         entry = stack.vector[t, x] + (stack.move_vector[t, i, k, x] if i >= 0 else 0.0)
         square += entry * entry
-    mean = stack.mean[t] + (stack.move_mean[t, i, k] if i >= 0 else 0.0)
-    return mean - math.sqrt(square)
+    value: float = stack.mean[t] - math.sqrt(square)
+    return value + (stack.move_mean[t, i, k] if i >= 0 else 0.0)
 
 
 @compiled
 def _leaves(
-    model: Exponential,
     shapes: Shapes,
     stack: Stack,
     s: int,
@@ -92,12 +86,11 @@ def _leaves(
     for i in range(shapes.variables[s]):
         if stack.labels[i] < 0:
             last = i
-    work = np.empty(len(model.dual))
     found = 0
     for k in range(stack.move_mean.shape[2] if last >= 0 else 1):
         if last >= 0 and not _twins_in_order(shapes, stack, s, last, k):
             continue
-        value = _value(model, stack, t, last, k, best, work)
+        value = _value(stack, t, last, k)
         if value < best:
             values[found] = value
             for i in range(shapes.variables[s]):
@@ -120,7 +113,6 @@ def _open_count(shapes: Shapes, stack: Stack, s: int) -> int:
 @compiled
 def search(
     tables: Tables,
-    model: Exponential,
     shapes: Shapes,
     stack: Stack,
     terms: Terms,
@@ -145,11 +137,11 @@ def search(
             load(tables, shapes, stack, s)
             if shapes.variables[s] <= 1:
                 place[POSITION] += 1
-                found = _leaves(model, shapes, stack, s, 0, best, labels, values)
+                found = _leaves(shapes, stack, s, 0, best, labels, values)
                 if found > 0:
                     return FOUND, found
                 continue
-            bound(tables, model, shapes, stack, terms, s, 0, 2)
+            linear_bound(tables, shapes, stack, terms, s, 0, 2)
             _choose(stack, terms, 0, shapes.variables[s], threshold)
             place[DEPTH] = 0
             continue
@@ -172,14 +164,13 @@ def search(
         assign(tables, shapes, stack, s, t, i, k)
         total = _open_count(shapes, stack, s)
         if total <= 1:
-            found = _leaves(model, shapes, stack, s, t + 1, best, labels, values)
+            found = _leaves(shapes, stack, s, t + 1, best, labels, values)
             if found > 0:
                 return FOUND, found
             continue
         stack.message[t + 1] = stack.message[t]
         stack.scale[t + 1] = stack.scale[t]
-        stack.choice[t + 1] = stack.choice[t]
-        if bound(tables, model, shapes, stack, terms, s, t + 1, 1) < threshold:
+        if linear_bound(tables, shapes, stack, terms, s, t + 1, 1) < threshold:
             _choose(stack, terms, t + 1, total, threshold)
             place[DEPTH] = t + 1
     return PAUSED, 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Exponential, Floats, Tables
+from nasgoat.acquisition.branch.exhaust import Factors
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
@@ -56,7 +57,7 @@ def _tables(space: SearchSpace, features: FeatureMap, columns: list[Floats]) -> 
 
 def _tail(columns: Floats) -> int:
     """Where the part of a column begins that enters a norm: the last square block."""
-    return columns.shape[1] - columns.shape[0]
+    return int(columns.shape[1] - columns.shape[0])
 
 
 def _exponential(
@@ -150,3 +151,22 @@ def _largest_products(both: Floats, start: int) -> Floats:
     vectors = both[..., start:].reshape(sizes, n, labels * labels, width - start)
     products = np.einsum("zdix,zejx->zdeij", vectors, vectors, optimize=True)
     return np.ascontiguousarray(np.maximum(products.max(axis=(3, 4)), 0.0))
+
+
+def factors_of(space: SearchSpace, posterior: ExponentialPosterior) -> Factors:
+    """The features of a space as factors of the kernel vector."""
+    features = FeatureMap(space)
+    n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
+    codes = codes or n
+    parts = [posterior.on_counts(features, size) for size in space.sizes]
+    columns = np.stack([np.exp(part.projections) for part in parts])
+    path_column = np.zeros((n, codes, codes), dtype=np.int64)
+    edge_column = np.zeros((n, n, edges), dtype=np.int64)
+    for column, (s, a, b) in enumerate(features.path_types):
+        path_column[s, a, b] = column
+    for column, (u, v, label) in enumerate(features.edge_types, len(features.path_types)):
+        edge_column[u, v, label] = column
+    squares = np.stack([part.squares for part in parts])
+    return Factors(
+        columns[:, path_column], path_column, columns[-1][edge_column], edge_column, squares
+    )
