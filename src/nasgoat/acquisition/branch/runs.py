@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Protocol
 
 import numpy as np
@@ -13,8 +14,9 @@ from nasgoat.acquisition.branch.bounds import root_bounds
 from nasgoat.acquisition.branch.shapes import Skeletons
 from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import NodeLabeledSpace
 from nasgoat.surrogate import Posterior
-from nasgoat.surrogate.posterior import ExponentialPosterior
+from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
@@ -47,6 +49,18 @@ def new_run(skeletons: Skeletons, posterior: Posterior, sqrt_beta: float) -> Run
     if isinstance(posterior, ExponentialPosterior):
         return ExponentialRun(skeletons, tables, model, posterior)
     return LinearRun(skeletons, tables, model)
+
+
+@functools.cache
+def warm_up(exponential: bool) -> None:
+    """Compile, or load, the machine code of one kernel on a tiny space; once in a process."""
+    space = NodeLabeledSpace(4, ["a", "b"])
+    width = len(FeatureMap(space).source)
+    posterior: Posterior = LinearPosterior(np.zeros(width), np.eye(width))
+    if exponential:
+        one = np.eye(1)
+        posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+    new_run(Skeletons.of(space), posterior, 1.0).go_on(np.inf)
 
 
 class LinearRun:
