@@ -35,17 +35,19 @@ class Labelling(NamedTuple):
     """The state of the enumeration; row t belongs to the first t variables."""
 
     kernel: Floats  # (V + 1, m)
+    single: Floats  # (V, L, m) factor of all features of one variable's label alone
     own: Floats  # (V + 1,) k_lin with itself
     counts: NDArray[np.int16]  # (V + 1, columns)
     labels: NDArray[np.int64]  # (V,)
     place: NDArray[np.int64]  # (3,)
 
 
-def new_labelling(variables: int, m: int, columns: int) -> Labelling:
-    """An empty state for that many variables, observations and count columns."""
+def new_labelling(variables: int, labels: int, m: int, columns: int) -> Labelling:
+    """An empty state for that many variables, labels, observations and count columns."""
     depth = variables + 1
     return Labelling(
         np.zeros((depth, m)),
+        np.zeros((variables, labels, m)),
         np.zeros(depth),
         np.zeros((depth, columns), dtype=np.int16),
         np.full(variables, -1, dtype=np.int64),
@@ -54,25 +56,29 @@ def new_labelling(variables: int, m: int, columns: int) -> Labelling:
 
 
 @compiled
-def _add(state: Labelling, t: int, factor: Floats, column: int, square: Floats) -> None:
-    """One more feature in row t."""
-    kernel = state.kernel[t]
-    for j in range(len(kernel)):
-        kernel[j] *= factor[j]
+def _count(state: Labelling, t: int, column: int, square: Floats) -> None:
+    """One more feature in row t: k_lin with itself."""
     state.own[t] += square[column] * (2 * state.counts[t, column] + 1)
     state.counts[t, column] += 1
+
+
+@compiled
+def _multiply(target: Floats, factor: Floats) -> None:
+    for j in range(len(target)):
+        target[j] *= factor[j]
 
 
 @compiled
 def _add_pair(
     factors: Factors, state: Labelling, t: int, size: int, d: int, a: int, b: int
 ) -> None:
-    _add(state, t, factors.path[size, d, a, b], factors.path_column[d, a, b], factors.square[size])
+    _multiply(state.kernel[t], factors.path[size, d, a, b])
+    _count(state, t, factors.path_column[d, a, b], factors.square[size])
 
 
 @compiled
 def _begin(factors: Factors, model: Exponential, shapes: Shapes, state: Labelling, s: int) -> None:
-    """Row 0: everything that does not depend on labels."""
+    """Row 0: everything that does not depend on labels; then the factors of single labels."""
     size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
     state.kernel[0] = model.settings[0]
     state.own[0] = 0.0
@@ -83,30 +89,39 @@ def _begin(factors: Factors, model: Exponential, shapes: Shapes, state: Labellin
         _add_pair(factors, state, 0, size, 0, 0, 0)
         _add_pair(factors, state, 0, size, 0, out, out)
         _add_pair(factors, state, 0, size, d[0, n - 1], 0, out)
+        for i in range(n - 2):
+            for k in range(state.single.shape[1]):
+                state.single[i, k] = factors.path[size, 0, k + 1, k + 1]
+                _multiply(state.single[i, k], factors.path[size, d[0, i + 1], 0, k + 1])
+                _multiply(state.single[i, k], factors.path[size, d[i + 1, n - 1], k + 1, out])
         return
     for u in range(n):
         _add_pair(factors, state, 0, size, 0, u, u)
         for v in range(u + 1, n):
             if d[u, v] > 0:
                 _add_pair(factors, state, 0, size, d[u, v], u, v)
+    for i in range(shapes.variables[s]):
+        state.single[i] = factors.edge[shapes.ends[s, i, 0], shapes.ends[s, i, 1]]
 
 
 @compiled
 def _extend(factors: Factors, shapes: Shapes, state: Labelling, s: int, t: int, k: int) -> None:
     """Row t + 1: variable t takes label k."""
     size, n = shapes.size[s], shapes.nodes[s]
-    state.kernel[t + 1] = state.kernel[t]
+    before, after, single = state.kernel[t], state.kernel[t + 1], state.single[t, k]
+    for j in range(len(after)):
+        after[j] = before[j] * single[j]
     state.own[t + 1] = state.own[t]
     state.counts[t + 1] = state.counts[t]
+    square = factors.square[size]
     if shapes.ends.shape[1] > 0:
         u, v = shapes.ends[s, t]
-        column = factors.edge_column[u, v, k]
-        _add(state, t + 1, factors.edge[u, v, k], column, factors.square[size])
+        _count(state, t + 1, factors.edge_column[u, v, k], square)
         return
     d, out = shapes.distance[s], factors.path.shape[2] - 1
-    _add_pair(factors, state, t + 1, size, 0, k + 1, k + 1)
-    _add_pair(factors, state, t + 1, size, d[0, t + 1], 0, k + 1)
-    _add_pair(factors, state, t + 1, size, d[t + 1, n - 1], k + 1, out)
+    _count(state, t + 1, factors.path_column[0, k + 1, k + 1], square)
+    _count(state, t + 1, factors.path_column[d[0, t + 1], 0, k + 1], square)
+    _count(state, t + 1, factors.path_column[d[t + 1, n - 1], k + 1, out], square)
     for u in range(1, t + 1):
         if d[u, t + 1] > 0:
             _add_pair(factors, state, t + 1, size, d[u, t + 1], state.labels[u - 1] + 1, k + 1)

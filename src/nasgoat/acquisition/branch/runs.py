@@ -127,7 +127,7 @@ class ExponentialRun:
         self.factors = factors_of(skeletons.space, posterior)
         features = FeatureMap(skeletons.space)
         columns = len(features.path_types) + len(features.edge_types)
-        self.state = exhaust.new_labelling(variables, len(posterior.dual), columns)
+        self.state = exhaust.new_labelling(variables, labels, len(posterior.dual), columns)
 
     @property
     def nodes(self) -> int:
