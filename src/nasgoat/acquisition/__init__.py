@@ -3,6 +3,7 @@
 from nasgoat.acquisition.ask_tell import AskTell, initial_design
 from nasgoat.acquisition.candidates import mutation_candidates, mutations_of
 from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.choice import Choice, choose
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.problems import AcquisitionProblem, random_problem
@@ -21,12 +22,14 @@ __all__ = [
     "AskTell",
     "Catalogue",
     "Certificate",
+    "Choice",
     "LowerConfidenceBound",
     "Mutation",
     "Pool",
     "Proposal",
     "Sampling",
     "Status",
+    "choose",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",

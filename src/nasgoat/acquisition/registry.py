@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.choice import choose
 from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import UnknownNameError
@@ -45,7 +46,7 @@ def optimizer_names() -> list[str]:
 
 
 def make_optimizer(
-    name: str, space: SearchSpace, progress: Progress | None = None
+    name: str, space: SearchSpace, progress: Progress | None = None, kernel: str = "linear"
 ) -> AcquisitionOptimizer:
     """An acquisition optimiser for a space.
 
@@ -53,6 +54,7 @@ def make_optimizer(
         name: One of :func:`optimizer_names`; ``"auto"`` chooses for the space.
         space: The space to optimise over.
         progress: Called with a line of text when something takes long.
+        kernel: The form of the kernel, for the choice.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -61,4 +63,9 @@ def make_optimizer(
     """
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
-    return _MAKERS["catalogue" if name == "auto" else name](space, progress)
+    if name == "auto":
+        choice = choose(space, kernel, _MAKERS)
+        if progress:
+            progress(f"optimiser: {choice.reason}")
+        name = choice.name
+    return _MAKERS[name](space, progress)

@@ -25,7 +25,9 @@ def solve(
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto",
     formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact",
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
-    time_limit: Annotated[float, typer.Option(help="MIP: seconds at most.")] = 1800.0,
+    time_limit: Annotated[
+        float, typer.Option(help="MIP and branch and bound: seconds at most.")
+    ] = 1800.0,
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
     threads: Annotated[int, typer.Option(help="MIP: threads (Gurobi).")] = 1,
     memory: Annotated[float, typer.Option(help="MIP: megabytes at most.")] = 8192.0,
@@ -65,8 +67,16 @@ class MipLimits(NamedTuple):
 
 
 def _optimizer(name: str, space: SearchSpace, mip: MipLimits) -> AcquisitionOptimizer:
-    from nasgoat.acquisition import make_optimizer
+    from nasgoat.acquisition import choose, make_optimizer
 
+    if name == "auto":
+        choice = choose(space)
+        note(f"optimiser: {choice.reason}")
+        name = choice.name
+    if name == "branch":
+        from nasgoat.acquisition.branch import BranchAndBound
+
+        return BranchAndBound(space, note, mip.seconds)
     if name not in ("scip", "gurobi"):
         return make_optimizer(name, space, note)
     from nasgoat.acquisition.mip import MipOptimizer

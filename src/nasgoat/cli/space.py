@@ -22,14 +22,16 @@ Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
 @app.command()
 def check(space: Name, json: Json = False) -> None:
     """Say what the space is, how large, and which exact optimisers apply."""
-    from nasgoat.acquisition import optimizer_names
+    from nasgoat.acquisition import choose, optimizer_names
 
     found = _space(space)
+    choice = choose(found)
     document = {
         "space": found.to_dict(),
         "description": found.describe(),
         "count": found.count(),
         "optimizers": optimizer_names(),
+        "auto": {"optimizer": choice.name, "reason": choice.reason},
     }
     if json:
         print_json(document)
@@ -37,6 +39,7 @@ def check(space: Name, json: Json = False) -> None:
     print(f"{space}: {found.describe()}")
     print(f"graphs: {found.count():,} (isomorphic ones counted once)")
     print(f"optimisers: {', '.join(optimizer_names())}")
+    print(f"auto takes {choice.reason}")
 
 
 @app.command()

@@ -131,6 +131,10 @@ class ScaleStudy:
 
 def _optimizer(method: str, space: NodeLabeledSpace, limits: Limits) -> AcquisitionOptimizer:
     solver, _, formulation = method.partition("/")
+    if method == "branch":
+        from nasgoat.acquisition.branch import BranchAndBound
+
+        return BranchAndBound(space, time_limit=limits.seconds)
     if not formulation:
         return make_optimizer(method, space)
     if solver not in ("scip", "gurobi"):

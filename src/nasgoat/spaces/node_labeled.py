@@ -198,10 +198,6 @@ class NodeLabeledSpace(SearchSpace):
             f"an operation on every inner node: {', '.join(self.ops)}"
         )
 
-    def structures(self, n: int) -> Structures:
-        """The unlabelled structures with n nodes, each once up to isomorphism."""
-        return self._structures[n]
-
     @property
     def _declared_sizes(self) -> tuple[int, int]:
         return checked_sizes(self.nodes)

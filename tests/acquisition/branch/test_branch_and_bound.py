@@ -12,7 +12,8 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch import BranchAndBound, runs
+from nasgoat.acquisition.branch.shapes import Skeletons
 from nasgoat.errors import SettingError
 
 from .problems import Problem, fitted, random_problem
@@ -43,26 +44,50 @@ def agrees(form: str, seed: int, largest: int) -> None:
     assert_same(problem, pool, Catalogue(problem.space).optimize(*arguments))
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_the_best_graphs_are_those_of_the_catalogue(seed: int) -> None:
-    agrees("linear", seed, 5)
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_best_graphs_are_those_of_the_catalogue(seed: int, form: str) -> None:
+    agrees(form, seed, 5)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1250))
-def test_the_best_graphs_of_larger_problems_are_those_of_the_catalogue(seed: int) -> None:
-    agrees("linear", seed, 7)
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("seed", range(1000, 1210))
+def test_the_best_graphs_of_larger_problems_are_those_of_the_catalogue(
+    seed: int, form: str
+) -> None:
+    agrees(form, seed, 7)
 
 
-@pytest.mark.parametrize("limit", [0.0, 0.002, 0.02])
-def test_a_search_stopped_at_any_time_has_a_valid_bound(limit: float) -> None:
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_stopped_anywhere_has_a_valid_bound(
+    seed: int, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "_PAUSE", 3)
+    monkeypatch.setattr(runs, "_LONG_PAUSE", 50)
+    space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
+    acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, seed))
+    optimum = Catalogue(space).optimize(acquisition)[0].lcb
+    assert optimum is not None
+    run = runs.new_run(Skeletons.of(space), acquisition.gp.posterior_, acquisition.sqrt_beta)
+    best, pauses = np.inf, 0
+    assert run.open_bound() <= optimum + TIES
+    while (found := run.go_on(best)) is not None:
+        best = min([best, *(value for _, _, value in found)])
+        assert min(best, run.open_bound()) <= optimum + TIES
+        assert best >= optimum - TIES
+        pauses += 1
+    assert pauses > 2
+    assert best == pytest.approx(optimum, abs=TIES)
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_a_time_limit_never_gives_a_false_certificate(form: str) -> None:
     space = NodeLabeledSpace((5, 6), ["a", "b", "c"], max_edges=9)
-    acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(), 20, 0))
+    acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, 0))
     oracle = Catalogue(space).optimize(acquisition, 5)
-    pool = BranchAndBound(space, time_limit=limit).optimize(acquisition, 5)
-    assert oracle[0].lcb is not None
-    if pool.certificate.bound is not None:
-        assert pool.certificate.bound <= oracle[0].lcb + TIES
+    pool = BranchAndBound(space, time_limit=0.0).optimize(acquisition, 5)
     for proposal, best in zip(pool, oracle, strict=False):
         certificate = proposal.certificate
         assert certificate.value is not None
@@ -93,8 +118,9 @@ def test_the_registry_knows_it() -> None:
 def test_it_is_correct_without_machine_code() -> None:
     program = (
         "from tests.acquisition.branch.test_branch_and_bound import agrees\n"
-        "for seed in (3, 4, 7):\n"
-        "    agrees('linear', seed, 4)\n"
+        "for form in ('linear', 'exponential'):\n"
+        "    for seed in (3, 4, 7):\n"
+        "        agrees(form, seed, 4)\n"
     )
     root = Path(__file__).parents[3]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}

@@ -18,6 +18,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+class Exponential(NamedTuple):
+    """What the exponential kernel needs besides the tables; empty for the linear kernel.
+
+    The first m entries of a vector are then k_lin with each of the m observed graphs, the others a
+    root of k_lin with itself.
+    """
+
+    dual: Floats  # (m,) a = K⁻¹ y
+    whitening: Floats  # (m, m) L⁻¹
+    both_low: Floats  # (sizes, n, m) smallest interaction at each distance
+    both_high: Floats  # (sizes, n, m) largest
+    settings: Floats  # (2,) σ_k² and √β
+
+
 class Shapes(NamedTuple):
     """Structures whose variables wait for labels."""
 
@@ -34,6 +48,8 @@ class Tables(NamedTuple):
 
     path_mean: Floats  # (sizes, n, labels, labels) of a pair at distance s with these codes
     path_vector: Floats  # (sizes, n, labels, labels, r)
+    shift_mean: Floats  # (2, sizes, n, L, labels) label l instead of "*" at the tail or head
+    shift_vector: Floats  # (2, sizes, n, L, labels, r)
     edge_mean: Floats  # (n, n, L + 1)
     edge_vector: Floats  # (n, n, L + 1, r)
     both_mean: Floats  # (sizes, n, L, L) interaction of two labels at distance s
@@ -51,6 +67,7 @@ class Stack(NamedTuple):
     move_bound: Floats  # (V + 1, V, L) lower bound if variable i takes label l
     message: Floats  # (V + 1, V, V, L) what pair {i, j} has handed to label l of variable j
     scale: Floats  # (V + 1, 2) the c and ‖U‖ of the bound
+    choice: NDArray[np.int64]  # (V + 1, V) the labels around which the bound is taken
     labels: NDArray[np.int64]  # (V,) -1 while open
     variable: NDArray[np.int64]  # (V + 1,) variable that is branched on
     order: NDArray[np.int64]  # (V + 1, L) its labels, most promising first
@@ -61,29 +78,39 @@ class Stack(NamedTuple):
 class Terms(NamedTuple):
     """Scratch of one bound: what each label, and each pair of labels, does to mean and norm."""
 
+    mean: Floats  # (V, L) linear cost of a label
+    both_mean: Floats  # (n, L, L) linear cost of two labels at distance s
     along: Floats  # (V, L) p · p_i(l)
     square: Floats  # (V, L) ‖p_i(l)‖²
     gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
     both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
-    unary: Floats  # (V, L) potential of a label, then with the messages
+    unary: Floats  # (V, L) potential of a label
+    belief: Floats  # (V, L) the same with the messages
+    kept: Floats  # (V,) part of its belief that a variable did not hand on
     pair: Floats  # (V, V, L, L) potential of two labels, i < j
     apart: NDArray[np.int64]  # (V, V) distance from i to j, 0 if there is no path
     pairs: NDArray[np.int64]  # (n,) pairs of open variables at that distance
     open: NDArray[np.int64]  # (V,) the open variables
+    choice: NDArray[np.int64]  # (V,) the labels that look best, -1 for "*"
 
 
 def new_terms(variables: int, labels: int, n: int) -> Terms:
     """Scratch for that many variables, labels and nodes."""
     return Terms(
         np.zeros((variables, labels)),
+        np.zeros((n, labels, labels)),
+        np.zeros((variables, labels)),
         np.zeros((variables, labels)),
         np.zeros((variables, variables, labels, labels)),
         np.zeros((n, labels, labels)),
         np.zeros((variables, labels)),
+        np.zeros((variables, labels)),
+        np.zeros(variables),
         np.zeros((variables, variables, labels, labels)),
         np.zeros((variables, variables), dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(variables, dtype=np.int64),
+        np.full(variables, -1, dtype=np.int64),
     )
 
 
@@ -98,6 +125,7 @@ def new_stack(variables: int, labels: int, length: int) -> Stack:
         np.zeros((depth, variables, labels)),
         np.zeros((depth, variables, variables, labels)),
         np.zeros((depth, 2)),
+        np.full((depth, variables), -1, dtype=np.int64),
         np.full(variables, -1, dtype=np.int64),
         np.zeros(depth, dtype=np.int64),
         np.zeros((depth, labels), dtype=np.int64),

@@ -18,201 +18,68 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
+from nasgoat.acquisition.branch.arrays import Shapes, Stack, Tables, Terms
 from nasgoat.acquisition.branch.compiled import compiled
-from nasgoat.acquisition.branch.messages import apply_messages, sum_of_minima, sweep
-from nasgoat.acquisition.branch.moves import load
+from nasgoat.acquisition.branch.messages import sweep
+from nasgoat.acquisition.branch.quadratic import (
+    choose_best,
+    keep_move_bounds,
+    largest_squares,
+    list_open,
+    measure_gram,
+    measure_interactions,
+    measure_moves,
+    potentials,
+    squares_of_choice,
+)
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
 
 
 @compiled
-def _list_open(shapes: Shapes, stack: Stack, s: int, terms: Terms) -> int:
-    """Open variables and the distances between them; returns how many are open."""
-    on_nodes = shapes.ends.shape[1] == 0
-    terms.pairs[:] = 0
-    total = 0
-    for i in range(shapes.variables[s]):
-        if stack.labels[i] < 0:
-            terms.open[total] = i
-            total += 1
+def _copy_means(tables: Tables, stack: Stack, size: int, t: int, terms: Terms, total: int) -> None:
     for x in range(total):
-        for y in range(x + 1, total):
-            i, j = terms.open[x], terms.open[y]
-            d = shapes.distance[s, i + 1, j + 1] if on_nodes else 0
-            terms.apart[i, j] = d
-            if d > 0:
-                terms.pairs[d] += 1
-    return total
-
-
-@compiled
-def _measure_moves(stack: Stack, t: int, terms: Terms, total: int) -> float:
-    """Products of the moves with p and with themselves; returns ‖p‖²."""
-    r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
-    square = 0.0
-    for x in range(r):
-        square += stack.vector[t, x] * stack.vector[t, x]
-    for y in range(total):
-        i = terms.open[y]
-        for k in range(labels):
-            product = length = 0.0
-            for x in range(r):
-                product += stack.vector[t, x] * stack.move_vector[t, i, k, x]
-                length += stack.move_vector[t, i, k, x] * stack.move_vector[t, i, k, x]
-            terms.along[i, k] = product
-            terms.square[i, k] = length
-    return square
-
-
-@compiled
-def _measure_gram(stack: Stack, t: int, terms: Terms, total: int) -> None:
-    r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
-    for y in range(total):
-        for z in range(y + 1, total):
-            i, j = terms.open[y], terms.open[z]
-            for a in range(labels):
-                for b in range(labels):
-                    product = 0.0
-                    for x in range(r):
-                        product += stack.move_vector[t, i, a, x] * stack.move_vector[t, j, b, x]
-                    terms.gram[i, j, a, b] = product
-
-
-@compiled
-def _measure_interactions(tables: Tables, stack: Stack, size: int, t: int, terms: Terms) -> float:
-    """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
-    r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
-    square = 0.0
+        terms.mean[terms.open[x]] = stack.move_mean[t, terms.open[x]]
     for d in range(1, len(terms.pairs)):
-        if terms.pairs[d] == 0:
-            continue
-        for e in range(1, len(terms.pairs)):
-            square += terms.pairs[d] * terms.pairs[e] * tables.both_gram[size, d, e]
-        for a in range(labels):
-            for b in range(labels):
-                product = 0.0
-                for x in range(r):
-                    product += stack.vector[t, x] * tables.both_vector[size, d, a, b, x]
-                terms.both_along[d, a, b] = product
-    return math.sqrt(square)
+        if terms.pairs[d] > 0:
+            terms.both_mean[d] = tables.both_mean[size, d]
 
 
 @compiled
-def _potentials(
-    tables: Tables,
-    stack: Stack,
-    size: int,
-    t: int,
-    terms: Terms,
-    total: int,
-    c: float,
-    stretch: float,
-) -> None:
-    """θ_i and θ_ij of the bound at this c; stretch is 1 + ε."""
-    labels = stack.move_mean.shape[2]
-    for x in range(total):
-        i = terms.open[x]
-        for a in range(labels):
-            step = 2 * terms.along[i, a] + stretch * terms.square[i, a]
-            terms.unary[i, a] = stack.move_mean[t, i, a] - step / (2 * c)
-        for y in range(x + 1, total):
-            j = terms.open[y]
-            d = terms.apart[i, j]
-            for a in range(labels):
-                for b in range(labels):
-                    value = -stretch * terms.gram[i, j, a, b] / c
-                    if d > 0:
-                        value += tables.both_mean[size, d, a, b] - terms.both_along[d, a, b] / c
-                    terms.pair[i, j, a, b] = value
-
-
-@compiled
-def _squares_of_best(terms: Terms, total: int) -> tuple[float, float]:
-    """2 p·Δ and ‖U‖² at the labels that look best: they tell which c and ε to try next."""
-    labels = terms.unary.shape[1]
-    choice = np.zeros(len(terms.open), dtype=np.int64)
-    cross = own = 0.0
-    for x in range(total):
-        i = terms.open[x]
-        for a in range(1, labels):
-            if terms.unary[i, a] < terms.unary[i, choice[i]]:
-                choice[i] = a
-        cross += 2 * terms.along[i, choice[i]]
-        own += terms.square[i, choice[i]]
-    for x in range(total):
-        for y in range(x + 1, total):
-            i, j = terms.open[x], terms.open[y]
-            own += 2 * terms.gram[i, j, choice[i], choice[j]]
-            if terms.apart[i, j] > 0:
-                cross += 2 * terms.both_along[terms.apart[i, j], choice[i], choice[j]]
-    return cross, max(own, 0.0)
-
-
-@compiled
-def _keep_move_bounds(stack: Stack, t: int, terms: Terms, total: int, lower: float) -> None:
-    labels = terms.unary.shape[1]
-    for x in range(total):
-        i = terms.open[x]
-        least = np.inf
-        for a in range(labels):
-            least = min(least, terms.unary[i, a])
-        for a in range(labels):
-            stack.move_bound[t, i, a] = lower + terms.unary[i, a] - least
-
-
-@compiled
-def bound(
+def linear_bound(
     tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, s: int, t: int, rounds: int
 ) -> float:
     """Lower bound on all completions at depth t; also those of each further choice."""
     size = shapes.size[s]
-    total = _list_open(shapes, stack, s, terms)
-    square = _measure_moves(stack, t, terms, total)
+    total = list_open(shapes, stack, s, terms)
+    square = measure_moves(stack, t, terms, total, 0)
     if t == 0 or shapes.ends.shape[1] == 0:
-        _measure_gram(stack, t, terms, total)
-    omega = _measure_interactions(tables, stack, size, t, terms)
-    message = stack.message[t]
-    best = -np.inf
-    # Labels with a tiny norm must not stretch the potentials beyond what rounding can bear.
-    longest = 0.0
-    for x in range(total):
-        largest = 0.0
-        for a in range(terms.square.shape[1]):
-            largest = max(largest, terms.square[terms.open[x], a])
-        longest += largest
-    least_length = _FLOOR * math.sqrt(longest) + _TINY
-    least_c = _FLOOR * math.sqrt(square + longest + omega * omega) + _TINY
+        measure_gram(stack, t, terms, total, 0)
+    omega = measure_interactions(tables, stack, size, t, terms, 0)
+    _copy_means(tables, stack, size, t, terms, total)
+    longest, _ = largest_squares(terms, total)
     if t == 0:
-        message[:] = 0.0
+        stack.message[0] = 0.0
         stack.scale[0, 0] = math.sqrt(square + longest + omega * omega)
         stack.scale[0, 1] = math.sqrt(longest)
-    c, length = max(stack.scale[t, 0], least_c), max(stack.scale[t, 1], least_length)
+    # Labels with a tiny norm must not stretch the potentials beyond what rounding can bear.
+    least_c = _FLOOR * math.sqrt(square + longest + omega * omega) + _TINY
+    least_length = _FLOOR * math.sqrt(longest) + _TINY
+    best = -np.inf
     for _ in range(rounds):
+        c, length = max(stack.scale[t, 0], least_c), max(stack.scale[t, 1], least_length)
         # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at the labels that matter.
-        stretch = 1.0 + omega / length
         rest = omega * omega + omega * length
-        _potentials(tables, stack, size, t, terms, total, c, stretch)
-        apply_messages(terms, message, total)
-        sweep(terms, message, total, True)
-        sweep(terms, message, total, False)
-        lower = stack.mean[t] - (square + c * c + rest) / (2 * c) + sum_of_minima(terms, total)
-        cross, own = _squares_of_best(terms, total)
+        potentials(terms, total, 0.5 / c, 1.0 + omega / length)
+        sweep(terms, stack.message[t], total, True)
+        lower = sweep(terms, stack.message[t], total, False)
+        lower += stack.mean[t] - (square + c * c + rest) / (2 * c)
         if lower > best:
             best = lower
-            _keep_move_bounds(stack, t, terms, total, lower)
-        length = max(math.sqrt(own), least_length)
-        c = max(math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0)), least_c)
-        stack.scale[t, 0], stack.scale[t, 1] = c, length
+            keep_move_bounds(stack, t, terms, total, lower)
+        choose_best(terms, total)
+        cross, own = squares_of_choice(terms, total)
+        stack.scale[t, 1] = math.sqrt(own)
+        stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))
     return best
-
-
-@compiled
-def root_bounds(
-    tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, rounds: int, out: Floats
-) -> None:
-    """Lower bound of every structure."""
-    for s in range(len(shapes.nodes)):
-        load(tables, shapes, stack, s)
-        out[s] = bound(tables, shapes, stack, terms, s, 0, rounds)

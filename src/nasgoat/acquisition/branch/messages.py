@@ -1,12 +1,16 @@
 """Lower bounds on sums of potentials of labels and of pairs of labels, compiled.
 
 Notation
-    θ_i(a), θ_ij(a, b)  potentials;  the sum over all variables and pairs is to be bounded below
-    M_ji(a)             what the pair {i, j} has handed to label a of variable i
+    θ_i(a), θ_ij(a, b)  potentials; their sum over all variables and pairs is to be bounded below
+    M_ji(a)             what the pair {i, j} hands to label a of variable i
+    b_i(a)              belief: θ_i(a) + Σ_j M_ji(a)
 
-Any messages leave the sum unchanged and give the bound Σ_i min θ_i + Σ_ij min θ_ij. The sweeps are
-those of sequential tree-reweighted message passing (Kolmogorov, IEEE TPAMI 28(10), 2006) on the
-complete graph: the bound never falls, and ends near that of the linear relaxation.
+A sweep visits the variables in turn. Variable i hands the share γ of its belief to each pair with a
+variable still to come, and the pair hands M_ij(b) = min_a [θ_ij(a, b) - M_ji(a) + γ b_i(a)] to that
+variable, which leaves the pair with nothing negative. What the variables have kept is the bound:
+Σ_i (1 - γ_i · pairs still to come) min_a b_i(a), with γ ≤ 1 / (pairs still to come). These are the
+sweeps of sequential tree-reweighted message passing (Kolmogorov, IEEE TPAMI 28(10), 2006) on the
+complete graph; the bound nears that of the linear relaxation.
 """
 
 from __future__ import annotations
@@ -18,85 +22,48 @@ from nasgoat.acquisition.branch.compiled import compiled
 
 
 @compiled
-def apply_messages(terms: Terms, message: Floats, total: int) -> None:
-    """Hand earlier messages from the pairs to their ends."""
-    labels = terms.unary.shape[1]
-    for x in range(total):
-        for y in range(x + 1, total):
-            i, j = terms.open[x], terms.open[y]
-            for a in range(labels):
-                terms.unary[i, a] += message[j, i, a]
-                terms.unary[j, a] += message[i, j, a]
-                for b in range(labels):
-                    terms.pair[i, j, a, b] -= message[j, i, a] + message[i, j, b]
+def _belief(terms: Terms, message: Floats, total: int, i: int) -> None:
+    """θ_i plus everything that was handed to variable i."""
+    for a in range(terms.unary.shape[1]):
+        belief = terms.unary[i, a]
+        for y in range(total):
+            j = terms.open[y]
+            if j != i:
+                belief += message[j, i, a]
+        terms.belief[i, a] = belief
 
 
 @compiled
-def _collect(terms: Terms, message: Floats, i: int, j: int) -> None:
-    """Variable i takes from the pair {i, j} all that the pair is sure to cost."""
+def _send(terms: Terms, message: Floats, i: int, j: int, share: float) -> None:
+    """What the pair {i, j} hands to variable j, given a share of the belief of variable i."""
     labels = terms.unary.shape[1]
-    for a in range(labels):
+    for b in range(labels):
         least = np.inf
-        for b in range(labels):
-            least = min(least, terms.pair[i, j, a, b] if i < j else terms.pair[j, i, b, a])
-        message[j, i, a] += least
-        terms.unary[i, a] += least
-        for b in range(labels):
-            if i < j:
-                terms.pair[i, j, a, b] -= least
-            else:
-                terms.pair[j, i, b, a] -= least
+        for a in range(labels):
+            pair = terms.pair[i, j, a, b] if i < j else terms.pair[j, i, b, a]
+            value = share * terms.belief[i, a] - message[j, i, a] + pair
+            if value < least:
+                least = value
+        message[i, j, b] = least
 
 
 @compiled
-def _hand_on(terms: Terms, message: Floats, i: int, j: int, share: float) -> None:
-    """Variable i gives a share of its cost to the pair {i, j}."""
-    labels = terms.unary.shape[1]
-    for a in range(labels):
-        gift = share * terms.unary[i, a]
-        message[j, i, a] -= gift
-        for b in range(labels):
-            if i < j:
-                terms.pair[i, j, a, b] += gift
-            else:
-                terms.pair[j, i, b, a] += gift
-
-
-@compiled
-def sweep(terms: Terms, message: Floats, total: int, forward: bool) -> None:
-    """One sweep of sequential tree-reweighted message passing over the open variables."""
+def sweep(terms: Terms, message: Floats, total: int, forward: bool) -> float:
+    """One sweep over the open variables; returns the bound that it proves."""
+    lower = 0.0
     for z in range(total):
         x = z if forward else total - 1 - z
         i = terms.open[x]
-        for y in range(total):
-            if y != x:
-                _collect(terms, message, i, terms.open[y])
+        _belief(terms, message, total, i)
         ahead = total - 1 - z
-        if ahead > 0:
-            share = 1.0 / max(ahead, z)
-            for y in range(total):
-                if y != x and (y > x) == forward:
-                    _hand_on(terms, message, i, terms.open[y], share)
-            for a in range(terms.unary.shape[1]):
-                terms.unary[i, a] *= 1.0 - share * ahead
-
-
-@compiled
-def sum_of_minima(terms: Terms, total: int) -> float:
-    """The bound Σ_i min θ_i + Σ_ij min θ_ij."""
-    labels = terms.unary.shape[1]
-    lower = 0.0
-    for x in range(total):
-        i = terms.open[x]
+        share = 1.0 / max(ahead, z, 1)
+        for y in range(total):
+            if y != x and (y > x) == forward:
+                _send(terms, message, i, terms.open[y], share)
         least = np.inf
-        for a in range(labels):
-            least = min(least, terms.unary[i, a])
-        lower += least
-        for y in range(x + 1, total):
-            j = terms.open[y]
-            least = np.inf
-            for a in range(labels):
-                for b in range(labels):
-                    least = min(least, terms.pair[i, j, a, b])
-            lower += least
+        for a in range(terms.belief.shape[1]):
+            if terms.belief[i, a] < least:
+                least = terms.belief[i, a]
+        terms.kept[i] = 1.0 - share * ahead
+        lower += terms.kept[i] * least
     return lower

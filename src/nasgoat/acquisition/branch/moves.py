@@ -15,19 +15,21 @@ from nasgoat.acquisition.branch.compiled import compiled
 
 
 @compiled
-def _add_path(tables: Tables, stack: Stack, size: int, d: int, a: int, b: int, sign: float) -> None:
-    stack.mean[0] += sign * tables.path_mean[size, d, a, b]
-    for x in range(stack.vector.shape[1]):
-        stack.vector[0, x] += sign * tables.path_vector[size, d, a, b, x]
+def _add_path(tables: Tables, stack: Stack, size: int, d: int, a: int, b: int) -> None:
+    stack.mean[0] += tables.path_mean[size, d, a, b]
+    total, path = stack.vector[0], tables.path_vector[size, d, a, b]
+    for x in range(len(total)):
+        total[x] += path[x]
 
 
 @compiled
-def _add_move(
-    tables: Tables, stack: Stack, size: int, i: int, k: int, d: int, a: int, b: int, sign: float
+def _add_shift(
+    tables: Tables, stack: Stack, end: int, size: int, i: int, k: int, d: int, b: int
 ) -> None:
-    stack.move_mean[0, i, k] += sign * tables.path_mean[size, d, a, b]
-    for x in range(stack.vector.shape[1]):
-        stack.move_vector[0, i, k, x] += sign * tables.path_vector[size, d, a, b, x]
+    stack.move_mean[0, i, k] += tables.shift_mean[end, size, d, k, b]
+    move, shift = stack.move_vector[0, i, k], tables.shift_vector[end, size, d, k, b]
+    for x in range(len(move)):
+        move[x] += shift[x]
 
 
 @compiled
@@ -51,31 +53,30 @@ def _load_nodes(tables: Tables, d: NDArray[np.int8], stack: Stack, size: int, n:
     out, star = labels + 1, labels + 2
     for u in range(n):
         a = 0 if u == 0 else (out if u == n - 1 else star)
-        _add_path(tables, stack, size, 0, a, a, 1.0)
+        _add_path(tables, stack, size, 0, a, a)
         for v in range(u + 1, n):
             if d[u, v] > 0:
                 b = out if v == n - 1 else star
-                _add_path(tables, stack, size, d[u, v], a, b, 1.0)
+                _add_path(tables, stack, size, d[u, v], a, b)
     for i in range(n - 2):
         for k in range(labels):
-            for label, sign in ((k + 1, 1.0), (star, -1.0)):
-                _add_move(tables, stack, size, i, k, 0, label, label, sign)
-                for v in range(n):
-                    b = 0 if v == 0 else (out if v == n - 1 else star)
-                    if d[i + 1, v] > 0:
-                        _add_move(tables, stack, size, i, k, d[i + 1, v], label, b, sign)
-                    elif d[v, i + 1] > 0:
-                        _add_move(tables, stack, size, i, k, d[v, i + 1], b, label, sign)
+            _add_shift(tables, stack, 0, size, i, k, 0, star)
+            for v in range(n):
+                b = 0 if v == 0 else (out if v == n - 1 else star)
+                if d[i + 1, v] > 0:
+                    _add_shift(tables, stack, 0, size, i, k, d[i + 1, v], b)
+                elif d[v, i + 1] > 0:
+                    _add_shift(tables, stack, 1, size, i, k, d[v, i + 1], b)
 
 
 @compiled
 def _load_edges(tables: Tables, shapes: Shapes, stack: Stack, s: int) -> None:
     n, labels = shapes.nodes[s], stack.move_mean.shape[2]
     for u in range(n):
-        _add_path(tables, stack, 0, 0, u, u, 1.0)
+        _add_path(tables, stack, 0, 0, u, u)
         for v in range(u + 1, n):
             if shapes.distance[s, u, v] > 0:
-                _add_path(tables, stack, 0, shapes.distance[s, u, v], u, v, 1.0)
+                _add_path(tables, stack, 0, shapes.distance[s, u, v], u, v)
     for i in range(shapes.variables[s]):
         u, v = shapes.ends[s, i]
         stack.mean[0] += tables.edge_mean[u, v, labels]

@@ -6,26 +6,18 @@ import time
 from collections.abc import Callable, Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch import search as kernel
-from nasgoat.acquisition.branch.arrays import Floats, Stack, new_stack, new_terms
-from nasgoat.acquisition.branch.linear import root_bounds
+from nasgoat.acquisition.branch.runs import new_run, warm_up
 from nasgoat.acquisition.branch.shapes import Skeletons
-from nasgoat.acquisition.branch.tables import linear_tables
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
 from nasgoat.errors import SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import LinearPosterior
+from nasgoat.surrogate.posterior import ExponentialPosterior
 
-#: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
-#: about 1e-13, so no better graph is lost to it.
-MARGIN = 1e-10
 #: Values of the search and of the surrogate must agree to this; rounding is about 1e-12.
 AGREEMENT = 1e-7
-_PAUSE = 2000  # nodes between two looks at the clock
 
 
 class BranchAndBound:
@@ -66,10 +58,14 @@ class BranchAndBound:
     ) -> Pool:
         """The k best graphs that are not excluded.
 
+        The first call in a process loads the compiled search, or compiles it if it never ran on
+        this machine (up to a minute); that is not part of the certificate's seconds.
+
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         """
         if k < 1:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        warm_up(isinstance(acquisition.gp.posterior_, ExponentialPosterior))
         start = time.perf_counter()
         best = _Best(self.space, k, exclude)
         left = self._search(acquisition, best, start)
@@ -77,47 +73,16 @@ class BranchAndBound:
 
     def _search(self, acquisition: LowerConfidenceBound, best: _Best, start: float) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
-        posterior = acquisition.gp.posterior_
-        if not isinstance(posterior, LinearPosterior):
-            raise SettingError("the kernel must be linear")
-        tables = linear_tables(self.space, posterior, acquisition.sqrt_beta)
-        shapes = self.skeletons.shapes
-        variables, n = int(shapes.variables.max()), self.space.sizes[-1]
-        labels = self.skeletons.labels
-        stack = new_stack(variables, labels, tables.path_vector.shape[-1])
-        terms = new_terms(variables, labels, n)
-        roots = np.empty(len(shapes.nodes))
-        root_bounds(tables, shapes, stack, terms, 2, roots)
-        order = np.argsort(roots, kind="stable")
-        found_labels = np.zeros((max(labels, 1), variables), dtype=np.int64)
-        found_values = np.zeros(max(labels, 1))
-        try:
-            while True:
-                status, found = kernel.search(
-                    tables,
-                    shapes,
-                    stack,
-                    terms,
-                    order,
-                    roots,
-                    best.threshold,
-                    MARGIN,
-                    _PAUSE,
-                    found_labels,
-                    found_values,
-                )
-                if status == kernel.DONE:
-                    return None
-                if status == kernel.FOUND:
-                    position = stack.place[kernel.POSITION] - (stack.place[kernel.DEPTH] < 0)
-                    for x in range(found):
-                        if found_values[x] < best.threshold:
-                            graph = self.skeletons.graph(int(order[position]), found_labels[x])
-                            best.offer(graph, float(found_values[x]))
-                if self.time_limit is not None and time.perf_counter() - start > self.time_limit:
-                    return _open_bound(stack, order, roots)
-        finally:
-            self.nodes_ = int(stack.place[kernel.NODES])
+        run = new_run(self.skeletons, acquisition.gp.posterior_, acquisition.sqrt_beta)
+        while (found := run.go_on(best.threshold)) is not None:
+            for structure, labels, value in found:
+                if value < best.threshold:
+                    best.offer(self.skeletons.graph(structure, labels), value)
+            self.nodes_ = run.nodes
+            if self.time_limit is not None and time.perf_counter() - start > self.time_limit:
+                return run.open_bound()
+        self.nodes_ = run.nodes
+        return None
 
 
 class _Best:
@@ -141,18 +106,6 @@ class _Best:
             self.entries.append((value, graph))
             self.entries.sort(key=lambda entry: entry[0])
             del self.entries[self.k :]
-
-
-def _open_bound(stack: Stack, order: NDArray[np.int64], roots: Floats) -> float:
-    """A lower bound on everything that the stopped search has not explored."""
-    position, depth = stack.place[kernel.POSITION], stack.place[kernel.DEPTH]
-    waiting = order[position + (depth >= 0) :]
-    lowest = float(roots[waiting[0]]) if len(waiting) else np.inf
-    for t in range(depth + 1):
-        if stack.next[t] < stack.order.shape[1]:
-            label = stack.order[t, stack.next[t]]
-            lowest = min(lowest, float(stack.move_bound[t, stack.variable[t], label]))
-    return lowest
 
 
 def _pool(

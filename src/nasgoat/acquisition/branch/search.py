@@ -1,4 +1,4 @@
-"""The depth-first search below each structure, compiled, for the linear kernel.
+"""The depth-first search below each structure, compiled: the linear kernel.
 
 Structures come in the order of their bounds, so the first that can't beat the threshold ends the
 search. A call returns whenever it has found graphs, so that Python can tell the excluded and the
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
 from nasgoat.acquisition.branch.compiled import compiled
-from nasgoat.acquisition.branch.linear import bound
+from nasgoat.acquisition.branch.linear import linear_bound
 from nasgoat.acquisition.branch.moves import assign, load
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
@@ -61,6 +61,17 @@ def _choose(stack: Stack, terms: Terms, t: int, total: int, threshold: float) ->
 
 
 @compiled
+def _value(stack: Stack, t: int, i: int, k: int) -> float:
+    """The value with open variable i labelled k (none open: i = -1)."""
+    square = 0.0
+    for x in range(stack.vector.shape[1]):
+        entry = stack.vector[t, x] + (stack.move_vector[t, i, k, x] if i >= 0 else 0.0)
+        square += entry * entry
+    value: float = stack.mean[t] - math.sqrt(square)
+    return value + (stack.move_mean[t, i, k] if i >= 0 else 0.0)
+
+
+@compiled
 def _leaves(
     shapes: Shapes,
     stack: Stack,
@@ -71,29 +82,21 @@ def _leaves(
     values: Floats,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many."""
-    square = 0.0
-    for x in range(stack.vector.shape[1]):
-        square += stack.vector[t, x] * stack.vector[t, x]
     last = -1
     for i in range(shapes.variables[s]):
         if stack.labels[i] < 0:
             last = i
-    if last < 0:
-        values[0] = stack.mean[t] - math.sqrt(square)
-        return 1 if values[0] < best else 0
     found = 0
-    for k in range(stack.move_mean.shape[2]):
-        if not _twins_in_order(shapes, stack, s, last, k):
+    for k in range(stack.move_mean.shape[2] if last >= 0 else 1):
+        if last >= 0 and not _twins_in_order(shapes, stack, s, last, k):
             continue
-        norm = 0.0
-        for x in range(stack.vector.shape[1]):
-            norm += (stack.vector[t, x] + stack.move_vector[t, last, k, x]) ** 2
-        value = stack.mean[t] + stack.move_mean[t, last, k] - math.sqrt(norm)
+        value = _value(stack, t, last, k)
         if value < best:
             values[found] = value
             for i in range(shapes.variables[s]):
                 labels[found, i] = stack.labels[i]
-            labels[found, last] = k
+            if last >= 0:
+                labels[found, last] = k
             found += 1
     return found
 
@@ -138,7 +141,7 @@ def search(
                 if found > 0:
                     return FOUND, found
                 continue
-            bound(tables, shapes, stack, terms, s, 0, 2)
+            linear_bound(tables, shapes, stack, terms, s, 0, 2)
             _choose(stack, terms, 0, shapes.variables[s], threshold)
             place[DEPTH] = 0
             continue
@@ -167,7 +170,7 @@ def search(
             continue
         stack.message[t + 1] = stack.message[t]
         stack.scale[t + 1] = stack.scale[t]
-        if bound(tables, shapes, stack, terms, s, t + 1, 1) < threshold:
+        if linear_bound(tables, shapes, stack, terms, s, t + 1, 1) < threshold:
             _choose(stack, terms, t + 1, total, threshold)
             place[DEPTH] = t + 1
     return PAUSED, 0

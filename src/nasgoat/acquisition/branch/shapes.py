@@ -9,16 +9,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Shapes
-from nasgoat.errors import SettingError
-from nasgoat.graphs import LabeledGraph
+from nasgoat.acquisition.branch.ordered import ordered_structures
+from nasgoat.errors import SettingError, TooLargeError
+from nasgoat.graphs import LabeledGraph, canonical
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces.ordered_matrices import ordered_matrices
+
+#: More structures than this are kept with the few that occur twice: a solve is exact all the same,
+#: and telling them apart would take longer than it saves.
+_TOLD_APART = 200_000
+_LARGEST = 5_000_000  # ordered matrices; their arrays would take over a gigabyte
+
+
+def node_structures(n: int, max_edges: int) -> NDArray[np.bool_]:
+    """Structures of n nodes, each at least once, and at most once unless they are very many."""
+    if (total := ordered_matrices(n, max_edges)) > _LARGEST:
+        raise TooLargeError(
+            f"branch and bound must have at most {_LARGEST:,} matrices to start from, this space "
+            f"has {total:,} with {n} nodes; use scip, or allow fewer edges"
+        )
+    adjacency = ordered_structures(n, max_edges)
+    if len(adjacency) > _TOLD_APART:
+        return adjacency
+    first: dict[bytes, int] = {}
+    for i, matrix in enumerate(adjacency):
+        first.setdefault(_structure_key(matrix), i)
+    return adjacency[list(first.values())]
+
+
+def _structure_key(matrix: NDArray[np.bool_]) -> bytes:
+    n = len(matrix)
+    arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
+    colours = {"inner": set(range(1, n - 1)), "sink": {n - 1}, "source": {0}}
+    present = {name: nodes for name, nodes in colours.items() if nodes}
+    return canonical.key_of_colored(n, arcs, present, directed=True)
 
 
 def node_shapes(space: NodeLabeledSpace) -> tuple[Shapes, NDArray[np.bool_]]:
     """Structures whose inner nodes wait for labels, and their padded adjacency matrices."""
     n = space.sizes[-1]
-    blocks = [(m, space.structures(m).adjacency) for m in space.sizes]
+    blocks = [(m, node_structures(m, space.edge_limit)) for m in space.sizes]
     total = sum(len(block) for _, block in blocks)
     adjacency = np.zeros((total, n, n), dtype=bool)
     nodes = np.concatenate([np.full(len(block), m, dtype=np.int64) for m, block in blocks])
@@ -93,6 +124,8 @@ class Skeletons:
     @classmethod
     def of(cls, space: SearchSpace, progress: Callable[[str], None] | None = None) -> Skeletons:
         """The skeletons of a node-labelled or an indexed space, or :class:`SettingError`."""
+        if progress:
+            progress("compiling the search (once) and listing the structures of the space")
         if isinstance(space, NodeLabeledSpace):
             return cls(space, *node_shapes(space))
         if isinstance(space, IndexedSpace):

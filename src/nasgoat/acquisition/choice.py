@@ -1,0 +1,109 @@
+"""Which acquisition optimiser ``auto`` takes, and why: a written cost model.
+
+Seconds are of one core, fitted to measurements (docs/branch-and-bound.md); only their order of
+magnitude matters.
+
+Notation
+    N  graphs of the space (an upper bound is enough);  S  structures, labels left out
+    V  labels to choose in the largest structure;  L  labels;  D  kernel features
+
+    catalogue   3e-6 N                                    if N ≤ 5,000,000
+    branch      S (4e-6 + 4e-10 (V L)² D) + 3e-5 S once   linear kernel
+                the same + 5e-7 N                         exponential kernel
+    MIP         always possible; far slower where the others apply
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces.ordered_matrices import ordered_matrices
+
+LARGEST_BRANCH = 2_000_000  # structures; more would take over a gigabyte
+_TINY = 20_000  # graphs: listing them takes less than loading compiled code
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The name of an optimiser, and why it was chosen.
+
+    Example:
+        >>> from nasgoat import darts, nasbench201
+        >>> choose(nasbench201()).name, choose(darts()).name
+        ('catalogue', 'branch')
+        >>> choose(darts()).reason
+        'branch and bound: 180 structures of 1,037,664,180 graphs, about 0.03 s for each question'
+    """
+
+    name: str
+    reason: str
+
+
+def choose(
+    space: SearchSpace, kernel: str = "linear", available: Collection[str] = ("scip",)
+) -> Choice:
+    """The cheapest exact optimiser for a space under the cost model.
+
+    Args:
+        space: The space to optimise over.
+        kernel: The form of the kernel.
+        available: Names of further optimisers that may be taken.
+    """
+    graphs, structures = _graphs(space), _structures(space)
+    if graphs <= _TINY:
+        return Choice("catalogue", f"catalogue: {graphs:,} graphs at most are quickly listed")
+    if structures is not None and structures <= LARGEST_BRANCH:
+        seconds = branch_seconds(space, structures, graphs if kernel != "linear" else 0)
+        return Choice(
+            "branch",
+            f"branch and bound: {structures:,} structures of {graphs:,} graphs, "
+            f"about {seconds:.1g} s for each question",
+        )
+    if graphs <= LARGEST_CATALOGUE:
+        seconds = 3e-6 * graphs
+        return Choice(
+            "catalogue", f"catalogue: {graphs:,} graphs at most, about {seconds:.1g} s a question"
+        )
+    if "scip" in available:
+        return Choice(
+            "scip", f"MIP: {graphs:,} graphs are too many to list, and so are their structures"
+        )
+    return Choice("branch", f"branch and bound: {graphs:,} graphs, and no MIP solver at hand")
+
+
+def branch_seconds(space: SearchSpace, structures: int, labelled: int = 0) -> float:
+    """Seconds of one question to branch and bound; ``labelled`` graphs are tried one by one."""
+    if isinstance(space, NodeLabeledSpace):
+        places = (space.sizes[-1] - 2) * len(space.ops)
+    else:
+        places = _most_edges(space) * len(space.edge_vocabulary)
+    columns = len(FeatureMap(space).source)
+    return structures * (4e-6 + 4e-10 * places**2 * columns) + 5e-7 * labelled
+
+
+def _structures(space: SearchSpace) -> int | None:
+    """An upper bound on the number of structures; None where branch and bound does not apply."""
+    if isinstance(space, NodeLabeledSpace):
+        return sum(ordered_matrices(n, space.edge_limit) for n in space.sizes)
+    if isinstance(space, IndexedSpace):
+        pairs = len(space.places)
+        return len(space.structures()) if pairs <= 20 else 2**pairs
+    return None
+
+
+def _graphs(space: SearchSpace) -> int:
+    """An upper bound on the number of graphs."""
+    if isinstance(space, NodeLabeledSpace):
+        k = len(space.ops)
+        return sum(ordered_matrices(n, space.edge_limit) * k ** (n - 2) for n in space.sizes)
+    return space.size_bound()
+
+
+def _most_edges(space: SearchSpace) -> int:
+    if isinstance(space, IndexedSpace):
+        return int(space.structures().sum(axis=(1, 2)).max())
+    return 0

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, darts, nasbench101, nasbench201
+from nasgoat.acquisition import choose, make_optimizer
+from nasgoat.acquisition.choice import branch_seconds
+from nasgoat.spaces import SearchSpace
+
+
+@pytest.mark.parametrize(
+    ("space", "name"),
+    [
+        (nasbench201(), "catalogue"),
+        (nasbench101(), "branch"),
+        (darts(), "branch"),
+        (NodeLabeledSpace(10, ["a", "b", "c"], max_edges=12), "branch"),
+        (NodeLabeledSpace(9, ["a", "b", "c"]), "scip"),
+        (EdgeLabeledSpace(8, ["a", "b"]), "scip"),
+    ],
+)
+def test_the_choice_follows_the_size_of_the_space(space: SearchSpace, name: str) -> None:
+    assert choose(space).name == name
+
+
+def test_without_a_mip_solver_branch_and_bound_is_tried() -> None:
+    assert choose(NodeLabeledSpace(9, ["a"]), available=()).name == "branch"
+
+
+def test_the_reason_names_the_size() -> None:
+    assert "180 structures" in choose(darts()).reason
+
+
+def test_the_exponential_kernel_costs_by_the_graph() -> None:
+    space = nasbench101()
+    assert branch_seconds(space, 2494, 423_624) > 2 * branch_seconds(space, 2494)
+
+
+def test_auto_says_what_it_chose() -> None:
+    lines: list[str] = []
+    assert make_optimizer("auto", darts(), lines.append).name == "branch"
+    assert any("branch and bound: 180 structures" in line for line in lines)
