@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: search test test-slow lint format benchmark quality install-baselines clean
+.PHONY: search test test-slow torture lint format benchmark quality install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
@@ -51,3 +51,7 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Takes hours with its defaults; ARGS="--repeats 1 --random-kills 10 --flips 50" is a short one.
+torture: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.torture $(ARGS)

@@ -37,7 +37,8 @@ def choose_folder(
         if path.exists():
             status = study_status(StorageAddress.of(path), study)
             same = status.declaration == declaration
-            left = status.complete + status.failed < evaluations
+            reported = (folder / "result.json").exists()
+            left = status.complete + status.failed < evaluations or not reported
             if (same and left) or (not same and wanted is not None):
                 return folder, StorageAddress.of(path)
         number += 1

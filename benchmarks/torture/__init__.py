@@ -1,0 +1,1 @@
+"""The torture suite: kills, fuzz, lost workers, crowds. ``python -m benchmarks.torture``."""

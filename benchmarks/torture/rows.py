@@ -1,0 +1,52 @@
+"""Which tests stand behind each fault that must be survived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_DRIVER = "tests/bayesopt/test_driver.py::test_"
+_EVALUATION = "tests/evaluation/test_evaluators.py::test_"
+_LEDGER = "tests/integrations/test_study_ledger.py::test_"
+_RESUME = "tests/cli/test_resume.py::test_"
+_DASK = "tests/integrations/test_dask_cluster.py::test_"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault, the tests that provoke it, and what to print if it has none."""
+
+    fault: str
+    tests: tuple[str, ...] = ()
+    otherwise: str = ""
+
+
+ROWS = {
+    1: Row("objective raises", (f"{_DRIVER}the_first_failure", f"{_EVALUATION}an_exception")),
+    2: Row("returns no number", (f"{_EVALUATION}values_that_cannot",)),
+    3: Row("returns inf or a huge number", (f"{_EVALUATION}values_that_cannot",)),
+    4: Row("hangs", (f"{_EVALUATION}a_hanging",)),
+    5: Row("worker killed", (f"{_EVALUATION}a_dead", f"{_EVALUATION}an_evaluation_over")),
+    6: Row("all workers lost", (f"{_DASK}a_lost", f"{_DRIVER}a_cancelled")),
+    7: Row("driver killed", (f"{_LEDGER}a_killed", f"{_DRIVER}a_search_that_died")),
+    8: Row("SIGTERM, Ctrl-C", (f"{_RESUME}the_first_signal", f"{_RESUME}the_second_signal")),
+    9: Row("disk full", (f"{_RESUME}a_full_disk", f"{_RESUME}a_report_that")),
+    10: Row("study damaged", (f"{_LEDGER}a_damaged", f"{_LEDGER}a_value_that")),
+    11: Row("resumed differently", (f"{_LEDGER}another_declaration", f"{_LEDGER}a_study_of")),
+    12: Row("two drivers", (f"{_LEDGER}a_second_driver",)),
+    13: Row("database locked or lost", (f"{_LEDGER}a_locked", f"{_LEDGER}a_lost_connection")),
+    14: Row("solver without incumbent", (f"{_DRIVER}a_solver_that",)),
+    15: Row("solver crashes", (f"{_DRIVER}a_solver_that",)),
+    16: Row("solver contradicts", (f"{_DRIVER}a_wrong_answer",)),
+    17: Row("duplicate observations", ("tests/surrogate",)),
+    18: Row("constant y, none", ("tests/bayesopt/test_optimizer.py",)),
+    19: Row("unsatisfiable space", ("tests/spaces",)),
+    20: Row("space exhausted", (f"{_DRIVER}an_exhausted",)),
+    21: Row("malformed TOML", (), "none yet"),
+    22: Row("hostile limit expression", (), "none yet"),
+    23: Row("untrusted pickle", ("tests/benchmarks/test_benchmarks.py",)),
+    24: Row("hostile labels", ("tests/figures",)),
+    25: Row("database password", (f"{_LEDGER}passwords", f"{_RESUME}a_password")),
+    26: Row("--command", (f"{_EVALUATION}a_command",)),
+    27: Row("processes and threads", (f"{_EVALUATION}random_state", f"{_EVALUATION}children")),
+    28: Row("optional package missing", (f"{_RESUME}a_missing_package",)),
+}

@@ -1,0 +1,138 @@
+"""The command line under faults: signals, full disks, passwords, missing packages."""
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nasgoat.cli.app import run
+
+SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(1.5)\n    return 1.0 + len(graph.edges)\n"
+SEARCH = ["search", "--no-pictures", "--initial", "4", "--report", "run"]
+NASGOAT = [sys.executable, "-c", "from nasgoat.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sleepy.py").write_text(SLEEPY)
+
+
+def call(evaluations: int) -> list[str]:
+    objective = ["--space", "nb201", "--objective", "sleepy:rest"]
+    return [*SEARCH, *objective, "--evaluations", str(evaluations)]
+
+
+def start(evaluations: int = 40) -> subprocess.Popen[str]:
+    return subprocess.Popen([*NASGOAT, *call(evaluations)], stderr=subprocess.PIPE, text=True)
+
+
+def trials(state: str) -> int:
+    if not Path("run/study.db").exists():
+        return 0
+    with contextlib.closing(sqlite3.connect("run/study.db", timeout=30)) as connection:
+        query = "SELECT count(*) FROM trials WHERE state = ?"
+        return int(connection.execute(query, (state,)).fetchone()[0])
+
+
+def wait_for(state: str, count: int) -> None:
+    """Wait until so many trials are in a state."""
+    for _ in range(1200):
+        if trials(state) >= count:
+            return
+        time.sleep(0.1)
+    pytest.fail("the search did not get going")
+
+
+def test_the_first_signal_lets_what_runs_finish_and_the_call_resumes() -> None:
+    search = start()
+    wait_for("COMPLETE", 1)
+    search.send_signal(signal.SIGTERM)
+    _, said = search.communicate(timeout=120)
+    assert search.returncode == 130
+    assert "resume with: nasgoat search" in said
+    done = trials("COMPLETE")
+    assert 1 <= done < 40
+    budget = max(done + 2, 4)
+    assert run([*call(budget), "--quiet"]) == 0
+    assert len(json.loads(Path("run/result.json").read_text())["history"]) == budget
+
+
+def test_the_second_signal_cancels() -> None:
+    Path("sleepy.py").write_text(SLEEPY.replace("1.5", "1.5 if len(graph.edges) < 0 else 100"))
+    search = start()
+    wait_for("RUNNING", 1)
+    search.send_signal(signal.SIGINT)
+    time.sleep(1)
+    search.send_signal(signal.SIGINT)
+    _, said = search.communicate(timeout=60)
+    assert search.returncode == 130
+    assert "resume with" in said
+
+
+def test_a_full_disk_is_one_line_and_the_study_stays_sound() -> None:
+    assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
+    size = Path("run/study.db").stat().st_size
+    script = (
+        "import resource; from nasgoat.cli import main\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
+        "main()"
+    )
+    limited = [sys.executable, "-c", script, *SEARCH, "--quiet", "--evaluations", "60"]
+    done = subprocess.run(limited, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "the study must be writable" in done.stderr
+    assert "resume with" in done.stderr
+    assert run([*SEARCH, "--quiet", "--evaluations", "12"]) in (0, 1)
+    assert trials("COMPLETE") >= 6
+
+
+def test_a_report_that_fails_does_not_fail_the_search(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("run").mkdir()
+    Path("run/result.json.part").mkdir()  # nothing can be written there
+    assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
+    assert "the report could not be written" in capsys.readouterr().err
+
+
+def test_a_password_is_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "postgresql://ann:very-secret@127.0.0.1:9/none"
+    code = run([*SEARCH, "--storage", url, "--log-file", "log.txt", "--evaluations", "6"])
+    captured = capsys.readouterr()
+    assert code == 1
+    assert "very-secret" not in captured.out + captured.err + Path("log.txt").read_text()
+    assert "ann:***@127.0.0.1" in captured.err
+
+
+@pytest.mark.parametrize("package", ["distributed", "torch"])
+def test_a_missing_package_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nasgoat.errors import MissingPackageError
+    from nasgoat.export import to_torch
+    from nasgoat.integrations.dask_cluster import dask_workers
+    from nasgoat.spaces import nasbench201
+
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "nasgoat.export.network", raising=False)
+    with pytest.raises(MissingPackageError, match=r'pip install "nasgoat\[(dask|neural)\]"'):
+        if package == "torch":
+            to_torch(nasbench201().from_digits([1, 1, 1, 1, 1, 1]))
+        else:
+            dask_workers("tcp://127.0.0.1:1")
+
+
+def test_a_killed_call_resumes_by_itself() -> None:
+    search = start()
+    wait_for("COMPLETE", 2)
+    os.kill(search.pid, signal.SIGKILL)
+    search.communicate()
+    budget = max(trials("COMPLETE") + 1, 5)
+    assert run([*call(budget), "--quiet"]) == 0
+    result = json.loads(Path("run/result.json").read_text())
+    assert [entry["number"] for entry in result["history"]] == list(range(budget))
