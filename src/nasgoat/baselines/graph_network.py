@@ -163,7 +163,7 @@ class GraphNetworks:
                 predicted = self.forward(graphs.take(chosen), training=True)
                 loss = ((predicted - y[chosen]) ** 2).mean(dim=1).sum()
                 adam.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 adam.step()
             schedule.step()
 
