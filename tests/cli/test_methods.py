@@ -29,3 +29,14 @@ def test_search_runs_a_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_unknown_method_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["search", "--method", "banana"]) == 2
     assert "did you mean bananas" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("nasgoat.baselines.registry.find_spec", lambda package: None)
+    assert run(["search", "--method", "bonas"]) == 2
+    assert "pip install 'nasgoat[neural]'" in capsys.readouterr().err
+    assert run(["methods", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["methods"]
+    assert listed["bonas"] == {**listed["bonas"], "available": False, "batch": None}

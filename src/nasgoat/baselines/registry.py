@@ -7,7 +7,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from nasgoat.acquisition import AskTell
 from nasgoat.bayesopt import Asker, Optimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
@@ -94,28 +93,29 @@ def make_method(
         >>> len(result.evaluations)
         20
     """
-    _check(name)
     if name == OURS:
         return Optimizer(space, initial=initial, seed=seed, **options)
-    entry = _ENTRIES[name]
-    if not available(name):
-        raise SettingError(
-            f"the method {name} must have {' and '.join(entry.needs)} installed, "
-            f"got none; {remedy(name)}"
-        )
-    maker: type[AskTell] = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
-    method: Asker = maker(space, initial, seed, evaluations=evaluations, **options)  # type: ignore[call-arg]
+    method: Asker = _class(name)(space, initial, seed, evaluations=evaluations, **options)
     return method
 
 
 def own_batch(name: str) -> int:
     """Proposals per iteration in the method's own publication; 5 for ours."""
-    _check(name)
     if name == OURS:
         return 5
-    entry = _ENTRIES[name]
-    batch: int = getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name).batch
+    batch: int = _class(name).batch
     return batch
+
+
+def _class(name: str) -> Any:
+    """The class of a baseline, or :class:`SettingError` if what it needs is not installed."""
+    if not available(name):
+        needs = " and ".join(_ENTRIES[name].needs)
+        raise SettingError(
+            f"the method {name} must have {needs} installed, got none; {remedy(name)}"
+        )
+    entry = _ENTRIES[name]
+    return getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
 
 
 def _check(name: str) -> None:

@@ -21,7 +21,7 @@ def methods(
             name: {
                 "summary": summary,
                 "available": baselines.available(name),
-                "batch": baselines.own_batch(name),
+                "batch": baselines.own_batch(name) if baselines.available(name) else None,
             }
             for name, summary in known.items()
         }
