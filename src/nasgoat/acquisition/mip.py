@@ -33,8 +33,8 @@ SOLVERS = ("scip", "gurobi")
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of
 #: about a hundred products, with room for an ill-conditioned kernel matrix.
 RESCORE_TOLERANCE = 1e-5
-#: A graph scored alone and in a batch differs by the order of sums: about 1e-14, 1e-10 if the kernel
-#: matrix is ill-conditioned. Two values this close are one value.
+#: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
+#: kernel matrix is ill-conditioned. Two values this close are one value.
 SCORE_ROUNDING = 1e-9
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
 _WARM_SHARE = 0.1  # of the time limit that local search may take
