@@ -33,6 +33,9 @@ SOLVERS = ("scip", "gurobi")
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of
 #: about a hundred products, with room for an ill-conditioned kernel matrix.
 RESCORE_TOLERANCE = 1e-5
+#: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
+#: kernel matrix is ill-conditioned. Two values this close are one value.
+SCORE_ROUNDING = 1e-9
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
 _WARM_SHARE = 0.1  # of the time limit that local search may take
 Send = Callable[[Message], None]
@@ -272,5 +275,5 @@ def _certificate(value: float, bound: float, gap: float, seconds: float) -> Cert
     if bound <= -1e19:  # SCIP's infinity is 1e20
         return Certificate(Status.HEURISTIC, value, None, seconds)
     lower = min(value, bound)
-    close = value - lower <= gap * max(abs(value), 1e-9) * (1 + 1e-9)
+    close = value - lower <= gap * abs(value) + SCORE_ROUNDING * max(1.0, abs(value))
     return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)

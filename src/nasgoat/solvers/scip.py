@@ -230,8 +230,8 @@ def _settings(scip: Any, limits: Limits) -> None:
     scip.setParam("misc/allowstrongdualreds", False)
     scip.setParam("misc/usesymmetry", 0)
     scip.setParam("presolving/maxrestarts", 0)
-    # Measured on cells of 6 and 7 nodes: probing and general-purpose cuts take half of the time and
-    # more nodes per second prove more. Cuts for the nonlinear rows are not affected.
+    # On cells of 6 and 7 nodes probing and general-purpose cuts cost more time than they
+    # save (one problem each; docs/compact-formulation.md). Cuts for nonlinear rows stay on.
     scip.setParam("propagating/probing/maxprerounds", 0)
     scip.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
     # Good graphs are known from local search before the tree starts.
