@@ -36,6 +36,19 @@ def test_the_exponential_kernel_costs_by_the_graph() -> None:
     assert branch_seconds(space, 2494, 423_624) > 2 * branch_seconds(space, 2494)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "questions", "name"),
+    [
+        ("linear", 1, "branch"),
+        ("linear", 5, "branch"),
+        ("exponential", 1, "branch"),
+        ("exponential", 5, "catalogue"),  # which scores once for all five
+    ],
+)
+def test_the_choice_follows_kernel_and_questions(kernel: str, questions: int, name: str) -> None:
+    assert choose(nasbench101(), kernel, questions).name == name
+
+
 def test_auto_says_what_it_chose() -> None:
     lines: list[str] = []
     assert make_optimizer("auto", darts(), lines.append).name == "branch"

@@ -46,7 +46,11 @@ def optimizer_names() -> list[str]:
 
 
 def make_optimizer(
-    name: str, space: SearchSpace, progress: Progress | None = None, kernel: str = "linear"
+    name: str,
+    space: SearchSpace,
+    progress: Progress | None = None,
+    kernel: str = "linear",
+    questions: int = 1,
 ) -> AcquisitionOptimizer:
     """An acquisition optimiser for a space.
 
@@ -55,6 +59,7 @@ def make_optimizer(
         space: The space to optimise over.
         progress: Called with a line of text when something takes long.
         kernel: The form of the kernel, for the choice.
+        questions: How many acquisition problems share one fitted surrogate, for the choice.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -64,7 +69,7 @@ def make_optimizer(
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
     if name == "auto":
-        choice = choose(space, kernel, _MAKERS)
+        choice = choose(space, kernel, questions, _MAKERS)
         if progress:
             progress(f"optimiser: {choice.reason}")
         name = choice.name

@@ -64,7 +64,11 @@ class Optimizer(AskTell):
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
         self.acquisition_optimizer = (
-            make_optimizer(optimizer, space, progress) if isinstance(optimizer, str) else optimizer
+            make_optimizer(
+                optimizer, space, progress, self.settings.kernel, self.settings.questions
+            )
+            if isinstance(optimizer, str)
+            else optimizer
         )
         self.surrogate: GraphGP | None = None
 

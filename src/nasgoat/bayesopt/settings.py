@@ -52,6 +52,11 @@ class Settings:
         if not self.sqrt_betas:
             raise SettingError("sqrt_betas must hold at least one number, got none")
 
+    @property
+    def questions(self) -> int:
+        """How many acquisition problems a batch puts to one fitted surrogate."""
+        return len(self.sqrt_betas) if self.batch_strategy == "portfolio" else 1
+
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Settings:
         """Settings by name, ``"default"`` or ``"paper"``, with some of them changed."""

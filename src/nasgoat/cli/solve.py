@@ -48,7 +48,7 @@ def solve(
     if export is not None:
         _export(found, problem, formulation, export)
     limits = MipLimits(formulation, time_limit, gap, threads, memory)
-    solver = _optimizer(optimizer, found, limits)
+    solver = _optimizer(optimizer, found, kernel, limits)
     pool = solver.optimize(problem.acquisition, top, problem.observed)
     if json:
         print_json(_document(pool, solver))
@@ -66,11 +66,11 @@ class MipLimits(NamedTuple):
     memory: float
 
 
-def _optimizer(name: str, space: SearchSpace, mip: MipLimits) -> AcquisitionOptimizer:
+def _optimizer(name: str, space: SearchSpace, kernel: str, mip: MipLimits) -> AcquisitionOptimizer:
     from nasgoat.acquisition import choose, make_optimizer
 
     if name == "auto":
-        choice = choose(space)
+        choice = choose(space, kernel)
         note(f"optimiser: {choice.reason}")
         name = choice.name
     if name == "branch":

@@ -94,7 +94,7 @@ class GoatSampler(BaseSampler):
         if batch < 1:
             raise SettingError(f"batch must be at least 1, got {batch}")
         self.space = space
-        self.settings = settings
+        self.settings = settings or Settings()
         self.initial = initial
         self.batch = batch
         self.seed = seed
@@ -184,7 +184,12 @@ class GoatSampler(BaseSampler):
     def _asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
         """An optimiser that knows all trials of the study."""
         if isinstance(self._optimizer, str):
-            self._optimizer = make_optimizer(self._optimizer, self.space)
+            self._optimizer = make_optimizer(
+                self._optimizer,
+                self.space,
+                kernel=self.settings.kernel,
+                questions=self.settings.questions,
+            )
         asker = Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
         sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
         for other in study.get_trials(deepcopy=False):
