@@ -1,6 +1,7 @@
 """GoatSampler: uniqueness, history, maximising, other parameters, exhaustion."""
 
 import threading
+from pathlib import Path
 
 import optuna
 import pytest
@@ -36,7 +37,7 @@ def test_running_trials_are_excluded_in_ask_and_tell() -> None:
     assert study.trials[0].user_attrs["certificate"]["status"]
 
 
-def test_two_studies_on_one_database_do_not_share_their_graphs(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_storages_on_one_database_never_hand_out_the_same_graph(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 's.db'}"
     optuna.create_study(study_name="s", storage=url)
 
