@@ -58,9 +58,7 @@ def _kills(options: argparse.Namespace) -> bool:
         for point, i in itertools.product(POINTS, range(options.repeats)):
             once = point in ("in report", "in the orphan sweep", "in lock take-over")
             killer.at_point(point, 0, 1 if once else 1 + i % 4)
-        good &= _show(
-            "1", lambda k=killer, n=name: (k.tally.good, f"{n}, 12 points: {k.tally.line()}")
-        )
+        good &= _show("1", partial(_tally, killer, f"{name}, 12 points"))
     killer = Killer(storages["SQLite"])
     while killer.tally.kills < options.random_kills:
         killer.at_random(0, 5, rng, 6.0)

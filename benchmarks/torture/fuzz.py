@@ -92,14 +92,15 @@ def error_vectors(count: int, seed: int = 0) -> tuple[bool, str]:
 
 
 def _error(kind: str, rng: random.Random) -> float:
-    return {
+    errors: dict[str, float] = {
         "constant": 1.0,
         "huge": 10.0 ** rng.uniform(50, 99),
         "tiny": 10.0 ** -rng.uniform(50, 99),
         "mixed": rng.choice([-1, 1]) * 10.0 ** rng.uniform(-9, 9),
         "equal but one": rng.choice([0.0, 0.0, 0.0, 1e-12]),
         "denormal": 5e-324 * rng.randint(0, 9),
-    }[kind]
+    }
+    return errors[kind]
 
 
 def _wild(rng: random.Random) -> Any:

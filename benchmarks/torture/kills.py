@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from optuna.storages import RDBStorage
+
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.cli import app, session, tasks
@@ -40,7 +42,7 @@ POINTS: dict[str, tuple[Any, str, str, int]] = {
     "after submit": (Driver, "_submit", "after", 1),
     "in objective": (tasks.TableEvaluator, "__call__", "before", 1),
     "before tell": (StudyLedger, "finish", "before", 1),
-    "in tell": (study_ledger.RDBStorage, "set_trial_state_values", "before", 1),
+    "in tell": (RDBStorage, "set_trial_state_values", "before", 1),
     "after tell": (StudyLedger, "finish", "after", 1),
     "in picture": (Painter, "paint", "before", 1),
     "in report": (session, "write_whole", "before", 1),
