@@ -40,9 +40,9 @@ def test_the_exponential_kernel_costs_by_the_graph() -> None:
     ("kernel", "questions", "name"),
     [
         ("linear", 1, "branch"),
-        ("linear", 5, "branch"),
+        ("linear", 5, "catalogue"),  # which scores once for all five
         ("exponential", 1, "branch"),
-        ("exponential", 5, "catalogue"),  # which scores once for all five
+        ("exponential", 5, "catalogue"),
     ],
 )
 def test_the_choice_follows_kernel_and_questions(kernel: str, questions: int, name: str) -> None:

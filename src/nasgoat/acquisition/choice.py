@@ -8,8 +8,8 @@ Notation
     V  labels to choose in the largest structure;  L  labels;  D  kernel features
     Q  questions to one fitted surrogate: the batch of a portfolio asks one for each √β
 
-    catalogue   3e-7 N for all Q together                 linear kernel, N ≤ 5,000,000
-                2e-6 N for all Q together                 exponential kernel
+    catalogue   2e-7 N for all Q together                 linear kernel, N ≤ 5,000,000
+                1.2e-6 N for all Q together                 exponential kernel
     branch      Q S (4e-6 + 4e-10 (V L)² D)               linear kernel
                 the same + 5e-7 Q N                       exponential kernel
     MIP         always possible; far slower where the others apply
@@ -66,7 +66,7 @@ def choose(
     if structures is not None and structures <= LARGEST_BRANCH:
         listing = branch_seconds(space, structures, graphs if kernel != "linear" else 0)
     if graphs <= LARGEST_CATALOGUE:
-        scoring = graphs * (3e-7 if kernel == "linear" else 2e-6)
+        scoring = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
     if questions * listing < float("inf") and questions * listing <= scoring:
         return Choice(
             "branch",
