@@ -30,8 +30,14 @@ def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> 
     assert document["certified"] == 1.0
     assert document["regret"] == pytest.approx(document["best"]["error"] - document["optimum"])
     lines = captured.err.splitlines()
-    assert "best error" in lines[1]
-    assert lines[-1].split()[:2] == ["3", "20"]
+    assert "optimiser: catalogue" in lines[1]
+    head = next(i for i, line in enumerate(lines) if "best error" in line)
+    assert [line.split()[:2] for line in lines[head + 1 :]] == [
+        ["0", "5"],
+        ["1", "10"],
+        ["2", "15"],
+        ["3", "20"],
+    ]
 
 
 def test_search_shows_the_cell_and_writes_its_folder(capsys: pytest.CaptureFixture[str]) -> None:

@@ -94,7 +94,6 @@ class Session:
         """Search; what a dead session left behind comes first."""
         if not self.call.quiet:
             note(f"searching {self.task.name}: {self.task.space.describe()}")
-            note(_HEAD)
         declaration = self.call.declaration(self.task)
         with (
             StudyLedger(self.address, self.study, self.task.space, declaration) as ledger,
@@ -102,7 +101,10 @@ class Session:
         ):
             plan = {"evaluations": self.call.plan.evaluations, "command": self.call.command}
             ledger.note(plan)
-            return self._driver(ledger, workers, interrupts).run()
+            driver = self._driver(ledger, workers, interrupts)
+            if not self.call.quiet:
+                note(_HEAD)
+            return driver.run()
 
     def finish_pictures(self) -> None:
         """Wait a while for the pictures that are still to be drawn."""
