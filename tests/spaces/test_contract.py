@@ -111,9 +111,9 @@ def test_neighbours_are_distinct_members_and_mutual(
     assert space.key(graph) not in keys
     assert all(other in space for other in neighbours)
     for other in neighbours[:5]:
-        back = {space.key(g) for g in space.neighbours(other)}
-        lost_a_node = other.n < graph.n - 1 or graph.n < other.n - 1
-        assert space.key(graph) in back or lost_a_node or isinstance(space, NodeLabeledSpace)
+        # A removed edge may take a node with several edges along: no single step brings it back.
+        if other.n >= graph.n:
+            assert space.key(graph) in {space.key(g) for g in space.neighbours(other)}
 
 
 @given(spaces)

@@ -150,3 +150,11 @@ def test_the_part_with_one_size_holds_that_size() -> None:
 def test_sampling_ends_in_a_large_declaration_with_a_single_graph() -> None:
     space = NodeLabeledSpace(9, ["a"], max_edges=8)  # only the chain
     assert len(space.sample(2, np.random.default_rng(0))) == 1
+
+
+def test_neighbours_do_not_depend_on_the_order_of_nodes() -> None:
+    space, rng = nasbench101(), np.random.default_rng(0)
+    for graph in space.sample(10, rng):
+        shuffled = graph.relabeled(rng.permutation(graph.n).tolist())
+        one, other = ({space.key(g) for g in space.neighbours(x)} for x in (graph, shuffled))
+        assert one == other

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import shortest_distances, topological_order
 
 if TYPE_CHECKING:
     from nasgoat.spaces.node_labeled import NodeLabeledSpace
@@ -140,11 +140,10 @@ def _other_operations(
 
 def _flipped_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> list[_Candidate]:
     candidates = []
-    for u in range(len(codes)):
-        for v in range(u + 1, len(codes)):
-            flipped = matrix.copy()
-            flipped[u, v] ^= True
-            candidates.append((flipped, codes))
+    for u, v in _forward_pairs(matrix):
+        flipped = matrix.copy()
+        flipped[u, v] ^= True
+        candidates.append(_reordered(flipped, codes))
     return candidates
 
 
@@ -154,14 +153,27 @@ def _inserted_nodes(
     n = len(codes)
     if n + 1 not in space.sizes:
         return []
+    new = n - 1  # before the sink, until the nodes are ordered again
+    wider = np.insert(np.insert(matrix, new, False, axis=0), new, False, axis=1)
     candidates = []
-    for u in range(n):
-        for v in range(u + 1, n):
-            wider = np.insert(np.insert(matrix, v, False, axis=0), v, False, axis=1)
-            wider[u, v] = wider[v, v + 1] = True
-            ops = range(1, len(space.ops) + 1)
-            candidates += [(wider, np.insert(codes, v, code)) for code in ops]
+    for u, v in _forward_pairs(matrix):
+        joined = wider.copy()
+        joined[u, new] = joined[new, v + (v == new)] = True
+        ops = range(1, len(space.ops) + 1)
+        candidates += [_reordered(joined, np.insert(codes, new, code)) for code in ops]
     return candidates
+
+
+def _forward_pairs(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The pairs (u, v) whose edge closes no cycle, whatever the order of the nodes."""
+    reach = shortest_distances(matrix[None])[0] < len(matrix)
+    return [(int(u), int(v)) for u, v in np.argwhere(~reach.T)]
+
+
+def _reordered(matrix: NDArray[np.bool_], codes: NDArray[np.int_]) -> _Candidate:
+    """The same graph in topological order; source and sink stay first and last."""
+    order = topological_order(matrix)
+    return matrix[np.ix_(order, order)], codes[order]
 
 
 def _codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
