@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from nasgoat import EdgeLabeledSpace, LabeledGraph, NodeLabeledSpace
+from nasgoat.spaces import SearchSpace
 
 labels = st.text(min_size=1, max_size=6)
 
@@ -39,3 +40,23 @@ def edge_labeled_spaces(draw: st.DrawFn) -> EdgeLabeledSpace:
 spaces = node_labeled_spaces() | edge_labeled_spaces()
 seeds = st.integers(0, 2**32 - 1)
 generators = seeds.map(np.random.default_rng)
+
+
+@st.composite
+def limit_texts(draw: st.DrawFn, ops: tuple[str, ...]) -> str:
+    """A limit on some operations, edges or depth, usually one that leaves some graphs."""
+    names = draw(
+        st.lists(st.sampled_from([*ops, "edges", "depth"]), min_size=1, max_size=3, unique=True)
+    )
+    signs = draw(st.lists(st.sampled_from(["1", "2", "0.5", "-1"]), min_size=3, max_size=3))
+    left = " + ".join(f"{c}*{name}" for c, name in zip(signs, names, strict=False))
+    sense = draw(st.sampled_from(["<=", "<=", ">=", "=="]))
+    return f"{left.replace('+ -', '- ')} {sense} {draw(st.integers(0, 6))}"
+
+
+@st.composite
+def limited_spaces(draw: st.DrawFn) -> SearchSpace:
+    """A small space with one or two limits, which may leave no graph."""
+    space = draw(spaces)
+    ops = (*space.node_ops, *space.edge_vocabulary)
+    return space.constrain(*draw(st.lists(limit_texts(ops), min_size=1, max_size=2)))

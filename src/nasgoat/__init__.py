@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nasgoat.spaces import (
         DartsSpace,
         EdgeLabeledSpace,
+        Limit,
         NodeLabeledSpace,
         darts,
         nasbench101,
@@ -36,6 +37,7 @@ _HOME = {
     "ShortestPathKernel": "kernels",
     "DartsSpace": "spaces",
     "EdgeLabeledSpace": "spaces",
+    "Limit": "spaces",
     "NodeLabeledSpace": "spaces",
     "darts": "spaces",
     "nasbench101": "spaces",
@@ -63,6 +65,7 @@ __all__ = [
     "GraphBatch",
     "GraphGP",
     "LabeledGraph",
+    "Limit",
     "LowerConfidenceBound",
     "NodeLabeledSpace",
     "Optimizer",

@@ -19,6 +19,10 @@ class SpaceError(NasgoatError, ValueError):
     """A search space is empty, unsatisfiable or badly declared."""
 
 
+class EmptySpaceError(SpaceError):
+    """No graph at all satisfies the limits of a space: this is proven, not guessed."""
+
+
 class ObservationError(NasgoatError, ValueError):
     """An observed value can't be learnt from (NaN, infinite, not a number)."""
 

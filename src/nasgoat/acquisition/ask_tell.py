@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from nasgoat.acquisition.proposals import Certificate, Proposal, Status
+from nasgoat.acquisition.satisfiable import require_satisfiable
 from nasgoat.errors import GraphError, ObservationError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
@@ -43,6 +44,7 @@ class AskTell(ABC):
     def __init__(self, space: SearchSpace, initial: int = 10, seed: int = 0) -> None:
         if initial < 1:
             raise SettingError(f"initial must be at least 1, got {initial}")
+        require_satisfiable(space)
         self.space = space
         self.initial = initial
         self.seed = seed

@@ -97,7 +97,9 @@ class ModelJudge:
     def consider(self, values: Mapping[str, float]) -> list[Point]:
         """Score the graph of a point; cut it off under (nearly) all its topological orders."""
         graph = self.model.decode(values)
-        self.pool.add([graph])
+        # A point may exceed a limit within the solver's tolerance: it is cut off, not kept.
+        if self.model.space.within_limits([graph])[0]:
+            self.pool.add([graph])
         return self.points(graph)
 
     def points(self, graph: LabeledGraph) -> list[Point]:

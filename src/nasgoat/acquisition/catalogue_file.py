@@ -27,6 +27,7 @@ from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.limited_moves import no_graph
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,8 @@ def load_or_build(
     folder = cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
     if (arrays := _load(folder, features)) is not None:
         return arrays
-    if space.size_bound() > LARGEST and (count := space.count()) > LARGEST:
+    whole = space.with_limits(())  # listed, and then reduced to its limits
+    if whole.size_bound() > LARGEST and (count := whole.count()) > LARGEST:
         raise TooLargeError(
             f"a catalogue must hold at most {LARGEST:,} graphs, this space has {count:,}; "
             "use another optimiser"
@@ -114,6 +116,8 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
         if labels is None:
             raise TooLargeError("a catalogue must have labels on nodes or on edges")
         codes.append(labels.reshape(len(batch), -1))
+    if not counts:
+        raise no_graph(space)
     return CatalogueArrays(
         np.concatenate(counts), np.concatenate(adjacency), np.concatenate(codes), parts
     )

@@ -96,6 +96,8 @@ def branch_seconds(space: SearchSpace, structures: int, labelled: int = 0) -> fl
 
 def _structures(space: SearchSpace) -> int | None:
     """An upper bound on the number of structures; None where branch and bound does not apply."""
+    if space.limits:  # the search does not know them yet
+        return None
     if isinstance(space, NodeLabeledSpace):
         return sum(ordered_matrices(n, space.edge_limit) for n in space.sizes)
     if isinstance(space, IndexedSpace):

@@ -1,6 +1,11 @@
 """The paper's mixed-integer formulations, in Pyomo."""
 
-from nasgoat.formulations.acquisition_model import FORMULATIONS, AcquisitionModel, formulate
+from nasgoat.formulations.acquisition_model import (
+    FORMULATIONS,
+    AcquisitionModel,
+    domain_model,
+    formulate,
+)
 from nasgoat.formulations.acquisition_rows import Acquisition
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
@@ -13,6 +18,7 @@ __all__ = [
     "GraphPoint",
     "TaggedModel",
     "Violation",
+    "domain_model",
     "entry_name",
     "formulate",
     "graph_encoding",

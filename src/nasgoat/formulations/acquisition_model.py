@@ -33,7 +33,8 @@ from nasgoat.formulations.counts import (
 )
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
-from nasgoat.formulations.layers import forward_edges, layers, source_and_sink
+from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
+from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
 from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
@@ -100,8 +101,10 @@ class AcquisitionModel:
     def decode(self, values: Mapping[str, float]) -> LabeledGraph:
         """The graph of a point, by rounding A and F: the other direction of Theorem 1.
 
+        A solver's tolerance lets a limit be exceeded by a millionth; the caller looks at limits.
+
         Raises:
-            GraphError: If the rounded values are no graph of the space.
+            GraphError: If the rounded values are no graph of the space, limits aside.
         """
         n, space = self.n, self.space
         edges = [(u, v) for u, v in domain.forward_pairs(n) if values[f"A({u},{v})"] > 0.5]
@@ -119,7 +122,7 @@ class AcquisitionModel:
                 np.argmax([values[f"F({v},{a + 1})"] for a in range(len(ops))]) for v in inner
             ]
             graph = LabeledGraph.from_edges(n, edges, [first, *(ops[a] for a in chosen), last])
-        space.check(graph)
+        space.with_limits(()).check(graph)
         return graph
 
     def decisions(self) -> list[str]:
@@ -158,11 +161,7 @@ def formulate(
     """
     if formulation not in FORMULATIONS:
         raise UnknownNameError("formulation", formulation, FORMULATIONS)
-    if not isinstance(space, Cell):
-        raise SpaceError(
-            f"the space must be node- or edge-labelled cells to be formulated, "
-            f"got {type(space).__name__}; use another optimizer"
-        )
+    space = formulable(space)
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
@@ -180,6 +179,7 @@ def _paper(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition) 
     m = graph_encoding(n)
     cell_domain(m, space)
     kernel.distance_indicators(m)
+    limit_rows(m, space, distance_by_indicator)
     if isinstance(space, NodeLabeledSpace):
         labels = len(space.node_vocabulary)
         kernel.path_indicators(m, labels)
@@ -212,9 +212,35 @@ def cell_domain(m: TaggedModel, space: Cell) -> None:
     domain.domain_101_edge(m, space.edge_limit)
 
 
+def domain_model(space: SearchSpace, n: int) -> TaggedModel:
+    """The graphs of a space with n nodes and within its limits, without an acquisition.
+
+    Example:
+        >>> from nasgoat import DartsSpace
+        >>> m = domain_model(DartsSpace(nodes=4, ops=["conv", "skip"]).constrain("conv >= 3"), 4)
+        >>> sum(1 for row in m.constraints() if "limit" in row.name)
+        1
+    """
+    m = TaggedModel(n)
+    compact_cells(m, formulable(space), FeatureMap(space))
+    limit_rows(m, space, distance_terms)
+    return m
+
+
+def formulable(space: SearchSpace) -> Cell:
+    """The space, if a mathematical program can be written for it, or :class:`SpaceError`."""
+    if not isinstance(space, Cell):
+        raise SpaceError(
+            f"the space must be node- or edge-labelled cells to be formulated, "
+            f"got {type(space).__name__}; use another optimizer"
+        )
+    return space
+
+
 def _compact(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition) -> TaggedModel:
     m = TaggedModel(n)
     counts = compact_cells(m, space, features)
+    limit_rows(m, space, distance_terms)
     posterior = acquisition.gp.posterior_.on_counts(features, n)
     if isinstance(posterior, LinearPosterior):
         linear_posterior_rows(m, counts, posterior)

@@ -22,7 +22,7 @@ TAGS = (
     *("101_index", "101_source", "101_sink", "101_label", "101_edge"),
     *("201_index", "201_source", "201_label", "darts"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
-    *("layers", "links", "QCR", "symmetry"),
+    *("layers", "links", "QCR", "symmetry", "limit"),
 )
 
 
@@ -70,6 +70,7 @@ class TaggedModel:
     mu: Any
     sigma: Any
     lcb: Any
+    D: Any
 
     def __init__(self, n: int) -> None:
         self.n = n

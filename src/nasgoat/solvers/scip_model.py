@@ -55,6 +55,22 @@ class ScipModel:
             raise SolverError("the number of feasible points must be countable, got an overflow")
         return int(self.scip.getNCountedSols())
 
+    def feasible(self, seconds: float = 60.0) -> bool:
+        """Whether the rows have a solution at all.
+
+        Raises:
+            SolverError: If that is not decided in time.
+        """
+        self.scip.setParam("limits/time", seconds)
+        self.scip.setParam("limits/solutions", 1)
+        self.scip.optimize()
+        status = self.scip.getStatus()
+        if self.scip.getNSols() > 0:
+            return True
+        if status != "infeasible":
+            raise SolverError(f"SCIP must decide whether a graph exists, got {status}")
+        return False
+
     def _add_variable(self, var: Any) -> None:
         kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
         lower = None if var.lb is None else _finite(var.lb, var)

@@ -8,7 +8,7 @@ inner nodes, is the same in every cell and left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, product
 from math import comb
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError, TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.indexed import IndexedSpace
+from nasgoat.spaces.limits import Limit
 
 _BLOCK = 2**15  # cells enumerated at a time
 _LARGEST = 10**7  # cells that can be listed in reasonable time and memory
@@ -34,6 +35,7 @@ class DartsSpace(IndexedSpace):
         ops: Names of the operations on edges.
         inputs: Number of input nodes.
         predecessors: Number of incoming edges of every other node.
+        limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Example:
         >>> space = DartsSpace(nodes=4, ops=["conv", "skip"])
@@ -45,6 +47,7 @@ class DartsSpace(IndexedSpace):
     ops: Sequence[str]
     inputs: int = 2
     predecessors: int = 2
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +66,7 @@ class DartsSpace(IndexedSpace):
             if s == 0 or (v >= first and s <= v - max(u, first - 1))
         ]
 
-    def check(self, graph: LabeledGraph) -> None:
+    def _check(self, graph: LabeledGraph) -> None:
         self._check_labels(graph)
         for v, degree in enumerate(graph.adjacency.sum(axis=0).tolist()):
             expected = self.predecessors if v >= self.inputs else 0
@@ -77,14 +80,16 @@ class DartsSpace(IndexedSpace):
                 digits[u, v] = int(rng.integers(1, len(self.ops) + 1))
         return self.from_digits(list(digits.values()))
 
-    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        near = self.neighbours(graph)
+    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        near = self._near_digits(graph)
         if not near:
             raise GraphError("the graph must have a neighbour in the space, got the only graph")
-        return near[int(rng.integers(len(near)))]
+        return self.from_digits(near[int(rng.integers(len(near)))])
 
-    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        self.check(graph)
+    def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+        return [self.from_digits(digits) for digits in self._near_digits(graph)]
+
+    def _near_digits(self, graph: LabeledGraph) -> list[list[int]]:
         codes = dict(zip(self.places, self.digits(graph).tolist(), strict=True))
         found = []
         for (u, v), digit in codes.items():
@@ -95,9 +100,9 @@ class DartsSpace(IndexedSpace):
             free = [w for w in range(v) if codes[w, v] == 0]
             changes += [{(u, v): 0, (w, v): digit} for w in free]
             found += [list((codes | change).values()) for change in changes]
-        return [self.from_digits(digits) for digits in found]
+        return found
 
-    def count(self) -> int:
+    def _count(self) -> int:
         inner = range(self.inputs, self.nodes)
         structures = 1
         for v in inner:
@@ -105,14 +110,20 @@ class DartsSpace(IndexedSpace):
         labellings = len(self.ops) ** (len(inner) * self.predecessors)
         return int(structures * labellings)
 
+    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        # The output joins all inner nodes, so each of them is a sink.
+        inputs = np.arange(batch.n) < self.inputs
+        shape = (len(batch), batch.n)
+        return np.broadcast_to(inputs, shape), np.broadcast_to(~inputs, shape)
+
     def size_bound(self) -> int:
-        return self.count()
+        return self._count()
 
     def structures(self) -> NDArray[np.bool_]:
         return self._structures
 
-    def enumerate(self) -> Iterator[GraphBatch]:
-        if (total := self.count()) > _LARGEST:
+    def _enumerate(self) -> Iterator[GraphBatch]:
+        if (total := self._count()) > _LARGEST:
             raise TooLargeError(
                 f"a space must have at most {_LARGEST:,} graphs to be listed, this one has "
                 f"{total:,}; use an optimiser that does not list it"
@@ -127,7 +138,7 @@ class DartsSpace(IndexedSpace):
                 digits[:, on] = 1 + (numbers[:, None] // weights) % base
                 yield self.batch_from_digits(digits)
 
-    def to_dict(self) -> dict[str, Any]:
+    def _declaration(self) -> dict[str, Any]:
         return {
             "kind": "darts-like",
             "nodes": self.nodes,
@@ -136,7 +147,7 @@ class DartsSpace(IndexedSpace):
             "predecessors": self.predecessors,
         }
 
-    def describe(self) -> str:
+    def _described(self) -> str:
         return (
             f"acyclic cells on {self.nodes} indexed nodes, {self.inputs} of them inputs, "
             f"{self.predecessors} incoming edges for each other node, "

@@ -8,7 +8,7 @@ the absence of the edge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces.indexed import IndexedSpace
+from nasgoat.spaces.limits import Limit
 
 _BLOCK = 2**17  # cells enumerated at a time
 _SMALLEST_ATTEMPT = 8  # mutations tried at a time
@@ -34,6 +35,7 @@ class EdgeLabeledSpace(IndexedSpace):
         ops: Names of the operations, without one for "no edge".
         connected: Whether every node must be on a path from the first node to the last, as
             Eq. (201_source) of the paper demands.
+        limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Example:
         >>> EdgeLabeledSpace(nodes=3, ops=["conv", "skip"]).count()
@@ -45,8 +47,9 @@ class EdgeLabeledSpace(IndexedSpace):
     nodes: int
     ops: Sequence[str]
     connected: bool = True
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
 
-    def check(self, graph: LabeledGraph) -> None:
+    def _check(self, graph: LabeledGraph) -> None:
         self._check_labels(graph)
         if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
@@ -54,16 +57,15 @@ class EdgeLabeledSpace(IndexedSpace):
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         while True:
             graph = self.from_digits(rng.integers(0, len(self.ops) + 1, size=len(self.places)))
-            if graph in self:
+            if not self.connected or self._every_node_on_path(graph.adjacency[None])[0]:
                 return graph
 
-    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        return self.variants(graph, 1, rng)[0]
+    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        return self._variants(graph, 1, rng, 1)[0]
 
-    def variants(
-        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
+    def _variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
     ) -> list[LabeledGraph]:
-        self.check(graph)
         digits = self.digits(graph)
         base, shape = len(self.ops) + 1, (max(_SMALLEST_ATTEMPT, 2 * count), len(digits))
         found: list[LabeledGraph] = []
@@ -75,17 +77,13 @@ class EdgeLabeledSpace(IndexedSpace):
             fits = change.any(axis=1)
             if self.connected:
                 fits &= self._every_node_on_path(self.batch_from_digits(mutated).adjacency)
-            for row in mutated[fits][: count - len(found)]:
-                cell = self.from_digits(row)
-                if cell in self:
-                    found.append(cell)
+            found += [self.from_digits(row) for row in mutated[fits][: count - len(found)]]
             if len(found) == count:
                 return found
-        others = self.neighbours(graph) or [graph]
+        others = self._neighbours(graph) or [graph]
         return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
 
-    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        self.check(graph)
+    def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         digits = self.digits(graph)
         found = []
         for place, digit in enumerate(digits):
@@ -93,8 +91,11 @@ class EdgeLabeledSpace(IndexedSpace):
                 if other != digit:
                     changed = digits.copy()
                     changed[place] = other
-                    found.append(self.from_digits(changed))
-        return [neighbour for neighbour in found if neighbour in self]
+                    found.append(changed)
+        if self.connected and found:
+            on_path = self._every_node_on_path(self.batch_from_digits(np.array(found)).adjacency)
+            found = [row for row, fits in zip(found, on_path, strict=True) if fits]
+        return [self.from_digits(row) for row in found]
 
     def structures(self) -> NDArray[np.bool_]:
         if self.connected:
@@ -102,7 +103,7 @@ class EdgeLabeledSpace(IndexedSpace):
         bits = np.arange(2 ** len(self.places))[:, None] >> np.arange(len(self.places))
         return self.batch_from_digits(bits & 1).adjacency
 
-    def count(self) -> int:
+    def _count(self) -> int:
         if not self.connected:
             return self.size_bound()
         edges = self._connected_structures.sum(axis=(1, 2))
@@ -111,7 +112,7 @@ class EdgeLabeledSpace(IndexedSpace):
     def size_bound(self) -> int:
         return int((len(self.ops) + 1) ** len(self.places))
 
-    def enumerate(self) -> Iterator[GraphBatch]:
+    def _enumerate(self) -> Iterator[GraphBatch]:
         base, width = len(self.ops) + 1, len(self.places)
         weights = base ** np.arange(width)[::-1]
         for start in range(0, base**width, _BLOCK):
@@ -121,7 +122,7 @@ class EdgeLabeledSpace(IndexedSpace):
                 batch = batch.take(self._every_node_on_path(batch.adjacency))
             yield batch
 
-    def to_dict(self) -> dict[str, Any]:
+    def _declaration(self) -> dict[str, Any]:
         return {
             "kind": "edge-labelled",
             "nodes": self.nodes,
@@ -129,7 +130,7 @@ class EdgeLabeledSpace(IndexedSpace):
             "connected": self.connected,
         }
 
-    def describe(self) -> str:
+    def _described(self) -> str:
         path = ", every node on a path from first to last" if self.connected else ""
         return (
             f"acyclic cells on {self.nodes} indexed nodes{path}, "

@@ -7,7 +7,7 @@ operation" is the absence of the edge.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -15,14 +15,19 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.free_labels import FreeLabelSpace
+from nasgoat.spaces.label_counts import Profile
+from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.search_space import SearchSpace, checked_ops, checked_sizes
 
+_LISTABLE_PLACES = 20  # for edges: a million structures
 
-class IndexedSpace(SearchSpace):
+
+class IndexedSpace(FreeLabelSpace):
     """Acyclic cells on n indexed nodes, each edge from a smaller to a larger index, with a label.
 
-    A subclass is a frozen dataclass with the fields ``nodes`` and ``ops``; it says which structures
-    it allows.
+    A subclass is a frozen dataclass with the fields ``nodes``, ``ops`` and ``limits``; it says
+    which structures it allows.
     """
 
     indexed: ClassVar[bool] = True
@@ -119,6 +124,42 @@ class IndexedSpace(SearchSpace):
             codes[:, u, v] = digits[:, place] - 1
         sizes = np.full(len(digits), n, dtype=np.int8)
         return GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary)
+
+    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The first node is the source, the last the sink."""
+        nodes = np.arange(batch.n)
+        shape = (len(batch), batch.n)
+        return np.broadcast_to(nodes == 0, shape), np.broadcast_to(nodes == batch.n - 1, shape)
+
+    def _count_within(self) -> int:
+        if len(self.places) > _LISTABLE_PLACES:
+            return super()._count_within()
+        known: dict[Profile, int] = {}
+        total = 0
+        for batch in self._blank_structures():
+            for profile in self._profiles(batch):
+                if profile not in known:
+                    known[profile] = self._labellings_within(profile)
+                total += known[profile]
+        return total
+
+    def _label_coefficients(self, limit: Limit) -> NDArray[np.float64]:
+        return limit.edge_coefficients(self.ops)
+
+    def _places(self, profile: Profile) -> int:
+        return profile.edges
+
+    def _with_labels(self, graph: LabeledGraph, codes: NDArray[np.intp]) -> LabeledGraph:
+        names = [self.ops[code] for code in codes.tolist()]
+        return LabeledGraph.from_edges(graph.n, graph.edges, edge_labels=names)
+
+    def _blank_structures(self) -> Iterator[GraphBatch]:
+        if len(self.places) > _LISTABLE_PLACES:
+            return
+        adjacency = self.structures()
+        sizes = np.full(len(adjacency), self.nodes, dtype=np.int8)
+        codes = np.where(adjacency, np.int8(0), np.int8(-1))
+        yield GraphBatch(adjacency, sizes, None, codes, (), self.edge_vocabulary)
 
     def with_nodes(self, n: int) -> SearchSpace:
         """The space itself: it has one number of nodes."""

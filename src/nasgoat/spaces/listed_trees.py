@@ -19,10 +19,12 @@ from itertools import permutations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.node_labeled import INPUT, OUTPUT, NodeLabeledSpace
+from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.node_labeled import INPUT, OUTPUT, NodeLabeledSpace, ends_by_label
 from nasgoat.spaces.search_space import SearchSpace, checked_ops
 
 Tree = tuple[tuple[int, ...], tuple[int, ...]]  # parents and ops
@@ -37,6 +39,7 @@ class ListedTreeSpace(SearchSpace):
     Args:
         ops: Names of the operations.
         trees: The cells as (parents, ops) pairs, all with the same number of operations.
+        limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Example:
         >>> space = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])
@@ -48,6 +51,7 @@ class ListedTreeSpace(SearchSpace):
 
     ops: Sequence[str]
     trees: Sequence[Tree] = field(repr=False)
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     indexed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -99,14 +103,14 @@ class ListedTreeSpace(SearchSpace):
                 return tree
         raise GraphError("the graph must be one of the listed cells, got another one")
 
-    def check(self, graph: LabeledGraph) -> None:
+    def _check(self, graph: LabeledGraph) -> None:
         NodeLabeledSpace(self.sizes[0], self.ops).check(graph)
         self.tree(graph)
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         return self.graph(self.trees[int(rng.integers(len(self.trees)))])
 
-    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         parents, ops = (list(part) for part in self.tree(graph))
         m = len(ops)
         for _ in range(_TRIES):
@@ -119,10 +123,10 @@ class ListedTreeSpace(SearchSpace):
             other = self._found(new_parents, new_ops)
             if other is not None and self.key(other) != self.key(graph):
                 return other
-        others = self.neighbours(graph)
+        others = self._neighbours(graph)
         return others[int(rng.integers(len(others)))] if others else self._draw(rng)
 
-    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+    def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         parents, ops = (list(part) for part in self.tree(graph))
         found = {self.key(graph): graph}
         for i in range(len(ops)):
@@ -134,13 +138,20 @@ class ListedTreeSpace(SearchSpace):
                     found.setdefault(self.key(other), other)
         return list(found.values())[1:]
 
-    def count(self) -> int:
+    def _count(self) -> int:
         return len(self.trees)
+
+    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return ends_by_label(batch)
+
+    @property
+    def node_ops(self) -> tuple[str, ...]:
+        return tuple(self.ops)
 
     def size_bound(self) -> int:
         return len(self.trees)
 
-    def enumerate(self) -> Iterator[GraphBatch]:
+    def _enumerate(self) -> Iterator[GraphBatch]:
         for start in range(0, len(self.trees), _BLOCK):
             yield self.batch([self.graph(tree) for tree in self.trees[start : start + _BLOCK]])
 
@@ -149,11 +160,11 @@ class ListedTreeSpace(SearchSpace):
             raise SpaceError(f"nodes must be {self.sizes[0]} in this space, got {n}")
         return self
 
-    def to_dict(self) -> dict[str, Any]:
+    def _declaration(self) -> dict[str, Any]:
         listed = hashlib.sha256(repr(sorted(self.trees)).encode()).hexdigest()
         return {"kind": "listed trees", "ops": list(self.ops), "cells": listed}
 
-    def describe(self) -> str:
+    def _described(self) -> str:
         return (
             f"{len(self.trees):,} listed cells of {self.operations} operations that form a tree: "
             f"{', '.join(self.ops)}"
@@ -167,7 +178,11 @@ class ListedTreeSpace(SearchSpace):
     def _found(self, parents: Sequence[int], ops: Sequence[int]) -> LabeledGraph | None:
         """The cell if it, in some order of its nodes, is listed."""
         graph = self.graph((tuple(parents), tuple(ops)))
-        return graph if graph in self else None
+        try:
+            self._check(graph)
+        except GraphError:
+            return None
+        return graph
 
     def _parents(self, graph: LabeledGraph) -> tuple[list[int], dict[int, int]]:
         labels = graph.node_labels or ()

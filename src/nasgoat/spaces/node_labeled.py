@@ -8,7 +8,7 @@ edges: the paper's node-labelled domain, Eqs. (101_index) to (101_edge).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import comb
@@ -21,20 +21,26 @@ from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import node_moves
-from nasgoat.spaces.search_space import SearchSpace, checked_ops, checked_sizes
+from nasgoat.spaces.free_labels import FreeLabelSpace
+from nasgoat.spaces.label_counts import Profile
+from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.ordered_matrices import ordered_matrices
+from nasgoat.spaces.search_space import checked_ops, checked_sizes
 from nasgoat.spaces.structures import Structures, acyclic_structures
 
 INPUT, OUTPUT = "input", "output"
+LISTABLE = 200_000  # matrices whose structures are listed to count or draw under limits
 
 
 @dataclass(frozen=True)
-class NodeLabeledSpace(SearchSpace):
+class NodeLabeledSpace(FreeLabelSpace):
     """All cells with operations on nodes, up to isomorphism.
 
     Args:
         nodes: Number of nodes, source and sink included, or a (smallest, largest) pair.
         ops: Names of the operations.
         max_edges: Largest number of edges; None for no limit.
+        limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Raises:
         SpaceError: If no graph can satisfy the declaration.
@@ -51,6 +57,7 @@ class NodeLabeledSpace(SearchSpace):
     nodes: int | tuple[int, int]
     ops: Sequence[str]
     max_edges: int | None = None
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     indexed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -85,6 +92,10 @@ class NodeLabeledSpace(SearchSpace):
         return (INPUT, *self.ops, OUTPUT)  # the paper: first label the source, last the sink
 
     @property
+    def node_ops(self) -> tuple[str, ...]:
+        return tuple(self.ops)
+
+    @property
     def edge_vocabulary(self) -> tuple[str, ...]:
         return ()
 
@@ -102,7 +113,7 @@ class NodeLabeledSpace(SearchSpace):
                 types += [(s, a, b) for a, b in product(inner, inner)]
         return types
 
-    def check(self, graph: LabeledGraph) -> None:
+    def _check(self, graph: LabeledGraph) -> None:
         labels = _checked_cell_labels(graph)
         if graph.n not in self.sizes:
             low, high = self.sizes[0], self.sizes[-1]
@@ -126,28 +137,63 @@ class NodeLabeledSpace(SearchSpace):
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         return node_moves.draw(self, rng)
 
-    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        self.check(graph)
+    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return node_moves.variants(self, graph, 1, rng)[0]
 
-    def variants(
-        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
+    def _variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
     ) -> list[LabeledGraph]:
-        self.check(graph)
         return node_moves.variants(self, graph, count, rng, edits)
 
-    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        self.check(graph)
+    def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         return node_moves.neighbours(self, graph)
 
-    def count(self) -> int:
+    def _count(self) -> int:
         # Burnside: the orbits of labellings under a group are the mean number of fixed ones.
         k = len(self.ops)
         total = 0
         for structures in self._structures.values():
             for group in structures.automorphisms:
-                total += sum(k ** _inner_cycles(g) for g in group.tolist()) // len(group)
+                total += sum(k ** len(_inner_cycles(g)) for g in group.tolist()) // len(group)
         return total
+
+    def _count_within(self) -> int:
+        fixed: dict[tuple[Profile, tuple[int, ...]], int] = {}
+        total = 0
+        for structures, batch in zip(
+            self._structures.values(), self._blank_structures(), strict=True
+        ):
+            groups = structures.automorphisms
+            for profile, group in zip(self._profiles(batch), groups, strict=True):
+                orbits = 0
+                for g in group.tolist():
+                    kind = (profile, _inner_cycles(g))
+                    if kind not in fixed:
+                        fixed[kind] = self._labellings_within(*kind)
+                    orbits += fixed[kind]
+                total += orbits // len(group)
+        return total
+
+    def _label_coefficients(self, limit: Limit) -> NDArray[np.float64]:
+        return limit.node_coefficients(self.ops)
+
+    def _places(self, profile: Profile) -> int:
+        return profile.nodes - 2
+
+    def _with_labels(self, graph: LabeledGraph, codes: NDArray[np.intp]) -> LabeledGraph:
+        ordered = graph.sorted_topologically()
+        inner = (self.ops[code] for code in codes.tolist())
+        return LabeledGraph(ordered.adjacency, (INPUT, *inner, OUTPUT))
+
+    def _blank_structures(self) -> Iterator[GraphBatch]:
+        if sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) > LISTABLE:
+            return
+        for n, structures in self._structures.items():
+            blank = np.ones((1, n - 2), dtype=int)
+            yield self._pack(n, [(a, blank) for a in structures.adjacency])
+
+    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return ends_by_label(batch)
 
     def size_bound(self) -> int:
         low, high = self.sizes[0], self.sizes[-1]
@@ -156,7 +202,7 @@ class NodeLabeledSpace(SearchSpace):
             for n in range(low, high + 1)
         )
 
-    def enumerate(self) -> Iterator[GraphBatch]:
+    def _enumerate(self) -> Iterator[GraphBatch]:
         for n, structures in self._structures.items():
             labellings = np.array(list(product(range(1, len(self.ops) + 1), repeat=n - 2)))
             pairs = zip(structures.adjacency, structures.automorphisms, strict=True)
@@ -182,7 +228,7 @@ class NodeLabeledSpace(SearchSpace):
             raise SpaceError(f"nodes must be from {low} to {high} in this space, got {n}")
         return replace(self, nodes=(n, n))
 
-    def to_dict(self) -> dict[str, Any]:
+    def _declaration(self) -> dict[str, Any]:
         return {
             "kind": "node-labelled",
             "nodes": list(self._declared_sizes),
@@ -190,7 +236,7 @@ class NodeLabeledSpace(SearchSpace):
             "max_edges": self.max_edges,
         }
 
-    def describe(self) -> str:
+    def _described(self) -> str:
         low, high = self.sizes[0], self.sizes[-1]
         nodes = f"{low}" if low == high else f"{low} to {high}"
         return (
@@ -216,16 +262,26 @@ def _checked_cell_labels(graph: LabeledGraph) -> tuple[str, ...]:
     return graph.node_labels
 
 
-def _inner_cycles(permutation: list[int]) -> int:
-    """Number of cycles among the inner nodes of a permutation that fixes source and sink."""
+def ends_by_label(batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Sources have the first label of the vocabulary, sinks the last."""
+    codes = batch.node_codes
+    if codes is None:
+        raise GraphError("the graphs must have labels on their nodes, got none")
+    return codes == 0, codes == len(batch.node_vocabulary) - 1
+
+
+def _inner_cycles(permutation: list[int]) -> tuple[int, ...]:
+    """Sizes of the cycles of inner nodes in a permutation that fixes source and sink."""
     seen: set[int] = set()
-    cycles = 0
+    cycles = []
     for start in range(1, len(permutation) - 1):
-        cycles += start not in seen
+        before = len(seen)
         while start not in seen:
             seen.add(start)
             start = permutation[start]
-    return cycles
+        if len(seen) > before:
+            cycles.append(len(seen) - before)
+    return tuple(sorted(cycles))
 
 
 def _smallest_in_orbit(labellings: NDArray[np.int_], group: NDArray[np.intp]) -> NDArray[np.int_]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces import limited_moves
+from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
+from nasgoat.spaces.limits import Limit, depths, totals
 
 _REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
-_LISTABLE = 200_000
 _HOPELESS = 300  # such draws before a space too large to list is taken for used up
 _NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
@@ -22,11 +26,15 @@ _NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 class SearchSpace(ABC):
     """A finite set of labelled graphs.
 
-    A subclass declares itself in a few fields and provides membership, moves and enumeration.
+    A subclass is a frozen dataclass that declares itself in a few fields, ``limits`` the last of
+    them, and provides membership, moves and enumeration without regard to limits; the public
+    methods here add the limits.
     """
 
     #: Whether nodes are told apart by their index, so that isomorphism is equality.
     indexed: ClassVar[bool]
+    #: Linear limits that every graph satisfies.
+    limits: tuple[Limit, ...] = ()
 
     @property
     @abstractmethod
@@ -52,47 +60,190 @@ class SearchSpace(ABC):
         """
 
     @abstractmethod
-    def check(self, graph: LabeledGraph) -> None:
-        """Raise :class:`GraphError`, saying why, unless the graph is in the space."""
-
-    @abstractmethod
-    def _draw(self, rng: np.random.Generator) -> LabeledGraph:
-        """One random graph of the space."""
-
-    @abstractmethod
-    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        """A random graph of the space near this one and, unless it is the only one, different."""
-
-    @abstractmethod
-    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        """Every graph of the space one small change away, each once up to isomorphism."""
-
-    @abstractmethod
-    def count(self) -> int:
-        """The exact number of graphs, isomorphic ones counted once."""
+    def with_nodes(self, n: int) -> SearchSpace:
+        """The part of the space with exactly n nodes."""
 
     @abstractmethod
     def size_bound(self) -> int:
         """A cheap upper bound on :meth:`count`."""
 
     @abstractmethod
+    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which nodes are sources and which are sinks, each of shape (B, n)."""
+
+    @abstractmethod
+    def _check(self, graph: LabeledGraph) -> None:
+        """Raise :class:`GraphError`, saying why, unless the graph is in the space, limits aside."""
+
+    @abstractmethod
+    def _draw(self, rng: np.random.Generator) -> LabeledGraph:
+        """One random graph of the space, limits aside."""
+
+    @abstractmethod
+    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        """A random graph near this one, limits aside."""
+
+    @abstractmethod
+    def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+        """Every graph one small change away, limits aside, each once up to isomorphism."""
+
+    @abstractmethod
+    def _count(self) -> int:
+        """The exact number of graphs, limits aside."""
+
+    @abstractmethod
+    def _enumerate(self) -> Iterator[GraphBatch]:
+        """Every graph once up to isomorphism, limits aside."""
+
+    @abstractmethod
+    def _declaration(self) -> dict[str, Any]:
+        """The fields, limits aside."""
+
+    @abstractmethod
+    def _described(self) -> str:
+        """The space in a sentence, limits aside."""
+
+    def constrain(
+        self, *limits: str | Limit | Mapping[str, str], costs: Costs | None = None
+    ) -> Self:
+        """The graphs of this space that satisfy further linear limits.
+
+        Args:
+            limits: Texts such as ``"conv3x3 + conv1x1 <= 3"``, ``"edges <= 8"``, ``"depth <= 4"``
+                or ``"sum(params) <= 2.5e6"``; a mapping gives them names.
+            costs: For each name in ``sum(...)`` what each operation costs; a missing one costs 0.
+
+        Raises:
+            SpaceError: If a text is no limit.
+            UnknownNameError: If it names an operation or a cost that is not declared.
+
+        Example:
+            >>> from nasgoat import NodeLabeledSpace
+            >>> cells = NodeLabeledSpace(nodes=(2, 5), ops=["conv", "pool"], max_edges=7)
+            >>> costs = {"params": {"conv": 9.0, "pool": 1.0}}
+            >>> space = cells.constrain("sum(params) <= 20", "depth <= 2", costs=costs)
+            >>> [limit.text for limit in space.limits]
+            ['9*conv + pool <= 20', 'depth <= 2']
+            >>> cells.count(), space.count()
+            (551, 428)
+        """
+        words = Vocabulary(self.node_ops, self.edge_vocabulary, costs or {})
+        found: list[Limit] = []
+        for limit in limits:
+            if isinstance(limit, Limit):
+                found.append(limit)
+            elif isinstance(limit, Mapping):
+                found += [parse_limit(text, words, name) for name, text in limit.items()]
+            else:
+                found.append(parse_limit(limit, words))
+        return self.with_limits((*self.limits, *found))
+
+    def with_limits(self, limits: Sequence[Limit]) -> Self:
+        """The same space with these limits instead of its own."""
+        return cast(Self, replace(cast(Any, self), limits=tuple(limits)))
+
+    @property
+    def node_ops(self) -> tuple[str, ...]:
+        """The node labels that limits and costs may speak of."""
+        return self.node_vocabulary
+
+    def within_limits(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.bool_]:
+        """Whether each graph satisfies every limit."""
+        found = np.ones(len(graphs), dtype=bool)
+        if not self.limits or len(graphs) == 0:
+            return found
+        for limit, total in zip(self.limits, self.limit_totals(graphs), strict=True):
+            found &= limit.holds(total)
+        return found
+
+    def limit_totals(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
+        """What each limit adds up to on each graph, shape (limits, graphs)."""
+        batch = graphs if isinstance(graphs, GraphBatch) else self.batch(graphs)
+        deep = any(limit.depth for limit in self.limits)
+        return totals(self.limits, batch, depths(batch, *self.ends(batch)) if deep else None)
+
+    def check(self, graph: LabeledGraph) -> None:
+        """Raise :class:`GraphError`, saying why, unless the graph is in the space."""
+        self._check(graph)
+        if self.limits:
+            for limit, total in zip(self.limits, self.limit_totals([graph])[:, 0], strict=True):
+                if not limit.holds(total):
+                    said = limit.text if limit.name == limit.text else f"{limit.name}: {limit.text}"
+                    raise GraphError(f"the graph must satisfy {said}, got {total:.15g}")
+
+    def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        """A random graph of the space near this one and, unless it is the only one, different."""
+        self.check(graph)
+        if self.limits:
+            return limited_moves.variants(self, graph, 1, rng)[0]
+        return self._mutated(graph, rng)
+
+    def variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
+    ) -> list[LabeledGraph]:
+        """Random graphs about so many changes away, faster than one :meth:`mutate` after another.
+
+        Args:
+            graph: The graph to change.
+            count: How many; some may be the same.
+            rng: Source of randomness.
+            edits: How many changes to expect.
+        """
+        self.check(graph)
+        if self.limits:
+            return limited_moves.variants(self, graph, count, rng, edits)
+        return self._variants(graph, count, rng, edits)
+
+    def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+        """Every graph of the space one small change away, each once up to isomorphism."""
+        self.check(graph)
+        found = self._neighbours(graph)
+        return [g for g, fits in zip(found, self.within_limits(found), strict=True) if fits]
+
+    def count(self) -> int:
+        """The exact number of graphs, isomorphic ones counted once."""
+        return self._count_within() if self.limits else self._count()
+
     def enumerate(self) -> Iterator[GraphBatch]:
         """Every graph once up to isomorphism, in batches, smallest graphs first.
 
         All graphs of one batch have the same number of nodes; the order never changes.
         """
+        for batch in self._enumerate():
+            yield batch.take(self.within_limits(batch)) if self.limits else batch
 
-    @abstractmethod
-    def with_nodes(self, n: int) -> SearchSpace:
-        """The part of the space with exactly n nodes."""
-
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The declaration as plain values, enough to rebuild the space."""
+        found = self._declaration()
+        if self.limits:
+            found["limits"] = [limit.to_dict() for limit in self.limits]
+        return found
 
-    @abstractmethod
     def describe(self) -> str:
         """The space in a sentence."""
+        if not self.limits:
+            return self._described()
+        return f"{self._described()}; limits: {', '.join(limit.text for limit in self.limits)}"
+
+    def _variants(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
+    ) -> list[LabeledGraph]:
+        """See :meth:`variants`; limits aside, as many mutations in turn as edits."""
+        found = []
+        for _ in range(count):
+            changed = graph
+            for _ in range(edits):
+                changed = self._mutated(changed, rng)
+            found.append(changed)
+        return found
+
+    def _draw_within(self, rng: np.random.Generator) -> LabeledGraph:
+        """One random graph that satisfies every limit."""
+        return limited_moves.draw(self, rng)
+
+    def _count_within(self) -> int:
+        """The exact number of graphs that satisfy every limit."""
+        return sum(len(batch) for batch in self.enumerate())
 
     def __contains__(self, graph: object) -> bool:
         if not isinstance(graph, LabeledGraph):
@@ -117,6 +268,9 @@ class SearchSpace(ABC):
             rng: Source of randomness.
             exclude: Keys (:meth:`key`) of graphs that must not be drawn.
 
+        Raises:
+            SpaceError: If limits leave no graph, or so few that none can be found.
+
         Example:
             >>> from nasgoat import nasbench201
             >>> cells = nasbench201().sample(3, np.random.default_rng(0))
@@ -129,7 +283,7 @@ class SearchSpace(ABC):
         drawn: list[LabeledGraph] = []
         tries = 0
         while len(drawn) < count:
-            graph = self._draw(rng)
+            graph = self._draw_within(rng) if self.limits else self._draw(rng)
             key = self.key(graph)
             if key not in seen:
                 seen.add(key)
@@ -137,30 +291,11 @@ class SearchSpace(ABC):
                 tries = 0
                 continue
             tries += 1
-            if tries >= _REPEATS and self.size_bound() <= _LISTABLE:
+            if tries >= _REPEATS and self.size_bound() <= limited_moves.LISTABLE:
                 return drawn + self._sample_from_all(count - len(drawn), rng, seen)
             if tries >= _HOPELESS:
                 return drawn
         return drawn
-
-    def variants(
-        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
-    ) -> list[LabeledGraph]:
-        """Random graphs about so many changes away, faster than one :meth:`mutate` after another.
-
-        Args:
-            graph: The graph to change.
-            count: How many; some may be the same.
-            rng: Source of randomness.
-            edits: How many changes to expect; here, as many mutations in turn.
-        """
-        found = []
-        for _ in range(count):
-            changed = graph
-            for _ in range(edits):
-                changed = self.mutate(changed, rng)
-            found.append(changed)
-        return found
 
     def batch(self, graphs: Sequence[LabeledGraph]) -> GraphBatch:
         """Pack graphs of the space as arrays with the space's vocabularies."""

@@ -10,6 +10,7 @@ is enough: the number of prefixes kept stays small even though the number of mat
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class Structures:
     automorphisms: tuple[NDArray[np.intp], ...]
 
 
+@lru_cache(maxsize=32)  # spaces that differ in limits alone share them
 def acyclic_structures(n: int, max_edges: int) -> Structures:
     """Every structure of n nodes with at most ``max_edges`` edges, once up to isomorphism.
 

@@ -124,6 +124,11 @@ class Skeletons:
     @classmethod
     def of(cls, space: SearchSpace, progress: Callable[[str], None] | None = None) -> Skeletons:
         """The skeletons of a node-labelled or an indexed space, or :class:`SettingError`."""
+        if space.limits:
+            raise SettingError(
+                "branch and bound must have a space without limits so far, got "
+                f"{', '.join(limit.text for limit in space.limits)}; use catalogue or scip"
+            )
         if progress:
             progress("compiling the search (once) and listing the structures of the space")
         if isinstance(space, NodeLabeledSpace):
