@@ -175,8 +175,14 @@ class SearchSpace(ABC):
         """A random graph of the space near this one and, unless it is the only one, different."""
         self.check(graph)
         if self.limits:
-            return limited_moves.variants(self, graph, 1, rng)[0]
-        return self._mutated(graph, rng)
+            found = limited_moves.variants(self, graph, 1, rng)[0]
+        else:
+            found = self._mutated(graph, rng)
+        key = self.key(graph)
+        if self.key(found) != key:
+            return found
+        # A graph that no small change leaves inside the space: any other one will do.
+        return next(iter(self.sample(1, rng, {key})), graph)
 
     def variants(
         self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
