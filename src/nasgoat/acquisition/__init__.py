@@ -14,7 +14,7 @@ from nasgoat.acquisition.proposals import (
     Proposal,
     Status,
 )
-from nasgoat.acquisition.registry import make_optimizer, optimizer_names
+from nasgoat.acquisition.registry import chosen_optimizer, make_optimizer, optimizer_names
 
 __all__ = [
     "AcquisitionOptimizer",
@@ -30,6 +30,7 @@ __all__ = [
     "Sampling",
     "Status",
     "choose",
+    "chosen_optimizer",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import choose
+from nasgoat.acquisition.choice import Choice, choose
 from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import UnknownNameError
@@ -66,11 +66,24 @@ def make_optimizer(
         >>> make_optimizer("auto", nasbench201()).name
         'catalogue'
     """
+    choice = chosen_optimizer(name, space, kernel, questions)
+    if progress and name == "auto":
+        progress(f"optimiser: {choice.reason}")
+    return _MAKERS[choice.name](space, progress)
+
+
+def chosen_optimizer(
+    name: str, space: SearchSpace, kernel: str = "linear", questions: int = 1
+) -> Choice:
+    """The optimiser that a name stands for in a space, and why.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> chosen_optimizer("branch", nasbench201()).reason
+        'branch: asked for'
+    """
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
     if name == "auto":
-        choice = choose(space, kernel, questions, _MAKERS)
-        if progress:
-            progress(f"optimiser: {choice.reason}")
-        name = choice.name
-    return _MAKERS[name](space, progress)
+        return choose(space, kernel, questions, _MAKERS)
+    return Choice(name, f"{name}: asked for")

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from nasgoat.acquisition import chosen_optimizer
 from nasgoat.baselines import OURS, make_method
 from nasgoat.bayesopt import (
     Asker,
@@ -135,10 +136,21 @@ class Session:
             "optimum": benchmark and benchmark.optimum,
             "evaluation_of_best": best and best.number + 1,
             "method": self.call.method,
+            "optimizer": self._optimizer(),
             "settings": asdict(self.call.settings) if self.call.method == OURS else None,
             "seed": self.call.seed,
             "report": str(self.folder),
         }
+
+    def _optimizer(self) -> dict[str, str] | None:
+        """Which acquisition optimiser was taken, and why."""
+        if self.call.method != OURS:
+            return None
+        settings = self.call.settings
+        choice = chosen_optimizer(
+            self.call.optimizer, self.task.space, settings.kernel, settings.questions
+        )
+        return asdict(choice)
 
     def write(self, result: SearchResult, document: dict[str, Any]) -> None:
         """Write result.json and the picture; one that fails never fails the search."""

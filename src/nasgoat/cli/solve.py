@@ -38,7 +38,7 @@ def solve(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
-    from nasgoat.acquisition import random_problem
+    from nasgoat.acquisition import chosen_optimizer, random_problem
     from nasgoat.spaces import preset
 
     found = preset(space)
@@ -48,10 +48,13 @@ def solve(
     if export is not None:
         _export(found, problem, formulation, export)
     limits = MipLimits(formulation, time_limit, gap, threads, memory)
-    solver = _optimizer(optimizer, found, kernel, limits)
+    choice = chosen_optimizer(optimizer, found, kernel)
+    if optimizer == "auto":
+        note(f"optimiser: {choice.reason}")
+    solver = _optimizer(choice.name, found, limits)
     pool = solver.optimize(problem.acquisition, top, problem.observed)
     if json:
-        print_json(_document(pool, solver))
+        print_json({**_document(pool, solver), "reason": choice.reason})
     else:
         _print(pool, solver.name)
 
@@ -66,13 +69,9 @@ class MipLimits(NamedTuple):
     memory: float
 
 
-def _optimizer(name: str, space: SearchSpace, kernel: str, mip: MipLimits) -> AcquisitionOptimizer:
-    from nasgoat.acquisition import choose, make_optimizer
+def _optimizer(name: str, space: SearchSpace, mip: MipLimits) -> AcquisitionOptimizer:
+    from nasgoat.acquisition import make_optimizer
 
-    if name == "auto":
-        choice = choose(space, kernel)
-        note(f"optimiser: {choice.reason}")
-        name = choice.name
     if name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
 

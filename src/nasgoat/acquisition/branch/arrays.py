@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+#: Counters in compiled code: a plain literal would be compiled once for each of its values.
+Index = int | np.int64
 
 
 class Exponential(NamedTuple):
@@ -30,6 +32,7 @@ class Exponential(NamedTuple):
     both_low: Floats  # (sizes, n, m) smallest interaction at each distance
     both_high: Floats  # (sizes, n, m) largest
     settings: Floats  # (2,) σ_k² and √β
+    scratch: Floats  # (6, m)
 
 
 class Shapes(NamedTuple):

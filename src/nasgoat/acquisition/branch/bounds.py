@@ -1,8 +1,18 @@
-"""One name for the bounds of both kernels, compiled."""
+"""Bounds of all structures, compiled."""
 
 from __future__ import annotations
 
-from nasgoat.acquisition.branch.arrays import Exponential, Floats, Shapes, Stack, Tables, Terms
+import numpy as np
+
+from nasgoat.acquisition.branch.arrays import (
+    Exponential,
+    Floats,
+    Index,
+    Shapes,
+    Stack,
+    Tables,
+    Terms,
+)
 from nasgoat.acquisition.branch.compiled import compiled
 from nasgoat.acquisition.branch.exponential import exponential_bound
 from nasgoat.acquisition.branch.linear import linear_bound
@@ -10,33 +20,26 @@ from nasgoat.acquisition.branch.moves import load
 
 
 @compiled
-def bound(
-    tables: Tables,
-    model: Exponential,
-    shapes: Shapes,
-    stack: Stack,
-    terms: Terms,
-    s: int,
-    t: int,
-    rounds: int,
-) -> float:
-    """Lower bound on all completions at depth t; also those of each further choice."""
-    if len(model.dual) > 0:
-        return exponential_bound(tables, model, shapes, stack, terms, s, t, rounds)
-    return linear_bound(tables, shapes, stack, terms, s, t, rounds)
+def linear_roots(
+    tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, rounds: Index, out: Floats
+) -> None:
+    """Lower bound of every structure under the linear kernel."""
+    for s in range(len(shapes.nodes)):
+        load(tables, shapes, stack, s)
+        out[s] = linear_bound(tables, shapes, stack, terms, s, np.int64(0), rounds)
 
 
 @compiled
-def root_bounds(
+def exponential_roots(
     tables: Tables,
     model: Exponential,
     shapes: Shapes,
     stack: Stack,
     terms: Terms,
-    rounds: int,
+    rounds: Index,
     out: Floats,
 ) -> None:
-    """Lower bound of every structure."""
+    """Lower bound of every structure under the exponential kernel."""
     for s in range(len(shapes.nodes)):
         load(tables, shapes, stack, s)
-        out[s] = bound(tables, model, shapes, stack, terms, s, 0, rounds)
+        out[s] = exponential_bound(tables, model, shapes, stack, terms, s, np.int64(0), rounds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -21,3 +21,9 @@ def compiled(function: Function) -> Function:
     With ``NUMBA_DISABLE_JIT=1`` in the environment it stays a Python function.
     """
     return cast(Function, numba.njit(fastmath=FAST, cache=True)(function))
+
+
+def inner(function: Function) -> Function:
+    """The same for a function that only compiled functions call: no wrapper, compiled faster."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Function, numba.njit(fastmath=FAST, **options)(function))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Exponential, Floats, Shapes
-from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.compiled import compiled, inner
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Labelling.place
@@ -55,35 +55,34 @@ def new_labelling(variables: int, labels: int, m: int, columns: int) -> Labellin
     )
 
 
-@compiled
-def _count(state: Labelling, t: int, column: int, square: Floats) -> None:
+@inner
+def _count(factors: Factors, state: Labelling, t: int, size: int, column: int) -> None:
     """One more feature in row t: k_lin with itself."""
-    state.own[t] += square[column] * (2 * state.counts[t, column] + 1)
+    state.own[t] += factors.square[size, column] * (2 * state.counts[t, column] + 1)
     state.counts[t, column] += 1
 
 
-@compiled
-def _multiply(target: Floats, factor: Floats) -> None:
-    for j in range(len(target)):
-        target[j] *= factor[j]
-
-
-@compiled
+@inner
 def _add_pair(
     factors: Factors, state: Labelling, t: int, size: int, d: int, a: int, b: int
 ) -> None:
-    _multiply(state.kernel[t], factors.path[size, d, a, b])
-    _count(state, t, factors.path_column[d, a, b], factors.square[size])
+    for j in range(state.kernel.shape[1]):
+        state.kernel[t, j] *= factors.path[size, d, a, b, j]
+    _count(factors, state, t, size, factors.path_column[d, a, b])
 
 
-@compiled
+@inner
 def _begin(factors: Factors, model: Exponential, shapes: Shapes, state: Labelling, s: int) -> None:
     """Row 0: everything that does not depend on labels; then the factors of single labels."""
     size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
-    state.kernel[0] = model.settings[0]
+    m = state.kernel.shape[1]
+    for j in range(m):
+        state.kernel[0, j] = model.settings[0]
     state.own[0] = 0.0
-    state.counts[0] = 0
-    state.labels[:] = -1
+    for j in range(state.counts.shape[1]):
+        state.counts[0, j] = 0
+    for i in range(len(state.labels)):
+        state.labels[i] = -1
     if shapes.ends.shape[1] == 0:
         out = factors.path.shape[2] - 1
         _add_pair(factors, state, 0, size, 0, 0, 0)
@@ -91,9 +90,12 @@ def _begin(factors: Factors, model: Exponential, shapes: Shapes, state: Labellin
         _add_pair(factors, state, 0, size, d[0, n - 1], 0, out)
         for i in range(n - 2):
             for k in range(state.single.shape[1]):
-                state.single[i, k] = factors.path[size, 0, k + 1, k + 1]
-                _multiply(state.single[i, k], factors.path[size, d[0, i + 1], 0, k + 1])
-                _multiply(state.single[i, k], factors.path[size, d[i + 1, n - 1], k + 1, out])
+                for j in range(m):
+                    state.single[i, k, j] = (
+                        factors.path[size, 0, k + 1, k + 1, j]
+                        * factors.path[size, d[0, i + 1], 0, k + 1, j]
+                        * factors.path[size, d[i + 1, n - 1], k + 1, out, j]
+                    )
         return
     for u in range(n):
         _add_pair(factors, state, 0, size, 0, u, u)
@@ -101,10 +103,13 @@ def _begin(factors: Factors, model: Exponential, shapes: Shapes, state: Labellin
             if d[u, v] > 0:
                 _add_pair(factors, state, 0, size, d[u, v], u, v)
     for i in range(shapes.variables[s]):
-        state.single[i] = factors.edge[shapes.ends[s, i, 0], shapes.ends[s, i, 1]]
+        u, v = shapes.ends[s, i, 0], shapes.ends[s, i, 1]
+        for k in range(state.single.shape[1]):
+            for j in range(m):
+                state.single[i, k, j] = factors.edge[u, v, k, j]
 
 
-@compiled
+@inner
 def _extend(factors: Factors, shapes: Shapes, state: Labelling, s: int, t: int, k: int) -> None:
     """Row t + 1: variable t takes label k."""
     size, n = shapes.size[s], shapes.nodes[s]
@@ -112,22 +117,22 @@ def _extend(factors: Factors, shapes: Shapes, state: Labelling, s: int, t: int, 
     for j in range(len(after)):
         after[j] = before[j] * single[j]
     state.own[t + 1] = state.own[t]
-    state.counts[t + 1] = state.counts[t]
-    square = factors.square[size]
+    for c in range(state.counts.shape[1]):
+        state.counts[t + 1, c] = state.counts[t, c]
     if shapes.ends.shape[1] > 0:
-        u, v = shapes.ends[s, t]
-        _count(state, t + 1, factors.edge_column[u, v, k], square)
+        u, v = shapes.ends[s, t, 0], shapes.ends[s, t, 1]
+        _count(factors, state, t + 1, size, factors.edge_column[u, v, k])
         return
     d, out = shapes.distance[s], factors.path.shape[2] - 1
-    _count(state, t + 1, factors.path_column[0, k + 1, k + 1], square)
-    _count(state, t + 1, factors.path_column[d[0, t + 1], 0, k + 1], square)
-    _count(state, t + 1, factors.path_column[d[t + 1, n - 1], k + 1, out], square)
+    _count(factors, state, t + 1, size, factors.path_column[0, k + 1, k + 1])
+    _count(factors, state, t + 1, size, factors.path_column[d[0, t + 1], 0, k + 1])
+    _count(factors, state, t + 1, size, factors.path_column[d[t + 1, n - 1], k + 1, out])
     for u in range(1, t + 1):
         if d[u, t + 1] > 0:
             _add_pair(factors, state, t + 1, size, d[u, t + 1], state.labels[u - 1] + 1, k + 1)
 
 
-@compiled
+@inner
 def _value(model: Exponential, state: Labelling, t: int, best: float) -> float:
     """The value of the complete row t; inf if it is not below ``best``."""
     kernel, sqrt_beta = state.kernel[t], model.settings[1]
@@ -149,7 +154,7 @@ def _value(model: Exponential, state: Labelling, t: int, best: float) -> float:
     return value
 
 
-@compiled
+@inner
 def _next_label(shapes: Shapes, state: Labelling, s: int, t: int) -> int:
     """The label that variable t takes next: twins in ascending order."""
     if state.labels[t] >= 0:

@@ -17,9 +17,17 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Exponential, Floats, Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.compiled import compiled
-from nasgoat.acquisition.branch.messages import sweep
+from nasgoat.acquisition.branch.arrays import (
+    Exponential,
+    Floats,
+    Index,
+    Shapes,
+    Stack,
+    Tables,
+    Terms,
+)
+from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.acquisition.branch.messages import clear_messages, sweep
 from nasgoat.acquisition.branch.quadratic import (
     choose_best,
     keep_move_bounds,
@@ -38,9 +46,9 @@ _NARROW = 1e-9  # an interval so short that its chord is taken as level
 _LARGEST = 300.0  # exponents beyond this are not bounded: exp would overflow in products
 
 
-@compiled
+@inner
 def _ranges(
-    model: Exponential, stack: Stack, terms: Terms, size: int, t: int, total: int, ends: Floats
+    model: Exponential, stack: Stack, terms: Terms, size: int, t: Index, total: int, ends: Floats
 ) -> None:
     """Smallest and largest E_j of all completions."""
     m = len(model.dual)
@@ -64,13 +72,14 @@ def _ranges(
         low[j] = max(low[j], 0.0)  # counts and weights are never negative
 
 
-@compiled
+@inner
 def _point(
-    tables: Tables, stack: Stack, terms: Terms, size: int, t: int, total: int, E: Floats
+    tables: Tables, stack: Stack, terms: Terms, size: int, t: Index, total: int, E: Floats
 ) -> None:
     """E at the chosen labels."""
     m = len(E)
-    E[:] = stack.vector[t, :m]
+    for j in range(m):
+        E[j] = stack.vector[t, j]
     for x in range(total):
         i = terms.open[x]
         if terms.choice[i] < 0:
@@ -88,10 +97,11 @@ def _point(
                     E[j] += both[j]
 
 
-@compiled
+@inner
 def _whiten(model: Exponential, k: Floats, h: Floats) -> float:
     """H = L⁻ᵀ u for u = L⁻¹ k; returns ‖u‖²."""
-    h[:] = 0.0
+    for j in range(len(h)):
+        h[j] = 0.0
     square = 0.0
     for i in range(len(k)):
         row = model.whitening[i]
@@ -104,7 +114,7 @@ def _whiten(model: Exponential, k: Floats, h: Floats) -> float:
     return square
 
 
-@compiled
+@inner
 def _straighten(
     model: Exponential, ends: Floats, E: Floats, h: Floats, g: float, slope: Floats
 ) -> float:
@@ -129,9 +139,9 @@ def _straighten(
     return constant
 
 
-@compiled
+@inner
 def _linear_costs(
-    tables: Tables, stack: Stack, terms: Terms, size: int, t: int, total: int, slope: Floats
+    tables: Tables, stack: Stack, terms: Terms, size: int, t: Index, total: int, slope: Floats
 ) -> float:
     """Costs of labels and pairs under the slopes; returns that of the reference graph."""
     m, labels = len(slope), terms.mean.shape[1]
@@ -157,23 +167,32 @@ def _linear_costs(
     return cost
 
 
-@compiled
-def _give_up(stack: Stack, t: int, terms: Terms, total: int) -> float:
+@inner
+def _largest(ends: Floats) -> float:
+    largest = 0.0
+    for j in range(ends.shape[1]):
+        largest = max(largest, ends[1, j])
+    return largest
+
+
+@inner
+def _give_up(stack: Stack, t: Index, terms: Terms, total: int) -> float:
     for x in range(total):
-        stack.move_bound[t, terms.open[x]] = -np.inf
+        for a in range(stack.move_bound.shape[2]):
+            stack.move_bound[t, terms.open[x], a] = -np.inf
     return -np.inf
 
 
-@compiled
+@inner
 def exponential_bound(
     tables: Tables,
     model: Exponential,
     shapes: Shapes,
     stack: Stack,
     terms: Terms,
-    s: int,
-    t: int,
-    rounds: int,
+    s: Index,
+    t: Index,
+    rounds: Index,
 ) -> float:
     """Lower bound on all completions at depth t; also those of each further choice."""
     size, m = shapes.size[s], len(model.dual)
@@ -185,14 +204,16 @@ def exponential_bound(
     omega = measure_interactions(tables, stack, size, t, terms, m)
     longest, reach = largest_squares(terms, total)
     if t == 0:
-        stack.message[0] = 0.0
-        stack.choice[0] = -1
-    terms.choice[:] = stack.choice[t]
-    ends = np.empty((2, m))
+        clear_messages(stack)
+        for i in range(stack.choice.shape[1]):
+            stack.choice[0, i] = -1
+    for i in range(stack.choice.shape[1]):
+        terms.choice[i] = stack.choice[t, i]
+    ends = model.scratch[:2]
     _ranges(model, stack, terms, size, t, total, ends)
     Q_low = max(math.sqrt(square) - reach - omega, 0.0) ** 2
     Q_high = (math.sqrt(square) + reach + omega) ** 2
-    if Q_high > _LARGEST or ends[1].max() > _LARGEST:
+    if Q_high > _LARGEST or _largest(ends) > _LARGEST:
         return _give_up(stack, t, terms, total)
     chord = 0.0
     if Q_high - Q_low > _NARROW:
@@ -200,7 +221,7 @@ def exponential_bound(
         level = math.exp(Q_low) - chord * Q_low
     else:
         level = math.exp(Q_high)
-    E, k, h, slope = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    E, k, h, slope = model.scratch[2], model.scratch[3], model.scratch[4], model.scratch[5]
     best = -np.inf
     for _ in range(rounds):
         _point(tables, stack, terms, size, t, total, E)
@@ -224,5 +245,6 @@ def exponential_bound(
             best = lower
             keep_move_bounds(stack, t, terms, total, lower)
         choose_best(terms, total)
-    stack.choice[t] = terms.choice
+    for i in range(stack.choice.shape[1]):
+        stack.choice[t, i] = terms.choice[i]
     return best

@@ -18,9 +18,9 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.compiled import compiled
-from nasgoat.acquisition.branch.messages import sweep
+from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, Tables, Terms
+from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.acquisition.branch.messages import clear_messages, sweep
 from nasgoat.acquisition.branch.quadratic import (
     choose_best,
     keep_move_bounds,
@@ -37,30 +37,35 @@ _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
 
 
-@compiled
-def _copy_means(tables: Tables, stack: Stack, size: int, t: int, terms: Terms, total: int) -> None:
+@inner
+def _copy_means(
+    tables: Tables, stack: Stack, size: int, t: Index, terms: Terms, total: int
+) -> None:
     for x in range(total):
-        terms.mean[terms.open[x]] = stack.move_mean[t, terms.open[x]]
+        for a in range(terms.mean.shape[1]):
+            terms.mean[terms.open[x], a] = stack.move_mean[t, terms.open[x], a]
     for d in range(1, len(terms.pairs)):
         if terms.pairs[d] > 0:
-            terms.both_mean[d] = tables.both_mean[size, d]
+            for a in range(terms.mean.shape[1]):
+                for b in range(terms.mean.shape[1]):
+                    terms.both_mean[d, a, b] = tables.both_mean[size, d, a, b]
 
 
-@compiled
+@inner
 def linear_bound(
-    tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, s: int, t: int, rounds: int
+    tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index, rounds: Index
 ) -> float:
     """Lower bound on all completions at depth t; also those of each further choice."""
     size = shapes.size[s]
     total = list_open(shapes, stack, s, terms)
-    square = measure_moves(stack, t, terms, total, 0)
+    square = measure_moves(stack, t, terms, total, np.int64(0))
     if t == 0 or shapes.ends.shape[1] == 0:
-        measure_gram(stack, t, terms, total, 0)
-    omega = measure_interactions(tables, stack, size, t, terms, 0)
+        measure_gram(stack, t, terms, total, np.int64(0))
+    omega = measure_interactions(tables, stack, size, t, terms, np.int64(0))
     _copy_means(tables, stack, size, t, terms, total)
     longest, _ = largest_squares(terms, total)
     if t == 0:
-        stack.message[0] = 0.0
+        clear_messages(stack)
         stack.scale[0, 0] = math.sqrt(square + longest + omega * omega)
         stack.scale[0, 1] = math.sqrt(longest)
     # Labels with a tiny norm must not stretch the potentials beyond what rounding can bear.

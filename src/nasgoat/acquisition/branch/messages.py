@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Floats, Terms
-from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.arrays import Floats, Index, Stack, Terms
+from nasgoat.acquisition.branch.compiled import inner
 
 
-@compiled
+@inner
 def _belief(terms: Terms, message: Floats, total: int, i: int) -> None:
     """θ_i plus everything that was handed to variable i."""
     for a in range(terms.unary.shape[1]):
@@ -33,7 +33,7 @@ def _belief(terms: Terms, message: Floats, total: int, i: int) -> None:
         terms.belief[i, a] = belief
 
 
-@compiled
+@inner
 def _send(terms: Terms, message: Floats, i: int, j: int, share: float) -> None:
     """What the pair {i, j} hands to variable j, given a share of the belief of variable i."""
     labels = terms.unary.shape[1]
@@ -47,7 +47,27 @@ def _send(terms: Terms, message: Floats, i: int, j: int, share: float) -> None:
         message[i, j, b] = least
 
 
-@compiled
+@inner
+def clear_messages(stack: Stack) -> None:
+    """Forget the messages at the bottom of the stack."""
+    _, variables, _, labels = stack.message.shape
+    for i in range(variables):
+        for j in range(variables):
+            for a in range(labels):
+                stack.message[0, i, j, a] = 0.0
+
+
+@inner
+def copy_messages(stack: Stack, t: Index) -> None:
+    """Start depth t + 1 with the messages of depth t."""
+    _, variables, _, labels = stack.message.shape
+    for i in range(variables):
+        for j in range(variables):
+            for a in range(labels):
+                stack.message[t + 1, i, j, a] = stack.message[t, i, j, a]
+
+
+@inner
 def sweep(terms: Terms, message: Floats, total: int, forward: bool) -> float:
     """One sweep over the open variables; returns the bound that it proves."""
     lower = 0.0

@@ -7,48 +7,48 @@ Notation (docs/branch-and-bound.md)
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nasgoat.acquisition.branch.arrays import Shapes, Stack, Tables
-from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, Tables
+from nasgoat.acquisition.branch.compiled import inner
 
 
-@compiled
+@inner
 def _add_path(tables: Tables, stack: Stack, size: int, d: int, a: int, b: int) -> None:
     stack.mean[0] += tables.path_mean[size, d, a, b]
-    total, path = stack.vector[0], tables.path_vector[size, d, a, b]
-    for x in range(len(total)):
-        total[x] += path[x]
+    for x in range(stack.vector.shape[1]):
+        stack.vector[0, x] += tables.path_vector[size, d, a, b, x]
 
 
-@compiled
+@inner
 def _add_shift(
     tables: Tables, stack: Stack, end: int, size: int, i: int, k: int, d: int, b: int
 ) -> None:
     stack.move_mean[0, i, k] += tables.shift_mean[end, size, d, k, b]
-    move, shift = stack.move_vector[0, i, k], tables.shift_vector[end, size, d, k, b]
-    for x in range(len(move)):
-        move[x] += shift[x]
+    for x in range(stack.vector.shape[1]):
+        stack.move_vector[0, i, k, x] += tables.shift_vector[end, size, d, k, b, x]
 
 
-@compiled
-def load(tables: Tables, shapes: Shapes, stack: Stack, s: int) -> None:
+@inner
+def load(tables: Tables, shapes: Shapes, stack: Stack, s: Index) -> None:
     """Put structure s with every variable open on the bottom of the stack."""
-    size, n = shapes.size[s], shapes.nodes[s]
+    _, variables, labels, r = stack.move_vector.shape
     stack.mean[0] = 0.0
-    stack.vector[0] = 0.0
-    stack.move_mean[0] = 0.0
-    stack.move_vector[0] = 0.0
-    stack.labels[:] = -1
+    for x in range(r):
+        stack.vector[0, x] = 0.0
+    for i in range(variables):
+        stack.labels[i] = -1
+        for k in range(labels):
+            stack.move_mean[0, i, k] = 0.0
+            for x in range(r):
+                stack.move_vector[0, i, k, x] = 0.0
     if shapes.ends.shape[1] > 0:
         _load_edges(tables, shapes, stack, s)
     else:
-        _load_nodes(tables, shapes.distance[s], stack, size, n)
+        _load_nodes(tables, shapes, stack, s)
 
 
-@compiled
-def _load_nodes(tables: Tables, d: NDArray[np.int8], stack: Stack, size: int, n: int) -> None:
+@inner
+def _load_nodes(tables: Tables, shapes: Shapes, stack: Stack, s: Index) -> None:
+    size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
     labels = stack.move_mean.shape[2]
     out, star = labels + 1, labels + 2
     for u in range(n):
@@ -69,27 +69,31 @@ def _load_nodes(tables: Tables, d: NDArray[np.int8], stack: Stack, size: int, n:
                     _add_shift(tables, stack, 1, size, i, k, d[v, i + 1], b)
 
 
-@compiled
-def _load_edges(tables: Tables, shapes: Shapes, stack: Stack, s: int) -> None:
-    n, labels = shapes.nodes[s], stack.move_mean.shape[2]
+@inner
+def _load_edges(tables: Tables, shapes: Shapes, stack: Stack, s: Index) -> None:
+    n, labels, r = shapes.nodes[s], stack.move_mean.shape[2], stack.vector.shape[1]
     for u in range(n):
-        _add_path(tables, stack, 0, 0, u, u)
+        _add_path(tables, stack, shapes.size[s], 0, u, u)
         for v in range(u + 1, n):
             if shapes.distance[s, u, v] > 0:
-                _add_path(tables, stack, 0, shapes.distance[s, u, v], u, v)
+                _add_path(tables, stack, shapes.size[s], shapes.distance[s, u, v], u, v)
     for i in range(shapes.variables[s]):
-        u, v = shapes.ends[s, i]
+        u, v = shapes.ends[s, i, 0], shapes.ends[s, i, 1]
         stack.mean[0] += tables.edge_mean[u, v, labels]
-        stack.vector[0] += tables.edge_vector[u, v, labels]
+        for x in range(r):
+            stack.vector[0, x] += tables.edge_vector[u, v, labels, x]
         for k in range(labels):
             stack.move_mean[0, i, k] = tables.edge_mean[u, v, k] - tables.edge_mean[u, v, labels]
-            stack.move_vector[0, i, k] = (
-                tables.edge_vector[u, v, k] - tables.edge_vector[u, v, labels]
-            )
+            for x in range(r):
+                stack.move_vector[0, i, k, x] = (
+                    tables.edge_vector[u, v, k, x] - tables.edge_vector[u, v, labels, x]
+                )
 
 
-@compiled
-def assign(tables: Tables, shapes: Shapes, stack: Stack, s: int, t: int, i: int, k: int) -> None:
+@inner
+def assign(
+    tables: Tables, shapes: Shapes, stack: Stack, s: Index, t: Index, i: int, k: int
+) -> None:
     """Give variable i label k: depth t to depth t + 1."""
     size, r = shapes.size[s], stack.vector.shape[1]
     stack.mean[t + 1] = stack.mean[t] + stack.move_mean[t, i, k]

@@ -50,6 +50,7 @@ class BranchAndBound:
             raise SettingError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
         self.space = space
         self.time_limit = time_limit
+        self.progress = progress
         self.skeletons = Skeletons.of(space, progress)
         self.nodes_ = 0  # explored in the last call
 
@@ -59,13 +60,13 @@ class BranchAndBound:
         """The k best graphs that are not excluded.
 
         The first call in a process loads the compiled search, or compiles it if it never ran on
-        this machine (up to a minute); that is not part of the certificate's seconds.
+        this machine (about half a minute); that is not part of the certificate's seconds.
 
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         """
         if k < 1:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
-        warm_up(isinstance(acquisition.gp.posterior_, ExponentialPosterior))
+        warm_up(isinstance(acquisition.gp.posterior_, ExponentialPosterior), self.progress)
         start = time.perf_counter()
         best = _Best(self.space, k, exclude)
         left = self._search(acquisition, best, start)

@@ -43,9 +43,8 @@ def _fits(rows: NDArray[np.int64], n: int, max_edges: int, v: int) -> bool:
 
 
 @compiled
-def _list_rows(n: int, max_edges: int, out: NDArray[np.int64]) -> int:
+def _list_rows(n: int, max_edges: int, rows: NDArray[np.int64], out: NDArray[np.int64]) -> int:
     """Fill ``out`` with as many rows as it holds; returns how many there are."""
-    rows = np.zeros(n, dtype=np.int64)
     total, v = 0, 1
     while v >= 1:
         rows[v] += 1
@@ -57,7 +56,8 @@ def _list_rows(n: int, max_edges: int, out: NDArray[np.int64]) -> int:
                 v += 1
             else:
                 if total < len(out):
-                    out[total] = rows
+                    for w in range(n):
+                        out[total, w] = rows[w]
                 total += 1
     return total
 
@@ -69,7 +69,7 @@ def ordered_structures(n: int, max_edges: int) -> NDArray[np.bool_]:
         >>> len(ordered_structures(4, 9))
         10
     """
-    total = _list_rows(n, max_edges, np.zeros((0, n), dtype=np.int64))
+    total = _list_rows(n, max_edges, np.zeros(n, dtype=np.int64), np.zeros((0, n), dtype=np.int64))
     rows = np.zeros((total, n), dtype=np.int64)
-    _list_rows(n, max_edges, rows)
+    _list_rows(n, max_edges, np.zeros(n, dtype=np.int64), rows)
     return (rows[:, None, :] >> np.arange(n)[:, None] & 1).astype(bool)

@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, Tables, Terms
+from nasgoat.acquisition.branch.compiled import inner
 
 
-@compiled
-def list_open(shapes: Shapes, stack: Stack, s: int, terms: Terms) -> int:
+@inner
+def list_open(shapes: Shapes, stack: Stack, s: Index, terms: Terms) -> int:
     """Open variables and the distances between them; returns how many are open."""
     on_nodes = shapes.ends.shape[1] == 0
     terms.pairs[:] = 0
@@ -36,8 +36,8 @@ def list_open(shapes: Shapes, stack: Stack, s: int, terms: Terms) -> int:
     return total
 
 
-@compiled
-def measure_moves(stack: Stack, t: int, terms: Terms, total: int, start: int) -> float:
+@inner
+def measure_moves(stack: Stack, t: Index, terms: Terms, total: int, start: Index) -> float:
     """Products of the moves with p and with themselves, from entry ``start``; returns ‖p‖²."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     square = 0.0
@@ -55,8 +55,8 @@ def measure_moves(stack: Stack, t: int, terms: Terms, total: int, start: int) ->
     return square
 
 
-@compiled
-def measure_gram(stack: Stack, t: int, terms: Terms, total: int, start: int) -> None:
+@inner
+def measure_gram(stack: Stack, t: Index, terms: Terms, total: int, start: Index) -> None:
     """Products of the moves with each other."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     for y in range(total):
@@ -70,9 +70,9 @@ def measure_gram(stack: Stack, t: int, terms: Terms, total: int, start: int) -> 
                     terms.gram[i, j, a, b] = product
 
 
-@compiled
+@inner
 def measure_interactions(
-    tables: Tables, stack: Stack, size: int, t: int, terms: Terms, start: int
+    tables: Tables, stack: Stack, size: int, t: Index, terms: Terms, start: Index
 ) -> float:
     """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
@@ -91,7 +91,7 @@ def measure_interactions(
     return math.sqrt(square)
 
 
-@compiled
+@inner
 def potentials(terms: Terms, total: int, rho: float, stretch: float) -> None:
     """θ_i and θ_ij: linear costs minus ρ times what labels add to the bound on ‖p + U + W‖²."""
     labels = terms.unary.shape[1]
@@ -111,7 +111,7 @@ def potentials(terms: Terms, total: int, rho: float, stretch: float) -> None:
                     terms.pair[i, j, a, b] = value
 
 
-@compiled
+@inner
 def choose_best(terms: Terms, total: int) -> None:
     """Note for every open variable the label of lowest belief."""
     for x in range(total):
@@ -122,7 +122,7 @@ def choose_best(terms: Terms, total: int) -> None:
                 terms.choice[i] = a
 
 
-@compiled
+@inner
 def squares_of_choice(terms: Terms, total: int) -> tuple[float, float]:
     """2 p·(U + W) and ‖U‖² at the noted labels: they tell which c and ε to try."""
     cross = own = 0.0
@@ -143,7 +143,7 @@ def squares_of_choice(terms: Terms, total: int) -> tuple[float, float]:
     return cross, max(own, 0.0)
 
 
-@compiled
+@inner
 def largest_squares(terms: Terms, total: int) -> tuple[float, float]:
     """Σ_i max_l ‖p_i(l)‖² and Σ_i max_l ‖p_i(l)‖."""
     squares = norms = 0.0
@@ -156,8 +156,8 @@ def largest_squares(terms: Terms, total: int) -> tuple[float, float]:
     return squares, norms
 
 
-@compiled
-def keep_move_bounds(stack: Stack, t: int, terms: Terms, total: int, lower: float) -> None:
+@inner
+def keep_move_bounds(stack: Stack, t: Index, terms: Terms, total: int, lower: float) -> None:
     """Bounds of each further choice, from what the variables have kept."""
     labels = terms.unary.shape[1]
     for x in range(total):

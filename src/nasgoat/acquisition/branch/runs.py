@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch import exhaust, search
 from nasgoat.acquisition.branch.arrays import Exponential, Tables, new_stack, new_terms
-from nasgoat.acquisition.branch.bounds import root_bounds
+from nasgoat.acquisition.branch.bounds import exponential_roots, linear_roots
 from nasgoat.acquisition.branch.shapes import Skeletons
 from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.kernels import FeatureMap
@@ -23,6 +25,7 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
 MARGIN = 1e-10
 _PAUSE = 2_000  # nodes between two looks at the clock, some 20 ms
 _LONG_PAUSE = 50_000  # the same where a node takes less
+_PATIENCE = 2.0  # seconds of loading compiled code before something is said
 Found = tuple[int, NDArray[np.int64], float]  # structure, labels, value
 
 
@@ -48,12 +51,21 @@ def new_run(skeletons: Skeletons, posterior: Posterior, sqrt_beta: float) -> Run
     tables, model = tables_of(skeletons.space, posterior, sqrt_beta)
     if isinstance(posterior, ExponentialPosterior):
         return ExponentialRun(skeletons, tables, model, posterior)
-    return LinearRun(skeletons, tables, model)
+    return LinearRun(skeletons, tables)
+
+
+def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) -> None:
+    """Compile, or load, the machine code of one kernel; once in a process."""
+    words = "compiling the search: once on a machine, about half a minute"
+    timer = threading.Timer(_PATIENCE, progress or print, [words])
+    if progress:
+        timer.start()
+    _load_code(exponential)
+    timer.cancel()
 
 
 @functools.cache
-def warm_up(exponential: bool) -> None:
-    """Compile, or load, the machine code of one kernel on a tiny space; once in a process."""
+def _load_code(exponential: bool) -> None:
     space = NodeLabeledSpace(4, ["a", "b"])
     width = len(FeatureMap(space).source)
     posterior: Posterior = LinearPosterior(np.zeros(width), np.eye(width))
@@ -66,14 +78,14 @@ def warm_up(exponential: bool) -> None:
 class LinearRun:
     """Depth-first search with bounds below every structure."""
 
-    def __init__(self, skeletons: Skeletons, tables: Tables, model: Exponential) -> None:
+    def __init__(self, skeletons: Skeletons, tables: Tables) -> None:
         shapes, labels = skeletons.shapes, skeletons.labels
         variables, n = int(shapes.variables.max()), skeletons.space.sizes[-1]
         self.tables, self.shapes = tables, shapes
         self.stack = new_stack(variables, labels, tables.path_vector.shape[-1])
         self.terms = new_terms(variables, labels, n)
         self.roots = np.empty(len(shapes.nodes))
-        root_bounds(tables, model, shapes, self.stack, self.terms, 1, self.roots)
+        linear_roots(tables, shapes, self.stack, self.terms, 1, self.roots)
         self.order = np.argsort(self.roots, kind="stable")
         self.labels = np.zeros((max(labels, 1), variables), dtype=np.int64)
         self.values = np.zeros(max(labels, 1))
@@ -122,7 +134,7 @@ class ExponentialRun:
         stack = new_stack(variables, labels, tables.path_vector.shape[-1])
         self.roots = np.empty(len(shapes.nodes))
         terms = new_terms(variables, labels, n)
-        root_bounds(tables, model, shapes, stack, terms, 1, self.roots)
+        exponential_roots(tables, model, shapes, stack, terms, 1, self.roots)
         self.order = np.argsort(self.roots, kind="stable")
         self.factors = factors_of(skeletons.space, posterior)
         features = FeatureMap(skeletons.space)

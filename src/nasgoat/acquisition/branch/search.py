@@ -13,17 +13,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Floats, Shapes, Stack, Tables, Terms
-from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.arrays import Floats, Index, Shapes, Stack, Tables, Terms
+from nasgoat.acquisition.branch.compiled import compiled, inner
 from nasgoat.acquisition.branch.linear import linear_bound
+from nasgoat.acquisition.branch.messages import copy_messages
 from nasgoat.acquisition.branch.moves import assign, load
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place
 
 
-@compiled
-def _twins_in_order(shapes: Shapes, stack: Stack, s: int, i: int, k: int) -> bool:
+@inner
+def _twins_in_order(shapes: Shapes, stack: Stack, s: Index, i: int, k: int) -> bool:
     """Whether label k keeps the labels of variables that may be swapped in ascending order."""
     for j in range(shapes.variables[s]):
         if j != i and shapes.twin[s, j] == shapes.twin[s, i] and stack.labels[j] >= 0:
@@ -34,8 +35,8 @@ def _twins_in_order(shapes: Shapes, stack: Stack, s: int, i: int, k: int) -> boo
     return True
 
 
-@compiled
-def _choose(stack: Stack, terms: Terms, t: int, total: int, threshold: float) -> None:
+@inner
+def _choose(stack: Stack, terms: Terms, t: Index, total: int, threshold: float) -> None:
     """Branch on the variable whose labels the bound tells apart best, its best label first."""
     labels = stack.move_mean.shape[2]
     best = -1.0
@@ -60,8 +61,8 @@ def _choose(stack: Stack, terms: Terms, t: int, total: int, threshold: float) ->
     stack.next[t] = 0
 
 
-@compiled
-def _value(stack: Stack, t: int, i: int, k: int) -> float:
+@inner
+def _value(stack: Stack, t: Index, i: int, k: int) -> float:
     """The value with open variable i labelled k (none open: i = -1)."""
     square = 0.0
     for x in range(stack.vector.shape[1]):
@@ -71,12 +72,12 @@ def _value(stack: Stack, t: int, i: int, k: int) -> float:
     return value + (stack.move_mean[t, i, k] if i >= 0 else 0.0)
 
 
-@compiled
+@inner
 def _leaves(
     shapes: Shapes,
     stack: Stack,
-    s: int,
-    t: int,
+    s: Index,
+    t: Index,
     best: float,
     labels: NDArray[np.int64],
     values: Floats,
@@ -101,8 +102,8 @@ def _leaves(
     return found
 
 
-@compiled
-def _open_count(shapes: Shapes, stack: Stack, s: int) -> int:
+@inner
+def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
     total = 0
     for i in range(shapes.variables[s]):
         if stack.labels[i] < 0:
@@ -137,12 +138,12 @@ def search(
             load(tables, shapes, stack, s)
             if shapes.variables[s] <= 1:
                 place[POSITION] += 1
-                found = _leaves(shapes, stack, s, 0, best, labels, values)
+                found = _leaves(shapes, stack, s, np.int64(0), best, labels, values)
                 if found > 0:
                     return FOUND, found
                 continue
-            linear_bound(tables, shapes, stack, terms, s, 0, 2)
-            _choose(stack, terms, 0, shapes.variables[s], threshold)
+            linear_bound(tables, shapes, stack, terms, s, np.int64(0), np.int64(2))
+            _choose(stack, terms, np.int64(0), shapes.variables[s], threshold)
             place[DEPTH] = 0
             continue
         s, t = order[place[POSITION]], place[DEPTH]
@@ -168,9 +169,9 @@ def search(
             if found > 0:
                 return FOUND, found
             continue
-        stack.message[t + 1] = stack.message[t]
-        stack.scale[t + 1] = stack.scale[t]
-        if linear_bound(tables, shapes, stack, terms, s, t + 1, 1) < threshold:
+        copy_messages(stack, t)
+        stack.scale[t + 1, 0], stack.scale[t + 1, 1] = stack.scale[t, 0], stack.scale[t, 1]
+        if linear_bound(tables, shapes, stack, terms, s, t + 1, np.int64(1)) < threshold:
             _choose(stack, terms, t + 1, total, threshold)
             place[DEPTH] = t + 1
     return PAUSED, 0

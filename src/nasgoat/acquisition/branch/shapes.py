@@ -130,7 +130,7 @@ class Skeletons:
                 f"{', '.join(limit.text for limit in space.limits)}; use catalogue or scip"
             )
         if progress:
-            progress("compiling the search (once) and listing the structures of the space")
+            progress("listing the structures of the space")
         if isinstance(space, NodeLabeledSpace):
             return cls(space, *node_shapes(space))
         if isinstance(space, IndexedSpace):

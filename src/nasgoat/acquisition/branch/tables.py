@@ -65,7 +65,9 @@ def _exponential(
 ) -> Exponential:
     if posterior is None or both is None:
         nothing = np.zeros((0, 0, 0))
-        return Exponential(np.zeros(0), np.zeros((0, 0)), nothing, nothing, np.zeros(2))
+        return Exponential(
+            np.zeros(0), np.zeros((0, 0)), nothing, nothing, np.zeros(2), np.zeros((6, 0))
+        )
     m = len(posterior.dual)
     sizes, n, labels = both.shape[:3]
     head = np.zeros((sizes, n, 1, m)) if labels == 0 else both[..., :m].reshape(sizes, n, -1, m)
@@ -75,6 +77,7 @@ def _exponential(
         np.ascontiguousarray(head.min(axis=2)),
         np.ascontiguousarray(head.max(axis=2)),
         np.array([posterior.variance, sqrt_beta]),
+        np.empty((6, m)),
     )
 
 
