@@ -26,6 +26,7 @@ from nasgoat.formulations.acquisition_rows import (
     posterior_variance_rows,
 )
 from nasgoat.formulations.compact_rows import exponential_posterior_rows, linear_posterior_rows
+from nasgoat.formulations.compositions import tightening_rows
 from nasgoat.formulations.counts import (
     edge_labelled_counts,
     node_labelled_counts,
@@ -35,6 +36,7 @@ from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
+from nasgoat.formulations.profiles import structure_profiles
 from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
@@ -246,6 +248,8 @@ def _compact(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition
         linear_posterior_rows(m, counts, posterior)
     else:
         exponential_posterior_rows(m, counts, posterior)
+    if isinstance(space, NodeLabeledSpace):
+        tightening_rows(m, space, features, counts)
     return m
 
 
@@ -269,4 +273,5 @@ def compact_cells(m: TaggedModel, space: Cell, features: FeatureMap) -> Any:
     one = [((v,), sum(m.F[v, a] for a in inner) == 1) for v in range(1, m.n - 1)]
     m.rows("101_label", "one", one)
     node_labelled_links(m, inner)
-    return node_labelled_counts(m, space, features, space.edge_limit)
+    profiles = structure_profiles(m.n, space.edge_limit)
+    return node_labelled_counts(m, space, features, space.edge_limit, profiles)

@@ -2,12 +2,12 @@
 
 Notation
     z[j]        the j-th count of the feature map: P[s, a, b] or F[u → v, l]
-    p[u, v, s, a, b]  1 if inner nodes u < v have labels a, b and distance s
+    p[u, v, s, a, b]  1 if inner nodes u < v have labels a, b and distance s; s = 0: no path
     f[v, s, a]  1 if inner node v has label a and distance s from the source;  t: to the sink
     G z = h     equations that hold for every graph of the space with n nodes
 
-Links: given binary F and d^s, the p of a reached pair add up to 1, and the marginals leave only the
-pair of labels that u and v have; so p is exact without being declared binary.
+Links: given binary F and d^s, the p of a pair add up to 1 with s the distance of that pair, and the
+marginals leave only the labels that u and v have; so p is exact without being declared binary.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from nasgoat.formulations.cell_domains import forward_pairs
 from nasgoat.formulations.kernel_encoding import linear_sum
 from nasgoat.formulations.layers import Terms, distance_terms
+from nasgoat.formulations.profiles import INNER, SINK, SOURCE, Profiles
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, NodeLabeledSpace
@@ -79,12 +80,12 @@ def _pair_links(m: TaggedModel, labels: range) -> None:
     keys = [
         (u, v, s, a, b)
         for u, v in pairs
-        for s in range(1, v - u + 1)
+        for s in range(v - u + 1)
         for a, b in product(labels, labels)
     ]
 
     def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
-        return float(g.d[u, v] == s and g.codes[u] == a and g.codes[v] == b)
+        return float(g.d[u, v] == (s or m.n) and g.codes[u] == a and g.codes[v] == b)
 
     p = m.variable("p", keys, pyo.UnitInterval, meaning)
     spans = [(u, v, s) for u, v in pairs for s in range(1, v - u + 1)]
@@ -93,11 +94,11 @@ def _pair_links(m: TaggedModel, labels: range) -> None:
         parts: Terms = [(1.0, p[u, v, s, a, b]) for a, b in product(labels, labels)]
         total.append(((u, v, s), _equal(parts, distance_terms(m, u, v, s))))
     for (u, v), a in product(pairs, labels):
-        steps = range(1, v - u + 1)
+        steps = range(v - u + 1)
         parts = [(1.0, p[u, v, s, a, b]) for s in steps for b in labels]
-        tail.append(((u, v, a), linear_sum([*parts, (-1.0, m.F[u, a])]) <= 0))
+        tail.append(((u, v, a), _equal(parts, [(1.0, m.F[u, a])])))
         parts = [(1.0, p[u, v, s, b, a]) for s in steps for b in labels]
-        head.append(((u, v, a), linear_sum([*parts, (-1.0, m.F[v, a])]) <= 0))
+        head.append(((u, v, a), _equal(parts, [(1.0, m.F[v, a])])))
     m.rows("links", "distance", total)
     m.rows("links", "tail", tail)
     m.rows("links", "head", head)
@@ -125,12 +126,16 @@ def _equal(left: Terms, right: Terms) -> Any:
 
 
 def node_labelled_counts(
-    m: TaggedModel, space: NodeLabeledSpace, features: FeatureMap, edges: int
+    m: TaggedModel,
+    space: NodeLabeledSpace,
+    features: FeatureMap,
+    edges: int,
+    profiles: Profiles | None = None,
 ) -> Counts:
     """The counts of a node-labelled cell with n nodes."""
     n, last = m.n, len(space.ops) + 1
     inner = range(1, n - 1)
-    counts = [_node_labelled_count(m, t, last, edges) for t in features.path_types]
+    counts = [_node_labelled_count(m, t, last, edges, profiles) for t in features.path_types]
     place = {t: j for j, t in enumerate(features.path_types)}
     equations: list[Equation] = [
         ({j: 1.0}, count.constant) for j, count in enumerate(counts) if not count.terms
@@ -149,9 +154,9 @@ def node_labelled_counts(
 
 
 def _node_labelled_count(
-    m: TaggedModel, kind: tuple[int, int, int], last: int, edges: int
+    m: TaggedModel, kind: tuple[int, int, int], last: int, edges: int, profiles: Profiles | None
 ) -> Count:
-    """P[s, a, b], with an upper bound from the number of nodes and edges."""
+    """P[s, a, b], with an upper bound from the number of nodes and edges, or from profiles."""
     n, (s, a, b) = m.n, kind
     inner = range(1, n - 1)
     size = len(inner)
@@ -165,11 +170,18 @@ def _node_labelled_count(
         x, label = (m.f, b) if a == 0 else (m.t, a)
         terms = [(1.0, x[v, s, label]) for v in inner if (v, s, label) in x]
         # Nodes at distances 1, ..., s - 1 come before one at distance s.
-        return Count(terms, upper=size - s + 1)
+        ends = size - s + 1
+        if profiles is not None:
+            ends = min(ends, profiles.most(SOURCE if a == 0 else SINK, s))
+        return Count(terms if ends > 0 else [], upper=ends)
     pairs = [(u, v) for u in inner for v in inner if v - u >= s]
     most = len(pairs) if a == b else min(len(pairs), size * size // 4)
     if s == 1:
         most = min(most, edges - 2)  # an edge leaves the source, an edge enters the sink
+    if profiles is not None:
+        most = min(most, profiles.most(INNER, s), *([profiles.crossing[s - 1]] if a != b else []))
+    if most <= 0:
+        return Count([])
     return Count([(1.0, m.p[u, v, s, a, b]) for u, v in pairs], upper=most)
 
 

@@ -22,7 +22,7 @@ TAGS = (
     *("101_index", "101_source", "101_sink", "101_label", "101_edge"),
     *("201_index", "201_source", "201_label", "darts"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
-    *("layers", "links", "QCR", "symmetry", "limit"),
+    *("layers", "links", "profiles", "compositions", "caps", "QCR", "symmetry", "limit"),
 )
 
 
@@ -63,7 +63,10 @@ class TaggedModel:
     K: Any
     K_xx: Any
     R: Any
+    W: Any
+    Y: Any
     z: Any
+    Zc: Any
     q: Any
     f: Any
     t: Any
@@ -76,6 +79,7 @@ class TaggedModel:
         self.n = n
         self.pyomo = pyo.ConcreteModel()
         self._meanings: dict[str, Meaning] = {}
+        self.branched_first: set[str] = set()  # names of variables to branch on before others
 
     def variable(
         self,

@@ -40,6 +40,8 @@ class ScipModel:
         self._by_id: dict[int, Any] = {}
         for var in rows.variables():
             self._add_variable(var)
+            if var.parent_component().local_name in rows.branched_first:
+                self.scip.chgVarBranchPriority(self._by_id[id(var)], 1)
         for row in rows.constraints():
             self._add_row(row)
         for objective in rows.pyomo.component_data_objects(pyo.Objective):

@@ -1,0 +1,140 @@
+"""Compositions: how many nodes have which operation, and what that says about pairs and counts.
+
+Notation (node-labelled cells with n nodes and operations 1, ..., k)
+    C = (C_1, ..., C_k)   how many inner nodes have each operation; Σ C_a = n - 2
+    Y[i]                  1 if the cell has the i-th composition
+    p[u, v, s, a, b]      distance s (0: u does not reach v) and labels a, b at inner u < v
+
+Every pair of inner nodes has labels, so Σ p over all pairs and distances, with labels a and b in
+either order, is C_a C_b, or C_a (C_a - 1) / 2 if a = b. With Y it is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+from typing import Any
+
+import pyomo.environ as pyo
+
+from nasgoat.formulations.counts import Counts
+from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.layers import Terms
+from nasgoat.formulations.profiles import (
+    INNER,
+    SINK,
+    SOURCE,
+    Profiles,
+    at_least,
+    profile_rows,
+    structure_profiles,
+)
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import NodeLabeledSpace
+
+Composition = tuple[int, ...]
+MOST = 1500  # compositions beyond which their rows cost more than they tighten
+
+
+def tightening_rows(
+    m: TaggedModel, space: NodeLabeledSpace, features: FeatureMap, counts: Counts
+) -> None:
+    """What profiles and compositions say, where they are few enough; nothing for tiny cells."""
+    inner, ops = m.n - 2, len(space.ops)
+    if inner < 2 or comb(inner + ops - 1, inner) > MOST:
+        return
+    every = list(compositions(inner, ops))
+    profiles = structure_profiles(m.n, space.edge_limit)
+    if profiles is not None:
+        profile_rows(m, profiles)
+    composition_rows(m, every, {t: j for j, t in enumerate(features.path_types)})
+    cap_rows(m, features, counts, every, profiles)
+
+
+def compositions(total: int, parts: int) -> Iterator[Composition]:
+    """All ways to write ``total`` as an ordered sum of so many numbers.
+
+    Example:
+        >>> list(compositions(2, 2))
+        [(0, 2), (1, 1), (2, 0)]
+    """
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, int]) -> None:
+    """(compositions): Y, and its links to labels and to pairs of labels.
+
+    Args:
+        m: The model, with Zc and p.
+        every: All compositions.
+        place: Where the count of each path type is, for the Zc of P[0, a, a].
+    """
+    labels = range(1, len(every[0]) + 1)
+    keys = [(i,) for i in range(len(every))]
+
+    def meaning(g: Any, i: int) -> float:
+        inner = [int(code) for code in g.codes[1 : m.n - 1]]
+        return float(all(inner.count(a) == every[i][a - 1] for a in labels))
+
+    Y = m.variable("Y", keys, pyo.Binary, meaning)
+    m.branched_first.add("Y")  # given Y, profiles bound well: three times fewer nodes at n = 7
+    m.rows("compositions", "one", [((), linear_sum((1.0, Y[i]) for (i,) in keys) == 1)])
+    count = []
+    for a in labels:
+        j = place[0, a, a]
+        for c in range(m.n - 1):
+            having: Terms = [(-1.0, Y[i]) for i, C in enumerate(every) if C[a - 1] == c]
+            count.append(((a, c), linear_sum([(1.0, m.Zc[j, c]), *having]) == 0))
+    m.rows("compositions", "count", count)
+    pairs = []
+    for a in labels:
+        for b in range(a, len(every[0]) + 1):
+            chosen: Terms = [(1.0, x) for key, x in m.p.items() if {*key[3:]} == {a, b}]
+            made: Terms = [
+                (-float(_pairs(C, a, b)), Y[i]) for i, C in enumerate(every) if _pairs(C, a, b)
+            ]
+            pairs.append(((a, b), linear_sum([*chosen, *made]) == 0))
+    m.rows("compositions", "pairs", pairs)
+
+
+def cap_rows(
+    m: TaggedModel,
+    features: FeatureMap,
+    counts: Counts,
+    every: list[Composition],
+    profiles: Profiles | None,
+) -> None:
+    """(caps): a count is c or more only with a profile and a composition that allow it."""
+    last = len(every[0]) + 1
+    rows = []
+    for j, (s, a, b) in enumerate(features.path_types):
+        if s == 0 or (j, 0) not in m.Zc:
+            continue
+        family = SOURCE if a == 0 else SINK if b == last else INNER
+        for c in range(1, counts.counts[j].upper + 1):
+            reached: Terms = [(1.0, m.Zc[j, x]) for x in range(c, counts.counts[j].upper + 1)]
+            few: Terms = [(1.0, m.Y[i]) for i, C in enumerate(every) if _most(C, a, b, last) < c]
+            if few:
+                rows.append(((j, c, 0), linear_sum([*reached, *few]) <= 1))
+            if profiles is not None:
+                many = [(-w, x) for w, x in at_least(m, profiles, family, s, c)]
+                rows.append(((j, c, 1), linear_sum([*reached, *many]) <= 0))
+    m.rows("caps", "count", rows)
+
+
+def _pairs(C: Composition, a: int, b: int) -> int:
+    """Pairs of inner nodes with labels a and b."""
+    return C[a - 1] * C[b - 1] if a != b else C[a - 1] * (C[a - 1] - 1) // 2
+
+
+def _most(C: Composition, a: int, b: int, last: int) -> int:
+    """The largest P[s, a, b] that a composition allows."""
+    if a == 0 or b == last:
+        return C[(b if a == 0 else a) - 1]
+    return _pairs(C, a, b)

@@ -1,0 +1,178 @@
+"""Profiles: how many pairs of nodes are how far apart, over all structures of a size.
+
+Notation (node-labelled cells with n nodes; s from 1 to n - 2)
+    family 0, 1, 2   pairs (source, v), pairs (v, sink), pairs (u, v) of inner nodes u < v
+    T[f, s]          number of pairs of family f at distance s
+    W[f, i]          1 if family f has its i-th profile (T[f, 1], T[f, 2], ...)
+
+The profiles, and which of two families occur together, are read off the list of all structures up
+to isomorphism: T does not depend on the order of nodes. So every cell has one profile of each
+family, and the rows below hold for every cell. They only tighten the relaxation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.layers import Terms, distance_terms
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.spaces.structures import acyclic_structures
+
+IntArray = NDArray[np.int_]
+SOURCE, SINK, INNER = range(3)
+_LARGEST = 9  # nodes up to which listing structures is cheap beside a solve
+_SPARE = 3  # edges beyond the number of nodes up to which it is
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Profiles of the structures with n nodes and a limited number of edges.
+
+    Args:
+        values: For each family the distinct profiles, shape (profiles, n - 2).
+        together: For two families f, g: [i, j] says whether some structure has both.
+        ends: For each family: [i, s - 1] says whether source and sink can be s apart.
+        crossing: [s - 1]: the largest P[s, a, b] with a ≠ b that any labels give.
+    """
+
+    values: tuple[IntArray, ...]
+    together: dict[tuple[int, int], NDArray[np.bool_]]
+    ends: tuple[NDArray[np.bool_], ...]
+    crossing: tuple[int, ...]
+
+    def most(self, family: int, s: int) -> int:
+        """The largest T[f, s]."""
+        return int(self.values[family][:, s - 1].max()) if s <= self.values[family].shape[1] else 0
+
+
+@lru_cache(maxsize=32)
+def structure_profiles(n: int, edges: int) -> Profiles | None:
+    """The profiles of all structures, or None where there are too many (or too few) to list.
+
+    Example:
+        >>> profiles = structure_profiles(4, 6)
+        >>> profiles.values[SOURCE].tolist()  # two inner nodes: a chain, or both after the source
+        [[1, 1], [2, 0]]
+    """
+    if n < 4 or (n > 5 and (n > _LARGEST or edges > n + _SPARE)):
+        return None
+    d = shortest_distances(acyclic_structures(n, edges).adjacency)
+    steps = range(1, n - 1)
+    pairs = (d[:, 0, 1:-1], d[:, 1:-1, -1], d[:, 1:-1, 1:-1].reshape(len(d), -1))
+    found = [
+        np.unique(np.stack([(p == s).sum(axis=1) for s in steps], 1), axis=0, return_inverse=True)
+        for p in pairs
+    ]
+    places = [inverse.ravel() for _, inverse in found]
+    together = {}
+    for f, g in permutations(range(3), 2):
+        both = np.zeros((len(found[f][0]), len(found[g][0])), dtype=bool)
+        both[places[f], places[g]] = True
+        together[f, g] = both
+    ends = []
+    for (values, _), place in zip(found, places, strict=True):
+        apart = np.zeros((len(values), n - 1), dtype=bool)
+        apart[place, d[:, 0, -1] - 1] = True
+        ends.append(apart)
+    inner = np.unique(d[:, 1:-1, 1:-1], axis=0)
+    crossing = tuple(_crossing(inner == s) for s in steps)
+    return Profiles(tuple(values for values, _ in found), together, tuple(ends), crossing)
+
+
+def _crossing(apart: NDArray[np.bool_]) -> int:
+    """The most pairs, over structures and sets of nodes, that lead out of the set."""
+    size = apart.shape[1]
+    most = 0
+    for chosen in range(1, 2**size - 1):
+        tail = np.array([chosen >> v & 1 for v in range(size)], dtype=bool)
+        most = max(most, int(apart[:, tail][:, :, ~tail].sum(axis=(1, 2)).max(initial=0)))
+    return most
+
+
+def pairs_of(family: int, n: int) -> list[tuple[int, int]]:
+    """The pairs of nodes of a family.
+
+    Example:
+        >>> pairs_of(SOURCE, 4), pairs_of(INNER, 4)
+        ([(0, 1), (0, 2)], [(1, 2)])
+    """
+    inner = range(1, n - 1)
+    if family == INNER:
+        return [(u, v) for u in inner for v in inner if u < v]
+    return [(0, v) if family == SOURCE else (v, n - 1) for v in inner]
+
+
+def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
+    """(profiles): W, its link to distances, and which profiles go together."""
+    n, families = m.n, range(3)
+    keys = [(f, i) for f in families for i in range(len(profiles.values[f]))]
+
+    def meaning(g: Any, f: int, i: int) -> float:
+        pairs = pairs_of(f, n)
+        return float(
+            all(
+                sum(g.d[u, v] == s for u, v in pairs) == count
+                for s, count in enumerate(profiles.values[f][i], 1)
+            )
+        )
+
+    W = m.variable("W", keys, pyo.Binary, meaning)
+    m.rows("profiles", "one", [((f,), _sum(W, f, profiles) == 1) for f in families])
+    value = []
+    for f in families:
+        for s in range(1, n - 1):
+            far = [(u, v) for u, v in pairs_of(f, n) if v - u >= s]
+            apart: Terms = [t for u, v in far for t in distance_terms(m, u, v, s)]
+            counted: Terms = [
+                (-float(T[s - 1]), W[f, i]) for i, T in enumerate(profiles.values[f]) if T[s - 1]
+            ]
+            if apart or counted:
+                value.append(((f, s), linear_sum([*apart, *counted]) == 0))
+    m.rows("profiles", "value", value)
+    m.rows("profiles", "together", _together_rows(m, profiles))
+
+
+def _together_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, ...], Any]]:
+    """A profile brings one of those that it occurs with."""
+    rows: list[tuple[tuple[int, ...], Any]] = []
+    for (f, g), both in profiles.together.items():
+        others: list[Terms] = [[(1.0, m.W[g, j])] for j in range(both.shape[1])]
+        rows += [((f, g, *key), row) for key, row in _implied(m, f, both, others)]
+    for f, apart in enumerate(profiles.ends):
+        others = [distance_terms(m, 0, m.n - 1, s) for s in range(1, m.n)]
+        rows += [((f, 3, *key), row) for key, row in _implied(m, f, apart, others)]
+    return rows
+
+
+def _implied(
+    m: TaggedModel, f: int, possible: NDArray[np.bool_], others: list[Terms]
+) -> list[tuple[tuple[int, ...], Any]]:
+    """W[f, i] ≤ Σ of the possible others, written by those that are not where they are fewer."""
+    rows: list[tuple[tuple[int, ...], Any]] = []
+    for i, row in enumerate(possible):
+        if row.all():
+            continue
+        sign = -1.0 if 2 * row.sum() <= len(row) else 1.0
+        chosen = np.flatnonzero(row if sign < 0 else ~row).tolist()
+        terms = [(sign * c, x) for j in chosen for c, x in others[j]]
+        rows.append(((i,), linear_sum([(1.0, m.W[f, i]), *terms]) <= (0 if sign < 0 else 1)))
+    return rows
+
+
+def at_least(m: TaggedModel, profiles: Profiles, family: int, s: int, c: int) -> Terms:
+    """1(T[f, s] ≥ c) as terms of a sum."""
+    values = profiles.values[family]
+    return [(1.0, m.W[family, i]) for i, T in enumerate(values) if T[s - 1] >= c]
+
+
+def _sum(W: Any, family: int, profiles: Profiles) -> Any:
+    return linear_sum((1.0, W[family, i]) for i in range(len(profiles.values[family])))
