@@ -4,7 +4,6 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, darts, nasbench101, nasbench201
 from nasgoat.acquisition import choose, make_optimizer
-from nasgoat.acquisition.choice import branch_seconds
 from nasgoat.spaces import SearchSpace
 
 
@@ -15,7 +14,8 @@ from nasgoat.spaces import SearchSpace
         (nasbench101(), "branch"),
         (darts(), "branch"),
         (NodeLabeledSpace(10, ["a", "b", "c"], max_edges=12), "branch"),
-        (NodeLabeledSpace(9, ["a", "b", "c"]), "scip"),
+        (NodeLabeledSpace(9, ["a", "b", "c"]), "branch"),
+        (NodeLabeledSpace(10, ["a", "b", "c"]), "scip"),
         (EdgeLabeledSpace(8, ["a", "b"]), "scip"),
     ],
 )
@@ -24,16 +24,23 @@ def test_the_choice_follows_the_size_of_the_space(space: SearchSpace, name: str)
 
 
 def test_without_a_mip_solver_branch_and_bound_is_tried() -> None:
-    assert choose(NodeLabeledSpace(9, ["a"]), available=()).name == "branch"
+    assert choose(NodeLabeledSpace(11, ["a"]), available=()).name == "branch"
 
 
 def test_the_reason_names_the_size() -> None:
     assert "180 structures" in choose(darts()).reason
 
 
+def test_dense_spaces_start_from_prefixes() -> None:
+    assert "prefixes" in choose(NodeLabeledSpace(8, ["a", "b", "c"])).reason
+    assert "prefixes" not in choose(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10)).reason
+
+
 def test_the_exponential_kernel_costs_by_the_graph() -> None:
-    space = nasbench101()
-    assert branch_seconds(space, 2494, 423_624) > 2 * branch_seconds(space, 2494)
+    space = NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10)
+    linear, exponential = choose(space), choose(space, "exponential")
+    assert "0.5 s" in linear.reason
+    assert "4 s" in exponential.reason or exponential.name == "scip"
 
 
 @pytest.mark.parametrize(

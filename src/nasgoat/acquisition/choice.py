@@ -10,8 +10,9 @@ Notation
 
     catalogue   2e-7 N for all Q together                 linear kernel, N ≤ 5,000,000
                 1.2e-6 N for all Q together                 exponential kernel
-    branch      Q S (4e-6 + 4e-10 (V L)² D)               linear kernel
-                the same + 5e-7 Q N                       exponential kernel
+    branch      Q S (4e-6 + 4e-10 (V L)² D)               linear kernel; where prefixes of
+                structures cost less (``shape_costs.py``), these, and S is their number
+                with structures + 5e-7 Q N                exponential kernel
     MIP         always possible; far slower where the others apply
 """
 
@@ -21,11 +22,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
+from nasgoat.acquisition.shape_costs import shape_cost
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.ordered_matrices import ordered_matrices
 
-LARGEST_BRANCH = 2_000_000  # structures; more would take over a gigabyte
+LARGEST_BRANCH = 2_000_000  # structures or prefixes; more would take over a gigabyte
 _TINY = 20_000  # graphs: listing them takes less than loading compiled code
 
 
@@ -59,18 +61,19 @@ def choose(
         questions: How many acquisition problems share one fitted surrogate.
         available: Names of further optimisers that may be taken.
     """
-    graphs, structures = _graphs(space), _structures(space)
+    graphs = _graphs(space)
     if graphs <= _TINY:
         return Choice("catalogue", f"catalogue: {graphs:,} graphs at most are quickly listed")
     listing = scoring = float("inf")
-    if structures is not None and structures <= LARGEST_BRANCH:
-        listing = branch_seconds(space, structures, graphs if kernel != "linear" else 0)
+    start = _start(space, kernel)
+    if start is not None and start.shapes <= LARGEST_BRANCH:
+        listing = start.seconds + (5e-7 * graphs if kernel != "linear" else 0.0)
     if graphs <= LARGEST_CATALOGUE:
         scoring = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
     if questions * listing < float("inf") and questions * listing <= scoring:
         return Choice(
             "branch",
-            f"branch and bound: {structures:,} structures of {graphs:,} graphs, "
+            f"branch and bound: {start} of {graphs:,} graphs, "
             f"about {listing:.1g} s for each question",
         )
     if scoring < float("inf"):
@@ -84,26 +87,36 @@ def choose(
     return Choice("branch", f"branch and bound: {graphs:,} graphs, and no MIP solver at hand")
 
 
-def branch_seconds(space: SearchSpace, structures: int, labelled: int = 0) -> float:
-    """Seconds of one question to branch and bound; ``labelled`` graphs are tried one by one."""
+@dataclass(frozen=True)
+class _Start:
+    """What branch and bound starts from."""
+
+    shapes: int
+    seconds: float
+    prefixes: bool = False
+
+    def __str__(self) -> str:
+        return (
+            f"{self.shapes:,} {'structures or their prefixes' if self.prefixes else 'structures'}"
+        )
+
+
+def _start(space: SearchSpace, kernel: str) -> _Start | None:
+    """Upper bounds on shapes and seconds; None where branch and bound does not apply."""
     if isinstance(space, NodeLabeledSpace):
-        places = (space.sizes[-1] - 2) * len(space.ops)
-    else:
-        places = _most_edges(space) * len(space.edge_vocabulary)
-    columns = len(FeatureMap(space).source)
-    return structures * (4e-6 + 4e-10 * places**2 * columns) + 5e-7 * labelled
-
-
-def _structures(space: SearchSpace) -> int | None:
-    """An upper bound on the number of structures; None where branch and bound does not apply."""
-    if space.limits:  # the search does not know them yet
+        prefixes = None if kernel == "linear" else False
+        costs = [shape_cost(space, n, prefixes) for n in space.sizes]
+        total, seconds = sum(c.shapes for c in costs), sum(c.seconds for c in costs)
+        return _Start(total, seconds, any(c.prefixes for c in costs))
+    if not isinstance(space, IndexedSpace):
         return None
-    if isinstance(space, NodeLabeledSpace):
-        return sum(ordered_matrices(n, space.edge_limit) for n in space.sizes)
-    if isinstance(space, IndexedSpace):
-        pairs = len(space.places)
-        return len(space.structures()) if pairs <= 20 else 2**pairs
-    return None
+    pairs = len(space.places)
+    total = len(space.structures()) if pairs <= 20 else 2**pairs
+    if total > LARGEST_BRANCH:
+        return _Start(total, float("inf"))
+    most = int(space.structures().sum(axis=(1, 2)).max())
+    work = (most * len(space.edge_vocabulary)) ** 2 * len(FeatureMap(space).source)
+    return _Start(total, total * (4e-6 + 4e-10 * work))
 
 
 def _graphs(space: SearchSpace) -> int:
@@ -112,9 +125,3 @@ def _graphs(space: SearchSpace) -> int:
         k = len(space.ops)
         return sum(ordered_matrices(n, space.edge_limit) * k ** (n - 2) for n in space.sizes)
     return space.size_bound()
-
-
-def _most_edges(space: SearchSpace) -> int:
-    if isinstance(space, IndexedSpace):
-        return int(space.structures().sum(axis=(1, 2)).max())
-    return 0

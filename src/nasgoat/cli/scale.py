@@ -19,7 +19,7 @@ def scale(
     observations: Annotated[str, typer.Option(help="Numbers of observations.")] = "50",
     methods: Annotated[
         str, typer.Option(help="scip/compact, scip/paper, gurobi/compact, or optimisers' names.")
-    ] = "scip/compact,catalogue",
+    ] = "branch,scip/compact",
     kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
     seeds: Annotated[str, typer.Option(help="Seeds of the problems.")] = "0",

@@ -84,7 +84,7 @@ class ScaleStudy:
                     for method in self.methods:
                         if progress is not None:
                             progress(f"n = {n}, t = {t}, seed {seed}: {method}")
-                        optimizer = _optimizer(method, space, self.limits)
+                        optimizer = _optimizer(method, space, self.limits, self.kernel)
                         start = time.process_time()
                         pool = optimizer.optimize(problem.acquisition, self.top, problem.observed)
                         used = time.process_time() - start
@@ -129,11 +129,15 @@ class ScaleStudy:
         )
 
 
-def _optimizer(method: str, space: NodeLabeledSpace, limits: Limits) -> AcquisitionOptimizer:
+def _optimizer(
+    method: str, space: NodeLabeledSpace, limits: Limits, kernel: str
+) -> AcquisitionOptimizer:
     solver, _, formulation = method.partition("/")
     if method == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
+        from nasgoat.acquisition.branch.warm_up import warm_up
 
+        warm_up(kernel != "linear")  # compiling is no part of what is compared
         return BranchAndBound(space, time_limit=limits.seconds)
     if not formulation:
         return make_optimizer(method, space)

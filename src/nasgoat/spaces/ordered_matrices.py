@@ -34,3 +34,16 @@ def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
         for j in range(1, min(items, len(polynomial) - 1 - i) + 1):
             product[i + j] += c * comb(items, j)
     return product
+
+
+def ordered_prefixes(n: int, max_edges: int) -> int:
+    """Number of matrices with edges u < v and at most so many, every node reached from the first.
+
+    Example:
+        >>> [ordered_prefixes(n, 28) for n in (1, 2, 3, 4)]
+        [1, 1, 3, 21]
+    """
+    polynomial = [1] + [0] * max(max_edges, 0)
+    for v in range(1, n):
+        polynomial = _times_nonempty(polynomial, v)
+    return sum(polynomial)

@@ -15,6 +15,7 @@ from nasgoat import (
     NodeLabeledSpace,
     ShortestPathKernel,
 )
+from nasgoat.errors import SpaceError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
 
@@ -51,6 +52,18 @@ def fitted(space: SearchSpace, kernel: ShortestPathKernel, t: int, seed: int) ->
 
 
 def random_space(rng: np.random.Generator, largest: int) -> SearchSpace:
+    """A small space, half of them with limits."""
+    space = unlimited_space(rng, largest)
+    texts = ["a <= 1", "edges <= 5", "depth <= 2", "a + edges >= 4", "0.3*a + 0.1*edges <= 1.1"]
+    texts = [texts[i] for i in rng.permutation(len(texts))[: int(rng.integers(0, 3))]]
+    try:
+        limited = space.constrain(*texts)
+        return limited if any(len(batch) for batch in limited.enumerate()) else space
+    except SpaceError:
+        return space
+
+
+def unlimited_space(rng: np.random.Generator, largest: int) -> SearchSpace:
     ops = OPS[: int(rng.integers(1, 4))]
     kind = int(rng.integers(4))
     if kind == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, runs
-from nasgoat.acquisition.branch.shapes import Skeletons
+from nasgoat.acquisition.branch import BranchAndBound, optimizer, runs
 from nasgoat.errors import SettingError
+from nasgoat.spaces import SearchSpace
 
 from .problems import Problem, fitted, random_problem
 
@@ -37,10 +38,10 @@ def assert_same(problem: Problem, pool: Pool, oracle: Pool) -> None:
             assert keys[i] == problem.space.key(oracle[i].graph)
 
 
-def agrees(form: str, seed: int, largest: int) -> None:
+def agrees(form: str, seed: int, largest: int, prefixes: bool | None = None) -> None:
     problem = random_problem(form, seed, largest)
     arguments = (problem.acquisition, problem.k, problem.exclude)
-    pool = BranchAndBound(problem.space).optimize(*arguments)
+    pool = BranchAndBound(problem.space, prefixes=prefixes).optimize(*arguments)
     assert_same(problem, pool, Catalogue(problem.space).optimize(*arguments))
 
 
@@ -50,36 +51,75 @@ def test_the_best_graphs_are_those_of_the_catalogue(seed: int, form: str) -> Non
     agrees(form, seed, 5)
 
 
+@pytest.mark.parametrize("seed", range(40, 70))
+def test_prefixes_lead_to_the_best_graphs(seed: int) -> None:
+    agrees("linear", seed, 6, prefixes=True)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["linear", "exponential"])
-@pytest.mark.parametrize("seed", range(1000, 1210))
-def test_the_best_graphs_of_larger_problems_are_those_of_the_catalogue(
-    seed: int, form: str
-) -> None:
-    agrees(form, seed, 7)
+def test_five_hundred_problems_agree_with_the_catalogue() -> None:
+    for seed in range(1000, 1125):
+        for form in ("linear", "exponential"):
+            agrees(form, seed, 7)
+        agrees("linear", seed + 1000, 7, prefixes=True)
+        agrees("linear", seed + 2000, 7, prefixes=False)
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
-@pytest.mark.parametrize("seed", range(6))
-def test_a_search_stopped_anywhere_has_a_valid_bound(
-    seed: int, form: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "_PAUSE", 3)
-    monkeypatch.setattr(runs, "_LONG_PAUSE", 50)
-    space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
+def stopped_anywhere(space: SearchSpace, form: str, seed: int, prefixes: bool) -> None:
+    """Whatever was explored, the bound is below the optimum and the best value above it."""
     acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, seed))
     optimum = Catalogue(space).optimize(acquisition)[0].lcb
     assert optimum is not None
-    run = runs.new_run(Skeletons.of(space), acquisition.gp.posterior_, acquisition.sqrt_beta)
-    best, pauses = np.inf, 0
-    assert run.open_bound() <= optimum + TIES
-    while (found := run.go_on(best)) is not None:
-        best = min([best, *(value for _, _, value in found)])
-        assert min(best, run.open_bound()) <= optimum + TIES
-        assert best >= optimum - TIES
-        pauses += 1
+    solver = BranchAndBound(space, threads=2, prefixes=prefixes)
+    posterior, beta = acquisition.gp.posterior_, acquisition.sqrt_beta
+    with ThreadPoolExecutor(2) as pool:
+        steps = list(solver._runs(posterior, beta, None, pool))
+        best, pauses = np.inf, 0
+        for at, (_, run) in enumerate(steps):
+            found: object = ()
+            while found is not None:
+                left = min(run.open_bound() for _, run in steps[at:])
+                assert min(best, left) <= optimum + TIES
+                assert best >= optimum - TIES
+                found = run.go_on(best)
+                best = min([best, *(value for _, _, value in found or ())])
+                pauses += 1
     assert pauses > 2
     assert best == pytest.approx(optimum, abs=TIES)
+
+
+@pytest.mark.parametrize("way", ["linear", "linear by prefixes", "exponential"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_search_stopped_anywhere_has_a_valid_bound(
+    seed: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "_PAUSE", 3)
+    monkeypatch.setattr(runs, "_LONG_PAUSE", 50)
+    monkeypatch.setattr(optimizer, "_MANY", 100 if seed % 2 else 10**6)
+    space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
+    stopped_anywhere(space, way.split()[0], seed, "prefixes" in way)
+
+
+def test_a_search_stopped_while_listing_has_a_valid_bound() -> None:
+    space = NodeLabeledSpace(6, ["a", "b"])
+    acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(), 20, 0))
+    pool = BranchAndBound(space, time_limit=0.0, prefixes=False).optimize(acquisition, 5)
+    optimum = Catalogue(space).optimize(acquisition)[0].lcb
+    assert pool.certificate.status is Status.FEASIBLE
+    assert pool.certificate.bound is not None
+    assert optimum is not None
+    assert pool.certificate.bound <= optimum
+
+
+def test_threads_give_the_same_answer_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimizer, "_MANY", 10)
+    space = NodeLabeledSpace(6, ["a", "b", "c"])
+    acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(), 30, 0))
+    pools = [BranchAndBound(space, threads=n).optimize(acquisition, 20) for n in (1, 2, 2)]
+    found = [[space.key(proposal.graph) for proposal in pool] for pool in pools]
+    assert found[1] == found[2]
+    values = [[proposal.lcb or 0.0 for proposal in pool] for pool in pools]
+    np.testing.assert_allclose(values[0], values[1], rtol=0, atol=TIES)
 
 
 @pytest.mark.parametrize("form", ["linear", "exponential"])
@@ -121,6 +161,7 @@ def test_it_is_correct_without_machine_code() -> None:
         "for form in ('linear', 'exponential'):\n"
         "    for seed in (3, 4, 7):\n"
         "        agrees(form, seed, 4)\n"
+        "agrees('linear', 45, 4, prefixes=True)\n"
     )
     root = Path(__file__).parents[3]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}

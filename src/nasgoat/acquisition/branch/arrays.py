@@ -1,11 +1,17 @@
-"""The arrays that the compiled search works on.
+"""The arrays that the compiled search of the linear kernel works on.
 
 Notation
-    S  structures;  n  nodes;  V  variables (inner nodes, or edges) of the largest structure
-    L  labels of a variable;  r  length of a vector;  "*" the mean over all labels of a variable
+    S  shapes: structures, or prefixes of structures;  n  nodes;  L  labels
+    V  variables (nodes, or edges) of the largest shape;  X  states that a variable can take
+    Q  labels of the last inner node of a prefix;  K  limits;  r  length of a vector
+    "*" the mean over all labels of a node
 
 A feature f has a mean part w_f and a vector √β Rᵀ e_f, so that the acquisition of a graph whose
 features are added up is (sum of mean parts) - ‖sum of vectors‖.
+
+In a *structure* all edges are known, and the state of a variable is its label. A *prefix* leaves
+out the sink and the last inner node: the state of a node is its label, its distance to the last
+inner node (0 if there is no path) and its distance to the sink.
 """
 
 from __future__ import annotations
@@ -16,34 +22,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 #: Counters in compiled code: a plain literal would be compiled once for each of its values.
 Index = int | np.int64
 
 
-class Exponential(NamedTuple):
-    """What the exponential kernel needs besides the tables; empty for the linear kernel.
-
-    The first m entries of a vector are then k_lin with each of the m observed graphs, the others a
-    root of k_lin with itself.
-    """
-
-    dual: Floats  # (m,) a = K⁻¹ y
-    whitening: Floats  # (m, m) L⁻¹
-    both_low: Floats  # (sizes, n, m) smallest interaction at each distance
-    both_high: Floats  # (sizes, n, m) largest
-    settings: Floats  # (2,) σ_k² and √β
-    scratch: Floats  # (6, m)
-
-
 class Shapes(NamedTuple):
-    """Structures whose variables wait for labels."""
+    """Structures or prefixes whose variables wait for states."""
 
-    size: NDArray[np.int64]  # (S,) place of the number of nodes among the sizes of the space
-    nodes: NDArray[np.int64]  # (S,)
-    variables: NDArray[np.int64]  # (S,)
-    distance: NDArray[np.int8]  # (S, n, n), 0 where v is u or can't be reached
-    ends: NDArray[np.int8]  # (S, V, 2) edges that carry labels; V = 0 where nodes do
-    twin: NDArray[np.int8]  # (S, V) equal numbers mark variables that may be swapped
+    home: Integers  # (S,) row of the matrices below
+    tail: Integers  # (S,) label of the last inner node of a prefix, -1 for a structure
+    size: Integers  # (P,) place of the number of nodes among the sizes of the space
+    nodes: Integers  # (P,) known nodes
+    edges: Integers  # (P,) known edges
+    variables: Integers  # (P,)
+    distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached
+    ends: NDArray[np.int8]  # (P, V, 2) edges that carry labels; V = 0 where nodes do
+    twin: NDArray[np.int8]  # (P, V) equal numbers mark variables that may be swapped
 
 
 class Tables(NamedTuple):
@@ -60,6 +55,31 @@ class Tables(NamedTuple):
     both_gram: Floats  # (sizes, n, n) largest product of interactions at two distances
 
 
+class States(NamedTuple):
+    """What a state stands for, and what it adds besides its label's change."""
+
+    label: Integers  # (X,) L for the source of a prefix
+    last: Integers  # (X,) distance to the last inner node, 0 for no path or none
+    sink: Integers  # (X,) distance to the sink, 0 in a structure
+    mean: Floats  # (Q, X) of its features with the last inner node and the sink, centred
+    vector: Floats  # (Q, X, r)
+    gram: Floats  # (Q, X, X) products of the vectors
+    part: Integers  # (X, 2) the two parts of a state: its features with each of the last nodes
+    part_vector: Floats  # (Q, parts, r) their vectors; the second ones carry the centre
+    clash: NDArray[np.int8]  # (n, X, X) whether states contradict each other at that distance
+    fixed_mean: Floats  # (Q, 3) of the last nodes; centre of a labelled node; of the source
+    fixed_vector: Floats  # (Q, 3, r)
+
+
+class Limits(NamedTuple):
+    """Rows of linear limits: what is known of a graph may not exceed the caps."""
+
+    cap: Floats  # (K,)
+    state: Floats  # (K, X) cost of a state: its label and its edges to the last two nodes
+    shape: Floats  # (K, P) cost of what is known of a shape
+    tail: Floats  # (K, Q) cost of the last inner node and of its edge to the sink
+
+
 class Stack(NamedTuple):
     """The open nodes of the depth-first search; row t belongs to depth t."""
 
@@ -67,71 +87,93 @@ class Stack(NamedTuple):
     vector: Floats  # (V + 1, r) its vector
     move_mean: Floats  # (V + 1, V, L) change if variable i takes label l
     move_vector: Floats  # (V + 1, V, L, r)
-    move_bound: Floats  # (V + 1, V, L) lower bound if variable i takes label l
-    message: Floats  # (V + 1, V, V, L) what pair {i, j} has handed to label l of variable j
+    domain: Integers  # (V + 1, V, D) states that variable i can still take
+    width: Integers  # (V + 1, V) how many
+    move_bound: Floats  # (V + 1, V, D) lower bound if variable i takes that state
+    message: Floats  # (V + 1, V, V, D) what pair {i, j} has handed to variable j
+    origin: Integers  # (V + 1, V, D) place of a state in the domain of the depth below
     scale: Floats  # (V + 1, 2) the c and ‖U‖ of the bound
-    choice: NDArray[np.int64]  # (V + 1, V) the labels around which the bound is taken
-    labels: NDArray[np.int64]  # (V,) -1 while open
-    variable: NDArray[np.int64]  # (V + 1,) variable that is branched on
-    order: NDArray[np.int64]  # (V + 1, L) its labels, most promising first
-    next: NDArray[np.int64]  # (V + 1,) place of the next label to try
-    place: NDArray[np.int64]  # (3,) place among the sorted structures, depth, nodes explored
+    states: Integers  # (V,) -1 while open
+    variable: Integers  # (V + 1,) variable that is branched on
+    order: Integers  # (V + 1, D) its states, most promising first
+    order_bound: Floats  # (V + 1, D)
+    next: Integers  # (V + 1,) place of the next state to try
+    place: Integers  # (3,) place among the sorted shapes, depth, nodes explored
 
 
 class Terms(NamedTuple):
-    """Scratch of one bound: what each label, and each pair of labels, does to mean and norm."""
+    """Scratch of one bound: what each state, and each pair of states, does to mean and norm."""
 
-    mean: Floats  # (V, L) linear cost of a label
-    both_mean: Floats  # (n, L, L) linear cost of two labels at distance s
     along: Floats  # (V, L) p · p_i(l)
     square: Floats  # (V, L) ‖p_i(l)‖²
     gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
     both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
-    unary: Floats  # (V, L) potential of a label
-    belief: Floats  # (V, L) the same with the messages
+    free_along: Floats  # (X,) p · vector of a state
+    part_gram: Floats  # (V, L, parts) p_i(l) · vector of a part
+    unary: Floats  # (V, D) potential of a state
+    norm: Floats  # (V, D) squared length of the whole change by a state
+    belief: Floats  # (V, D) potential with the messages
     kept: Floats  # (V,) part of its belief that a variable did not hand on
-    pair: Floats  # (V, V, L, L) potential of two labels, i < j
-    apart: NDArray[np.int64]  # (V, V) distance from i to j, 0 if there is no path
-    pairs: NDArray[np.int64]  # (n,) pairs of open variables at that distance
-    open: NDArray[np.int64]  # (V,) the open variables
-    choice: NDArray[np.int64]  # (V,) the labels that look best, -1 for "*"
+    pair: Floats  # potentials of two states, one block for each ordered pair of variables
+    pair_at: Integers  # (V, V) where the block of a pair begins: rows i, columns j
+    row: Floats  # (L, D) the part of a block that depends on one label and one state
+    side: Floats  # (L,) the same for the other state
+    apart: Integers  # (V, V) distance from i to j for their labels, 0 if none
+    pairs: Integers  # (n,) pairs of open labelled variables at that distance
+    open: Integers  # (V,) the open variables
+    used: Integers  # (X,) whether a state is in some domain
+    used_part: Integers  # (parts,) the same for parts
+    choice: Integers  # (V,) place in the domain of the state that looks best
+    mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
 
 
-def new_terms(variables: int, labels: int, n: int) -> Terms:
-    """Scratch for that many variables, labels and nodes."""
+def new_terms(variables: int, labels: int, n: int, states: int, parts: int, domain: int) -> Terms:
+    """Scratch for that many variables, labels, nodes, states, parts, and states of a variable."""
+    blocks = variables * (variables - 1) * domain * domain
+    whole = np.int64
     return Terms(
         np.zeros((variables, labels)),
-        np.zeros((n, labels, labels)),
-        np.zeros((variables, labels)),
         np.zeros((variables, labels)),
         np.zeros((variables, variables, labels, labels)),
         np.zeros((n, labels, labels)),
-        np.zeros((variables, labels)),
-        np.zeros((variables, labels)),
+        np.zeros(states),
+        np.zeros((variables, labels, parts)),
+        np.zeros((variables, domain)),
+        np.zeros((variables, domain)),
+        np.zeros((variables, domain)),
         np.zeros(variables),
-        np.zeros((variables, variables, labels, labels)),
-        np.zeros((variables, variables), dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(variables, dtype=np.int64),
-        np.full(variables, -1, dtype=np.int64),
+        np.zeros(max(blocks, 1)),
+        np.zeros((variables, variables), dtype=whole),
+        np.zeros((max(labels, 1), domain)),
+        np.zeros(max(labels, 1)),
+        np.zeros((variables, variables), dtype=whole),
+        np.zeros(n, dtype=whole),
+        np.zeros(variables, dtype=whole),
+        np.zeros(states, dtype=whole),
+        np.zeros(parts, dtype=whole),
+        np.zeros(variables, dtype=whole),
+        np.zeros((variables, 2), dtype=whole),
     )
 
 
-def new_stack(variables: int, labels: int, length: int) -> Stack:
-    """An empty stack for that many variables and labels and vectors of that length."""
-    depth = variables + 1
+def new_stack(variables: int, labels: int, length: int, domain: int) -> Stack:
+    """An empty stack; ``length`` is that of a vector."""
+    depth, whole = variables + 1, np.int64
     return Stack(
         np.zeros(depth),
         np.zeros((depth, length)),
         np.zeros((depth, variables, labels)),
         np.zeros((depth, variables, labels, length)),
-        np.zeros((depth, variables, labels)),
-        np.zeros((depth, variables, variables, labels)),
+        np.zeros((depth, variables, domain), dtype=whole),
+        np.zeros((depth, variables), dtype=whole),
+        np.zeros((depth, variables, domain)),
+        np.zeros((depth, variables, variables, domain)),
+        np.zeros((depth, variables, domain), dtype=whole),
         np.zeros((depth, 2)),
-        np.full((depth, variables), -1, dtype=np.int64),
-        np.full(variables, -1, dtype=np.int64),
-        np.zeros(depth, dtype=np.int64),
-        np.zeros((depth, labels), dtype=np.int64),
-        np.zeros(depth, dtype=np.int64),
-        np.array([0, -1, 0], dtype=np.int64),
+        np.full(variables, -1, dtype=whole),
+        np.zeros(depth, dtype=whole),
+        np.zeros((depth, domain), dtype=whole),
+        np.zeros((depth, domain)),
+        np.zeros(depth, dtype=whole),
+        np.array([0, -1, 0], dtype=whole),
     )

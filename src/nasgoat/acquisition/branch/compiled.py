@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -15,12 +18,21 @@ Function = TypeVar("Function", bound=Callable[..., object])
 FAST = {"reassoc", "contract", "nsz"}
 
 
+@functools.cache
+def _digest() -> str:
+    """A fingerprint of all sources of this package: part of the name of the file on disk."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+
+
 def compiled(function: Function) -> Function:
     """The function as machine code, kept on disk for the next process.
 
     With ``NUMBA_DISABLE_JIT=1`` in the environment it stays a Python function.
     """
-    return cast(Function, numba.njit(fastmath=FAST, cache=True)(function))
+    # Numba looks at the file of this function only; its callees are in others.
+    function.__qualname__ += f"_{_digest()}"
+    return cast(Function, numba.njit(fastmath=FAST, cache=True, nogil=True)(function))
 
 
 def inner(function: Function) -> Function:

@@ -14,11 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Exponential, Floats, Shapes
+from nasgoat.acquisition.branch.arrays import Floats, Index, Limits, Shapes
 from nasgoat.acquisition.branch.compiled import compiled, inner
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
+_EPSILON = 1e-9  # as in ``domains``
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Labelling.place
+
+
+class Model(NamedTuple):
+    """The posterior of the exponential kernel."""
+
+    dual: Floats  # (m,) a = K⁻¹ y
+    whitening: Floats  # (m, m) L⁻¹
+    settings: Floats  # (2,) σ_k² and √β
 
 
 class Factors(NamedTuple):
@@ -38,11 +47,13 @@ class Labelling(NamedTuple):
     single: Floats  # (V, L, m) factor of all features of one variable's label alone
     own: Floats  # (V + 1,) k_lin with itself
     counts: NDArray[np.int16]  # (V + 1, columns)
+    spent: Floats  # (V + 1, K) what the limits have used up
+    least: Floats  # (K,) the smallest cost of a label
     labels: NDArray[np.int64]  # (V,)
     place: NDArray[np.int64]  # (3,)
 
 
-def new_labelling(variables: int, labels: int, m: int, columns: int) -> Labelling:
+def new_labelling(variables: int, labels: int, m: int, columns: int, limits: Limits) -> Labelling:
     """An empty state for that many variables, labels, observations and count columns."""
     depth = variables + 1
     return Labelling(
@@ -50,6 +61,8 @@ def new_labelling(variables: int, labels: int, m: int, columns: int) -> Labellin
         np.zeros((variables, labels, m)),
         np.zeros(depth),
         np.zeros((depth, columns), dtype=np.int16),
+        np.zeros((depth, len(limits.cap))),
+        limits.state.min(axis=1, initial=np.inf) if limits.state.shape[1] else limits.cap * 0.0,
         np.full(variables, -1, dtype=np.int64),
         np.array([0, -1, 0], dtype=np.int64),
     )
@@ -72,7 +85,7 @@ def _add_pair(
 
 
 @inner
-def _begin(factors: Factors, model: Exponential, shapes: Shapes, state: Labelling, s: int) -> None:
+def _begin(factors: Factors, model: Model, shapes: Shapes, state: Labelling, s: int) -> None:
     """Row 0: everything that does not depend on labels; then the factors of single labels."""
     size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
     m = state.kernel.shape[1]
@@ -133,7 +146,7 @@ def _extend(factors: Factors, shapes: Shapes, state: Labelling, s: int, t: int, 
 
 
 @inner
-def _value(model: Exponential, state: Labelling, t: int, best: float) -> float:
+def _value(model: Model, state: Labelling, t: int, best: float) -> float:
     """The value of the complete row t; inf if it is not below ``best``."""
     kernel, sqrt_beta = state.kernel[t], model.settings[1]
     mean = 0.0
@@ -155,6 +168,22 @@ def _value(model: Exponential, state: Labelling, t: int, best: float) -> float:
 
 
 @inner
+def _affordable(
+    shapes: Shapes, limits: Limits, state: Labelling, s: Index, t: Index, k: Index
+) -> bool:
+    """Whether the first t variables leave enough for the others; label k was the last."""
+    for row in range(len(limits.cap)):
+        if t == 0:
+            state.spent[0, row] = limits.shape[row, s]
+        else:
+            state.spent[t, row] = state.spent[t - 1, row] + limits.state[row, k]
+        needed = (shapes.variables[s] - t) * state.least[row]
+        if state.spent[t, row] + needed > limits.cap[row] + _EPSILON:
+            return False
+    return True
+
+
+@inner
 def _next_label(shapes: Shapes, state: Labelling, s: int, t: int) -> int:
     """The label that variable t takes next: twins in ascending order."""
     if state.labels[t] >= 0:
@@ -168,8 +197,9 @@ def _next_label(shapes: Shapes, state: Labelling, s: int, t: int) -> int:
 @compiled
 def exhaust(
     factors: Factors,
-    model: Exponential,
+    model: Model,
     shapes: Shapes,
+    limits: Limits,
     state: Labelling,
     labels: int,
     order: NDArray[np.int64],
@@ -186,7 +216,11 @@ def exhaust(
         if place[DEPTH] < 0:
             if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= best + margin:
                 return DONE, 0.0
-            _begin(factors, model, shapes, state, order[place[POSITION]])
+            s = order[place[POSITION]]
+            if not _affordable(shapes, limits, state, s, np.int64(0), np.int64(0)):
+                place[POSITION] += 1
+                continue
+            _begin(factors, model, shapes, state, s)
             place[DEPTH] = 0
         s, t = order[place[POSITION]], place[DEPTH]
         if t == shapes.variables[s]:
@@ -204,7 +238,8 @@ def exhaust(
             if t == 0:
                 place[POSITION] += 1
             continue
-        _extend(factors, shapes, state, s, t, k)
         state.labels[t] = k
-        place[DEPTH] = t + 1
+        if _affordable(shapes, limits, state, s, t + 1, k):
+            _extend(factors, shapes, state, s, t, k)
+            place[DEPTH] = t + 1
     return PAUSED, 0.0

@@ -1,8 +1,8 @@
-"""Lower bounds on sums of potentials of labels and of pairs of labels, compiled.
+"""Lower bounds on sums of potentials of states and of pairs of states, compiled.
 
 Notation
     θ_i(a), θ_ij(a, b)  potentials; their sum over all variables and pairs is to be bounded below
-    M_ji(a)             what the pair {i, j} hands to label a of variable i
+    M_ji(a)             what the pair {i, j} hands to state a of variable i
     b_i(a)              belief: θ_i(a) + Σ_j M_ji(a)
 
 A sweep visits the variables in turn. Variable i hands the share γ of its belief to each pair with a
@@ -17,73 +17,67 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Floats, Index, Stack, Terms
+from nasgoat.acquisition.branch.arrays import Index, Stack, Terms
 from nasgoat.acquisition.branch.compiled import inner
 
 
 @inner
-def _belief(terms: Terms, message: Floats, total: int, i: int) -> None:
-    """θ_i plus everything that was handed to variable i."""
-    for a in range(terms.unary.shape[1]):
-        belief = terms.unary[i, a]
-        for y in range(total):
-            j = terms.open[y]
-            if j != i:
-                belief += message[j, i, a]
-        terms.belief[i, a] = belief
+def start_messages(stack: Stack, terms: Terms, t: Index, total: int) -> None:
+    """Messages of depth t: none at the bottom, else those of the depth below."""
+    for y in range(total):
+        for z in range(total):
+            i, j = terms.open[y], terms.open[z]
+            for c in range(stack.width[t, j]):
+                stack.message[t, i, j, c] = 0.0
+                if t > 0:
+                    stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
 
 
 @inner
-def _send(terms: Terms, message: Floats, i: int, j: int, share: float) -> None:
-    """What the pair {i, j} hands to variable j, given a share of the belief of variable i."""
-    labels = terms.unary.shape[1]
-    for b in range(labels):
-        least = np.inf
-        for a in range(labels):
-            pair = terms.pair[i, j, a, b] if i < j else terms.pair[j, i, b, a]
-            value = share * terms.belief[i, a] - message[j, i, a] + pair
-            if value < least:
-                least = value
-        message[i, j, b] = least
-
-
-@inner
-def clear_messages(stack: Stack) -> None:
-    """Forget the messages at the bottom of the stack."""
-    _, variables, _, labels = stack.message.shape
-    for i in range(variables):
-        for j in range(variables):
-            for a in range(labels):
-                stack.message[0, i, j, a] = 0.0
-
-
-@inner
-def copy_messages(stack: Stack, t: Index) -> None:
-    """Start depth t + 1 with the messages of depth t."""
-    _, variables, _, labels = stack.message.shape
-    for i in range(variables):
-        for j in range(variables):
-            for a in range(labels):
-                stack.message[t + 1, i, j, a] = stack.message[t, i, j, a]
-
-
-@inner
-def sweep(terms: Terms, message: Floats, total: int, forward: bool) -> float:
+def sweep(stack: Stack, terms: Terms, t: Index, total: int, forward: bool) -> float:
     """One sweep over the open variables; returns the bound that it proves."""
     lower = 0.0
-    for z in range(total):
-        x = z if forward else total - 1 - z
-        i = terms.open[x]
-        _belief(terms, message, total, i)
-        ahead = total - 1 - z
-        share = 1.0 / max(ahead, z, 1)
+    for step in range(total):
+        place = step if forward else total - 1 - step
+        i = terms.open[place]
+        rows = stack.width[t, i]
+        for c in range(rows):
+            terms.belief[i, c] = terms.unary[i, c]
         for y in range(total):
-            if y != x and (y > x) == forward:
-                _send(terms, message, i, terms.open[y], share)
+            if y != place:
+                j = terms.open[y]
+                for c in range(rows):
+                    terms.belief[i, c] += stack.message[t, j, i, c]
         least = np.inf
-        for a in range(terms.belief.shape[1]):
-            if terms.belief[i, a] < least:
-                least = terms.belief[i, a]
+        for c in range(rows):
+            least = min(least, terms.belief[i, c])
+        ahead = total - 1 - step
+        share = 1.0 / max(ahead, step, 1)
+        for y in range(total):
+            if y == place or (y > place) != forward:
+                continue
+            j = terms.open[y]
+            columns, at = stack.width[t, j], terms.pair_at[i, j]
+            for e in range(columns):
+                stack.message[t, i, j, e] = np.inf
+            for c in range(rows):
+                given = share * terms.belief[i, c] - stack.message[t, j, i, c]
+                for e in range(columns):
+                    value = given + terms.pair[at + c * columns + e]
+                    if value < stack.message[t, i, j, e]:
+                        stack.message[t, i, j, e] = value
         terms.kept[i] = 1.0 - share * ahead
         lower += terms.kept[i] * least
     return lower
+
+
+@inner
+def keep_move_bounds(stack: Stack, terms: Terms, t: Index, total: int, lower: float) -> None:
+    """Bounds of each further choice, from what the variables have kept."""
+    for y in range(total):
+        i = terms.open[y]
+        least = np.inf
+        for c in range(stack.width[t, i]):
+            least = min(least, terms.belief[i, c])
+        for c in range(stack.width[t, i]):
+            stack.move_bound[t, i, c] = lower + terms.kept[i] * (terms.belief[i, c] - least)

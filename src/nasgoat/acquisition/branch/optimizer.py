@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
-
-from nasgoat.acquisition.branch.runs import new_run, warm_up
-from nasgoat.acquisition.branch.shapes import Skeletons
+from nasgoat.acquisition.branch.best import Best
+from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
+from nasgoat.acquisition.branch.limits import limits_of
+from nasgoat.acquisition.branch.runs import ExponentialRun, LinearRun, Run
+from nasgoat.acquisition.branch.shapes import Block
+from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
+from nasgoat.acquisition.branch.tables import crude_bound, factors_of, states_of, tables_of
+from nasgoat.acquisition.branch.warm_up import warm_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
-from nasgoat.errors import SettingError, SurrogateError
-from nasgoat.graphs import LabeledGraph
+from nasgoat.acquisition.proposals import Pool
+from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import ExponentialPosterior
+from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
-#: Values of the search and of the surrogate must agree to this; rounding is about 1e-12.
-AGREEMENT = 1e-7
+_MANY = 20_000  # shapes from which a second thread pays
 
 
 class BranchAndBound:
@@ -27,8 +30,11 @@ class BranchAndBound:
         space: A node-labelled space, or one with operations on the edges of indexed nodes.
         progress: Called with a line of text when something takes long.
         time_limit: Seconds after which the best graphs so far come back, with a valid bound.
+        threads: Threads for large problems; the same number gives the same graphs every time.
+        prefixes: Whether to search by prefixes of structures; by the cost model if None.
 
     Example:
+        >>> import numpy as np
         >>> from nasgoat import GraphGP, nasbench201
         >>> space = nasbench201()
         >>> cells = space.sample(10, np.random.default_rng(0))
@@ -45,13 +51,17 @@ class BranchAndBound:
         space: SearchSpace,
         progress: Callable[[str], None] | None = None,
         time_limit: float | None = None,
+        threads: int = 2,
+        prefixes: bool | None = None,
     ) -> None:
         if time_limit is not None and not time_limit >= 0:
             raise SettingError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
         self.space = space
         self.time_limit = time_limit
         self.progress = progress
-        self.skeletons = Skeletons.of(space, progress)
+        self.threads = threads
+        self._linear = Skeletons(space, prefixes, progress)
+        self._exponential = Skeletons(space, False, progress)
         self.nodes_ = 0  # explored in the last call
 
     def optimize(
@@ -68,67 +78,62 @@ class BranchAndBound:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
         warm_up(isinstance(acquisition.gp.posterior_, ExponentialPosterior), self.progress)
         start = time.perf_counter()
-        best = _Best(self.space, k, exclude)
-        left = self._search(acquisition, best, start)
-        return _pool(acquisition, best, left, time.perf_counter() - start)
+        deadline = None if self.time_limit is None else start + self.time_limit
+        best = Best(self.space, k, exclude)
+        left = self._search(acquisition, best, deadline)
+        return best.pool(acquisition, left, time.perf_counter() - start)
 
-    def _search(self, acquisition: LowerConfidenceBound, best: _Best, start: float) -> float | None:
+    def _search(
+        self, acquisition: LowerConfidenceBound, best: Best, deadline: float | None
+    ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
-        run = new_run(self.skeletons, acquisition.gp.posterior_, acquisition.sqrt_beta)
-        while (found := run.go_on(best.threshold)) is not None:
-            for structure, labels, value in found:
-                if value < best.threshold:
-                    best.offer(self.skeletons.graph(structure, labels), value)
-            self.nodes_ = run.nodes
-            if self.time_limit is not None and time.perf_counter() - start > self.time_limit:
-                return run.open_bound()
-        self.nodes_ = run.nodes
+        posterior, sqrt_beta = acquisition.gp.posterior_, acquisition.sqrt_beta
+        self.nodes_ = 0
+        with ThreadPoolExecutor(self.threads) as pool:
+            try:
+                runs = list(self._runs(posterior, sqrt_beta, deadline, pool))
+            except OutOfTimeError:
+                return crude_bound(self.space, posterior, sqrt_beta)
+            for at, (block, run) in enumerate(runs):
+                if not self._finish(block, run, best, deadline):
+                    return min(other.open_bound() for _, other in runs[at:])
         return None
 
-
-class _Best:
-    """The k best graphs so far, each once up to isomorphism, none of the excluded ones."""
-
-    def __init__(self, space: SearchSpace, k: int, exclude: Collection[bytes]) -> None:
-        self.space = space
-        self.k = k
-        self.taken = set(exclude)
-        self.entries: list[tuple[float, LabeledGraph]] = []
-
-    @property
-    def threshold(self) -> float:
-        """What a graph must be better than to enter."""
-        return self.entries[-1][0] if len(self.entries) == self.k else np.inf
-
-    def offer(self, graph: LabeledGraph, value: float) -> None:
-        key = self.space.key(graph)
-        if key not in self.taken:
-            self.taken.add(key)
-            self.entries.append((value, graph))
-            self.entries.sort(key=lambda entry: entry[0])
-            del self.entries[self.k :]
-
-
-def _pool(
-    acquisition: LowerConfidenceBound, best: _Best, left: float | None, seconds: float
-) -> Pool:
-    if not best.entries:
-        status = Status.EXHAUSTED if left is None else Status.FEASIBLE
-        return Pool((), Certificate(status, None, left, seconds))
-    graphs = [graph for _, graph in best.entries]
-    mean, std = acquisition.gp.predict(graphs)
-    values = acquisition.combine(mean, std)
-    for (found, graph), value in zip(best.entries, values.tolist(), strict=True):
-        if not abs(found - value) <= AGREEMENT * (1 + abs(value)):
-            raise SurrogateError(
-                f"the search and the surrogate must agree on a graph's value, got {found!r} and "
-                f"{value!r} for {graph.to_json()}"
+    def _runs(
+        self,
+        posterior: Posterior,
+        sqrt_beta: float,
+        deadline: float | None,
+        pool: ThreadPoolExecutor,
+    ) -> Iterator[tuple[Block, Run]]:
+        """A run for every block, small ones first."""
+        if isinstance(posterior, ExponentialPosterior):
+            factors, model = factors_of(self.space, posterior), model_of(posterior, sqrt_beta)
+            for block in self._exponential.blocks(deadline):
+                bounds = structure_bounds(block, factors, model)
+                yield block, ExponentialRun(block, factors, model, limits_of(block), bounds)
+            return
+        if not isinstance(posterior, LinearPosterior):
+            raise SettingError(
+                "branch and bound must have a linear or exponential kernel, got "
+                f"{type(posterior).__name__}; use the catalogue"
             )
-    proposals = []
-    for i in np.argsort(values, kind="stable").tolist():
-        value = float(values[i])
-        bound = value if left is None else min(value, left)
-        status = Status.OPTIMAL if bound == value else Status.FEASIBLE
-        certificate = Certificate(status, value, bound, seconds)
-        proposals.append(Proposal(graphs[i], certificate, float(mean[i]), float(std[i])))
-    return Pool(tuple(proposals), proposals[0].certificate)
+        tables = tables_of(self.space, posterior, sqrt_beta)
+        crude = crude_bound(self.space, posterior, sqrt_beta)
+        for block in self._linear.blocks(deadline):
+            threads = self.threads if len(block.shapes.home) >= _MANY else 1
+            states, limits = states_of(block, tables), limits_of(block)
+            yield block, LinearRun(block, tables, states, limits, crude, pool, threads)
+
+    def _finish(self, block: Block, run: Run, best: Best, deadline: float | None) -> bool:
+        """Go on until all is explored, or the time is up: then False."""
+        before = self.nodes_
+        while (found := run.go_on(best.threshold)) is not None:
+            for shape, states, value in found:
+                if value < best.threshold:
+                    best.offer(block.graph(shape, states), value)
+            self.nodes_ = before + run.nodes
+            if deadline is not None and time.perf_counter() > deadline:
+                return False
+        self.nodes_ = before + run.nodes
+        return True

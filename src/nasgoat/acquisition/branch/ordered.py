@@ -1,23 +1,28 @@
-"""Structures of node-labelled cells as ordered predecessor sets, compiled.
+"""Structures, and prefixes of structures, of node-labelled cells: each once, compiled.
 
 Notation
-    rows[v]  predecessors of node v as bits; nodes are in a topological order, 0 the source and
-             n - 1 the sink
+    rows[v]  predecessors of node v as bits; nodes are in a topological order, 0 the source and, in
+             a structure, the last one the sink
 
-Of all topological orders of a structure the one with the lexicographically least rows satisfies:
-if v and v + 1 are not joined, rows[v] ≤ rows[v + 1], for otherwise exchanging the two gives lesser
-rows. Listing the rows that satisfy this lists every structure at least once, and few of them twice.
+Of all topological orders of a structure one has the lexicographically least rows. If some order of
+the first nodes gives lesser rows than theirs, so does one of all nodes. So it is enough to extend
+least rows by one node at a time and to keep what is least again: every class of isomorphic
+structures comes exactly once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.compiled import compiled
+from nasgoat.acquisition.branch.compiled import compiled, inner
+
+_CHUNK = 20_000  # structures between two looks at the clock
 
 
-@compiled
+@inner
 def _bits(x: int) -> int:
     total = 0
     while x:
@@ -26,50 +31,113 @@ def _bits(x: int) -> int:
     return total
 
 
-@compiled
-def _fits(rows: NDArray[np.int64], n: int, max_edges: int, v: int) -> bool:
-    """Whether rows 0..v can be part of a structure in the least order."""
+@inner
+def _fits(rows: NDArray[np.int64], v: int, n: int, max_edges: int, whole: bool) -> bool:
+    """Whether rows 0..v can be part of n nodes that the edges suffice for."""
     covered = edges = 0
     for w in range(v + 1):
         covered |= rows[w]
         edges += _bits(rows[w])
     still_open = _bits(((1 << (v + 1)) - 1) & ~covered)  # without successor, v among them
-    if v == n - 1:
+    if whole and v == n - 1:
         return still_open == 1 and edges <= max_edges
     if v >= 2 and not rows[v] >> (v - 1) & 1 and rows[v - 1] > rows[v]:
         return False
-    # Each later node needs an incoming edge, each open node an outgoing one.
-    return edges + max(n - 1 - v, still_open) <= max_edges
+    # Each later node needs an incoming edge, each open node an outgoing one; a prefix is followed
+    # by the last inner node and the sink.
+    later = n - 1 - v if whole else n + 1 - v
+    needed = max(later, still_open if whole else still_open + 1)
+    return edges + needed <= max_edges
+
+
+@inner
+def _least(rows: NDArray[np.int64], v: int, scratch: NDArray[np.int64]) -> bool:
+    """Whether no topological order of the nodes 0..v has lesser rows."""
+    at, place, following = scratch[0], scratch[1], scratch[2]
+    for w in range(v + 1):
+        place[w] = -1
+    place[0] = 0
+    p = 1
+    following[1] = 1
+    while p >= 1:
+        w = following[p] if p <= v else v + 1
+        if w > v:
+            p -= 1
+            if p >= 1:
+                place[at[p]] = -1
+            continue
+        following[p] = w + 1
+        if place[w] >= 0:
+            continue
+        row = 0
+        for u in range(w):
+            if rows[w] >> u & 1:
+                row = row | 1 << place[u] if place[u] >= 0 and row >= 0 else -1
+        if 0 <= row < rows[p]:
+            return False
+        if row == rows[p]:
+            at[p] = w
+            place[w] = p
+            p += 1
+            if p <= v:
+                following[p] = 1
+    return True
 
 
 @compiled
-def _list_rows(n: int, max_edges: int, rows: NDArray[np.int64], out: NDArray[np.int64]) -> int:
-    """Fill ``out`` with as many rows as it holds; returns how many there are."""
-    total, v = 0, 1
-    while v >= 1:
+def _list_rows(
+    n: int,
+    max_edges: int,
+    whole: bool,
+    scratch: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> int:
+    """Fill ``out`` with the next rows, going on from the scratch; returns how many there were."""
+    rows = scratch[3]
+    total, v = 0, scratch[4, 0]
+    while v >= 1 and total < len(out):
         rows[v] += 1
         if rows[v] >= 1 << v:
             rows[v] = 0
             v -= 1
-        elif _fits(rows, n, max_edges, v):
+        elif _fits(rows, v, n, max_edges, whole) and _least(rows, v, scratch):
             if v < n - 1:
                 v += 1
             else:
-                if total < len(out):
-                    for w in range(n):
-                        out[total, w] = rows[w]
+                for w in range(n):
+                    out[total, w] = rows[w]
                 total += 1
+    scratch[4, 0] = v
     return total
 
 
-def ordered_structures(n: int, max_edges: int) -> NDArray[np.bool_]:
-    """Adjacency matrices (S, n, n) that hold every structure of n nodes at least once.
+def listed_rows(n: int, max_edges: int, whole: bool) -> Iterator[NDArray[np.int64]]:
+    """Rows of all structures of n nodes (``whole``), or of all prefixes, in chunks.
+
+    A prefix of n nodes is what is left of a structure of n + 2 nodes without its sink and one inner
+    node whose only successor is the sink.
 
     Example:
-        >>> len(ordered_structures(4, 9))
-        10
+        >>> [sum(map(len, listed_rows(n, 28, whole=True))) for n in (3, 4, 5)]
+        [2, 10, 98]
     """
-    total = _list_rows(n, max_edges, np.zeros(n, dtype=np.int64), np.zeros((0, n), dtype=np.int64))
-    rows = np.zeros((total, n), dtype=np.int64)
-    _list_rows(n, max_edges, np.zeros(n, dtype=np.int64), rows)
+    scratch = np.zeros((5, n + 1), dtype=np.int64)
+    scratch[4, 0] = 1
+    if n == 1:
+        yield np.zeros((1, 1), dtype=np.int64)
+        return
+    while scratch[4, 0] >= 1:
+        out = np.zeros((_CHUNK, n), dtype=np.int64)
+        total = _list_rows(n, max_edges, whole, scratch, out)
+        yield out[:total].copy()
+
+
+def matrices(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Adjacency matrices (S, n, n) of rows (S, n).
+
+    Example:
+        >>> matrices(np.array([[0, 1, 2]]))[0].astype(int).tolist()
+        [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    """
+    n = rows.shape[1]
     return (rows[:, None, :] >> np.arange(n)[:, None] & 1).astype(bool)

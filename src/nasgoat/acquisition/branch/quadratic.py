@@ -1,79 +1,106 @@
-"""Quadratic and linear costs of open labels as potentials, compiled: shared by both kernels.
+"""What states and pairs of states do to the norm, compiled.
 
 Notation (docs/branch-and-bound.md)
     p                 vector of the reference graph
-    p_i(l), p_ij(l, l')  its change by a label, and the interaction of two labels
-    U, W              Σ_i p_i(l_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
+    p_i(x), p_ij(l, l')  its change by a state of variable i, and the interaction of two labels
+    U, W              Σ_i p_i(x_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, Tables, Terms
+from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables, Terms
 from nasgoat.acquisition.branch.compiled import inner
 
 
 @inner
-def list_open(shapes: Shapes, stack: Stack, s: Index, terms: Terms) -> int:
-    """Open variables and the distances between them; returns how many are open."""
-    on_nodes = shapes.ends.shape[1] == 0
-    terms.pairs[:] = 0
+def list_open(shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index) -> int:
+    """Open variables, distances between them, and their states; returns how many are open."""
+    p, first = shapes.home[s], 1 if shapes.tail[s] < 0 else 0
+    for d in range(len(terms.pairs)):
+        terms.pairs[d] = 0
+    for x in range(len(terms.used)):
+        terms.used[x] = 0
     total = 0
-    for i in range(shapes.variables[s]):
-        if stack.labels[i] < 0:
+    for i in range(shapes.variables[p]):
+        if stack.states[i] < 0:
             terms.open[total] = i
             total += 1
-    for x in range(total):
-        for y in range(x + 1, total):
-            i, j = terms.open[x], terms.open[y]
-            d = shapes.distance[s, i + 1, j + 1] if on_nodes else 0
-            terms.apart[i, j] = d
-            if d > 0:
-                terms.pairs[d] += 1
+            for c in range(stack.width[t, i]):
+                terms.used[stack.domain[t, i, c]] = 1
+    block = 0
+    for y in range(total):
+        for z in range(y + 1, total):
+            i, j = terms.open[y], terms.open[z]
+            terms.apart[i, j] = 0
+            if shapes.ends.shape[1] == 0 and i + first > 0:
+                terms.apart[i, j] = shapes.distance[p, i + first, j + first]
+            if terms.apart[i, j] > 0:
+                terms.pairs[terms.apart[i, j]] += 1
+            terms.pair_at[i, j] = block
+            block += stack.width[t, i] * stack.width[t, j]
+            terms.pair_at[j, i] = block
+            block += stack.width[t, i] * stack.width[t, j]
     return total
 
 
 @inner
-def measure_moves(stack: Stack, t: Index, terms: Terms, total: int, start: Index) -> float:
-    """Products of the moves with p and with themselves, from entry ``start``; returns ‖p‖²."""
+def measure_moves(stack: Stack, terms: Terms, t: Index, total: int) -> float:
+    """Products of the moves with p and with each other; returns ‖p‖²."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     square = 0.0
-    for x in range(start, r):
+    for x in range(r):
         square += stack.vector[t, x] * stack.vector[t, x]
     for y in range(total):
         i = terms.open[y]
-        for k in range(labels):
+        for a in range(labels):
             product = length = 0.0
-            for x in range(start, r):
-                product += stack.vector[t, x] * stack.move_vector[t, i, k, x]
-                length += stack.move_vector[t, i, k, x] * stack.move_vector[t, i, k, x]
-            terms.along[i, k] = product
-            terms.square[i, k] = length
+            for x in range(r):
+                product += stack.vector[t, x] * stack.move_vector[t, i, a, x]
+                length += stack.move_vector[t, i, a, x] * stack.move_vector[t, i, a, x]
+            terms.along[i, a] = product
+            terms.square[i, a] = length
+            for z in range(y + 1, total):
+                j = terms.open[z]
+                for b in range(labels):
+                    product = 0.0
+                    for x in range(r):
+                        product += stack.move_vector[t, i, a, x] * stack.move_vector[t, j, b, x]
+                    terms.gram[i, j, a, b] = product
     return square
 
 
 @inner
-def measure_gram(stack: Stack, t: Index, terms: Terms, total: int, start: Index) -> None:
-    """Products of the moves with each other."""
+def measure_states(
+    states: States, stack: Stack, terms: Terms, q: int, t: Index, total: int
+) -> None:
+    """Products of the vectors of states with p, and of their parts with the moves."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
-    for y in range(total):
-        for z in range(y + 1, total):
-            i, j = terms.open[y], terms.open[z]
+    for f in range(len(terms.used_part)):
+        terms.used_part[f] = 0
+    for x in range(len(terms.used)):
+        if terms.used[x] == 1:
+            terms.used_part[states.part[x, 0]] = 1
+            terms.used_part[states.part[x, 1]] = 1
+            product = 0.0
+            for e in range(r):
+                product += stack.vector[t, e] * states.vector[q, x, e]
+            terms.free_along[x] = product
+    for f in range(len(terms.used_part)):
+        if terms.used_part[f] == 0:
+            continue
+        for y in range(total):
+            i = terms.open[y]
             for a in range(labels):
-                for b in range(labels):
-                    product = 0.0
-                    for x in range(start, r):
-                        product += stack.move_vector[t, i, a, x] * stack.move_vector[t, j, b, x]
-                    terms.gram[i, j, a, b] = product
+                product = 0.0
+                for e in range(r):
+                    product += stack.move_vector[t, i, a, e] * states.part_vector[q, f, e]
+                terms.part_gram[i, a, f] = product
 
 
 @inner
-def measure_interactions(
-    tables: Tables, stack: Stack, size: int, t: Index, terms: Terms, start: Index
-) -> float:
+def measure_interactions(tables: Tables, stack: Stack, terms: Terms, size: int, t: Index) -> float:
     """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
     r, labels = stack.vector.shape[1], stack.move_mean.shape[2]
     square = 0.0
@@ -85,85 +112,95 @@ def measure_interactions(
         for a in range(labels):
             for b in range(labels):
                 product = 0.0
-                for x in range(start, r):
+                for x in range(r):
                     product += stack.vector[t, x] * tables.both_vector[size, d, a, b, x]
                 terms.both_along[d, a, b] = product
     return math.sqrt(square)
 
 
 @inner
-def potentials(terms: Terms, total: int, rho: float, stretch: float) -> None:
-    """θ_i and θ_ij: linear costs minus ρ times what labels add to the bound on ‖p + U + W‖²."""
-    labels = terms.unary.shape[1]
-    for x in range(total):
-        i = terms.open[x]
-        for a in range(labels):
-            step = 2 * terms.along[i, a] + stretch * terms.square[i, a]
-            terms.unary[i, a] = terms.mean[i, a] - rho * step
-        for y in range(x + 1, total):
-            j = terms.open[y]
-            d = terms.apart[i, j]
-            for a in range(labels):
-                for b in range(labels):
-                    value = -2 * rho * stretch * terms.gram[i, j, a, b]
-                    if d > 0:
-                        value += terms.both_mean[d, a, b] - 2 * rho * terms.both_along[d, a, b]
-                    terms.pair[i, j, a, b] = value
-
-
-@inner
-def choose_best(terms: Terms, total: int) -> None:
-    """Note for every open variable the label of lowest belief."""
-    for x in range(total):
-        i = terms.open[x]
-        terms.choice[i] = 0
-        for a in range(1, terms.belief.shape[1]):
-            if terms.belief[i, a] < terms.belief[i, terms.choice[i]]:
-                terms.choice[i] = a
-
-
-@inner
-def squares_of_choice(terms: Terms, total: int) -> tuple[float, float]:
-    """2 p·(U + W) and ‖U‖² at the noted labels: they tell which c and ε to try."""
-    cross = own = 0.0
-    for x in range(total):
-        i = terms.open[x]
-        a = terms.choice[i]
-        if a < 0:
-            continue
-        cross += 2 * terms.along[i, a]
-        own += terms.square[i, a]
-        for y in range(x + 1, total):
-            j = terms.open[y]
-            b = terms.choice[j]
-            if b >= 0:
-                own += 2 * terms.gram[i, j, a, b]
-                if terms.apart[i, j] > 0:
-                    cross += 2 * terms.both_along[terms.apart[i, j], a, b]
-    return cross, max(own, 0.0)
-
-
-@inner
-def largest_squares(terms: Terms, total: int) -> tuple[float, float]:
-    """Σ_i max_l ‖p_i(l)‖² and Σ_i max_l ‖p_i(l)‖."""
-    squares = norms = 0.0
-    for x in range(total):
+def measure_norms(
+    states: States, stack: Stack, terms: Terms, q: int, t: Index, total: int
+) -> float:
+    """‖p_i(x)‖² of every state; returns Σ_i max_x ‖p_i(x)‖²."""
+    labels = stack.move_mean.shape[2]
+    longest = 0.0
+    for y in range(total):
+        i = terms.open[y]
         largest = 0.0
-        for a in range(terms.square.shape[1]):
-            largest = max(largest, terms.square[terms.open[x], a])
-        squares += largest
-        norms += math.sqrt(largest)
-    return squares, norms
+        for c in range(stack.width[t, i]):
+            x = stack.domain[t, i, c]
+            label = states.label[x]
+            length = terms.square[i, label] if label < labels else 0.0
+            if q >= 0:
+                length += states.gram[q, x, x]
+                if label < labels:
+                    length += 2 * terms.part_gram[i, label, states.part[x, 0]]
+                    length += 2 * terms.part_gram[i, label, states.part[x, 1]]
+            terms.norm[i, c] = length
+            largest = max(largest, length)
+        longest += largest
+    return longest
 
 
 @inner
-def keep_move_bounds(stack: Stack, t: Index, terms: Terms, total: int, lower: float) -> None:
-    """Bounds of each further choice, from what the variables have kept."""
-    labels = terms.unary.shape[1]
-    for x in range(total):
-        i = terms.open[x]
-        least = np.inf
-        for a in range(labels):
-            least = min(least, terms.belief[i, a])
-        for a in range(labels):
-            stack.move_bound[t, i, a] = lower + terms.kept[i] * (terms.belief[i, a] - least)
+def product_of(
+    states: States, terms: Terms, q: int, labels: int, i: int, j: int, x: int, y: int
+) -> float:
+    """p_i(x) · p_j(y) for i < j."""
+    a, b = states.label[x], states.label[y]
+    product = 0.0
+    if a < labels and b < labels:
+        product = terms.gram[i, j, a, b]
+    if q >= 0:
+        product += states.gram[q, x, y]
+        if a < labels:
+            product += terms.part_gram[i, a, states.part[y, 0]]
+            product += terms.part_gram[i, a, states.part[y, 1]]
+        if b < labels:
+            product += terms.part_gram[j, b, states.part[x, 0]]
+            product += terms.part_gram[j, b, states.part[x, 1]]
+    return product
+
+
+@inner
+def choose_best(stack: Stack, terms: Terms, t: Index, total: int) -> None:
+    """Note for every open variable the state of lowest belief."""
+    for y in range(total):
+        i = terms.open[y]
+        terms.choice[i] = 0
+        for c in range(1, stack.width[t, i]):
+            if terms.belief[i, c] < terms.belief[i, terms.choice[i]]:
+                terms.choice[i] = c
+
+
+@inner
+def rescale(
+    states: States,
+    stack: Stack,
+    terms: Terms,
+    q: int,
+    t: Index,
+    total: int,
+    square: float,
+    omega: float,
+) -> None:
+    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    labels = stack.move_mean.shape[2]
+    cross = own = 0.0
+    for y in range(total):
+        i = terms.open[y]
+        x = stack.domain[t, i, terms.choice[i]]
+        a = states.label[x]
+        cross += 2 * terms.along[i, a] if a < labels else 0.0
+        cross += 2 * terms.free_along[x] if q >= 0 else 0.0
+        own += terms.norm[i, terms.choice[i]]
+        for z in range(y + 1, total):
+            j = terms.open[z]
+            other = stack.domain[t, j, terms.choice[j]]
+            own += 2 * product_of(states, terms, q, labels, i, j, x, other)
+            if terms.apart[i, j] > 0:
+                cross += 2 * terms.both_along[terms.apart[i, j], a, states.label[other]]
+    own = max(own, 0.0)
+    stack.scale[t, 1] = math.sqrt(own)
+    stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))

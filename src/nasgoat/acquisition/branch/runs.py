@@ -1,32 +1,42 @@
-"""One solve, seen from Python: go on, what was found, what is still open."""
+"""One solve of one block, seen from Python: go on, what was found, what is still open."""
 
 from __future__ import annotations
 
-import functools
-import threading
-from collections.abc import Callable
+import enum
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch import exhaust, search
-from nasgoat.acquisition.branch.arrays import Exponential, Tables, new_stack, new_terms
-from nasgoat.acquisition.branch.bounds import exponential_roots, linear_roots
-from nasgoat.acquisition.branch.shapes import Skeletons
-from nasgoat.acquisition.branch.tables import factors_of, tables_of
-from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import NodeLabeledSpace
-from nasgoat.surrogate import Posterior
-from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
+from nasgoat.acquisition.branch.arrays import (
+    Floats,
+    Integers,
+    Limits,
+    Stack,
+    States,
+    Tables,
+    Terms,
+    new_stack,
+    new_terms,
+)
+from nasgoat.acquisition.branch.shapes import Block
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
 MARGIN = 1e-10
-_PAUSE = 2_000  # nodes between two looks at the clock, some 20 ms
+_PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
 _LONG_PAUSE = 50_000  # the same where a node takes less
-_PATIENCE = 2.0  # seconds of loading compiled code before something is said
-Found = tuple[int, NDArray[np.int64], float]  # structure, labels, value
+_SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
+_SCOUTING = 4_000  # nodes spent on it at most
+Found = tuple[int, Integers, float]  # shape, states, value
+
+
+class _Phase(enum.Enum):
+    SCOUT = enum.auto()  # look below a few shapes; proves nothing
+    ROOT = enum.auto()  # bound all shapes
+    SEARCH = enum.auto()  # look below all that their bounds leave
 
 
 class Run(Protocol):
@@ -46,76 +56,136 @@ class Run(Protocol):
         ...
 
 
-def new_run(skeletons: Skeletons, posterior: Posterior, sqrt_beta: float) -> Run:
-    """A run for either kernel, its root bounds computed."""
-    tables, model = tables_of(skeletons.space, posterior, sqrt_beta)
-    if isinstance(posterior, ExponentialPosterior):
-        return ExponentialRun(skeletons, tables, model, posterior)
-    return LinearRun(skeletons, tables)
+@dataclass
+class _Worker:
+    """The state of one thread."""
 
-
-def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) -> None:
-    """Compile, or load, the machine code of one kernel; once in a process."""
-    words = "compiling the search: once on a machine, about half a minute"
-    timer = threading.Timer(_PATIENCE, progress or print, [words])
-    if progress:
-        timer.start()
-    _load_code(exponential)
-    timer.cancel()
-
-
-@functools.cache
-def _load_code(exponential: bool) -> None:
-    space = NodeLabeledSpace(4, ["a", "b"])
-    width = len(FeatureMap(space).source)
-    posterior: Posterior = LinearPosterior(np.zeros(width), np.eye(width))
-    if exponential:
-        one = np.eye(1)
-        posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
-    new_run(Skeletons.of(space), posterior, 1.0).go_on(np.inf)
+    stack: Stack
+    terms: Terms
+    order: Integers
+    chosen: Integers
+    values: Floats
+    done: bool = False
 
 
 class LinearRun:
-    """Depth-first search with bounds below every structure."""
+    """Bounds of all shapes, then depth-first search below them, best bound first.
 
-    def __init__(self, skeletons: Skeletons, tables: Tables) -> None:
-        shapes, labels = skeletons.shapes, skeletons.labels
-        variables, n = int(shapes.variables.max()), skeletons.space.sizes[-1]
-        self.tables, self.shapes = tables, shapes
-        self.stack = new_stack(variables, labels, tables.path_vector.shape[-1])
-        self.terms = new_terms(variables, labels, n)
-        self.roots = np.empty(len(shapes.nodes))
-        linear_roots(tables, shapes, self.stack, self.terms, 1, self.roots)
-        self.order = np.argsort(self.roots, kind="stable")
-        self.labels = np.zeros((max(labels, 1), variables), dtype=np.int64)
-        self.values = np.zeros(max(labels, 1))
+    A large block is scouted before, so that a search that is stopped early has graphs to show.
+
+    Args:
+        block: The shapes.
+        tables, states, limits: What the posterior and the space say about them.
+        crude: A valid bound on everything, for as long as no better one is known.
+        pool: Threads to share the work, or None.
+        threads: How many.
+    """
+
+    def __init__(
+        self,
+        block: Block,
+        tables: Tables,
+        states: States,
+        limits: Limits,
+        crude: float,
+        pool: ThreadPoolExecutor | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._arrays = (tables, block.shapes, states, limits)
+        self._pool = pool
+        self._crude = crude
+        self.roots = np.full(len(block.shapes.home), -np.inf)
+        self._phase = _Phase.SCOUT if threads > 1 else _Phase.ROOT
+        every = np.arange(len(self.roots))
+        step = max(len(every) // _SCOUTED, 1) if self._phase is _Phase.SCOUT else 1
+        self._workers = [self._worker(block, tables, states, every) for _ in range(threads)]
+        self._begin(self._phase, every[::step])
+
+    @staticmethod
+    def _worker(block: Block, tables: Tables, states: States, order: Integers) -> _Worker:
+        variables = max(int(block.shapes.variables.max()), 1)
+        counts = np.bincount(states.label) if len(states.label) else np.ones(1, dtype=int)
+        domain = int(counts.max()) * block.labels if block.prefixes else max(block.labels, 1)
+        n, r = tables.path_mean.shape[1], tables.path_vector.shape[-1]
+        total = len(states.label)
+        return _Worker(
+            new_stack(variables, block.labels, r, domain),
+            new_terms(variables, block.labels, n, total, states.part_vector.shape[1], domain),
+            order,
+            np.zeros((domain, variables), dtype=np.int64),
+            np.zeros(domain),
+        )
 
     @property
     def nodes(self) -> int:
         """Nodes explored so far."""
-        return int(self.stack.place[search.NODES])
+        return sum(int(worker.stack.place[search.NODES]) for worker in self._workers)
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        arrays = (self.tables, self.shapes, self.stack, self.terms, self.order, self.roots)
-        status, found = search.search(*arrays, best, MARGIN, _PAUSE, self.labels, self.values)
-        if status == search.DONE:
-            return None
-        place = self.stack.place
-        s = int(self.order[place[search.POSITION] - (place[search.DEPTH] < 0)]) if found else -1
-        return [(s, self.labels[x].copy(), float(self.values[x])) for x in range(found)]
+        working = [worker for worker in self._workers if not worker.done]
+        if self._pool is None or len(working) == 1:
+            answers = [self._step(worker, best) for worker in working]
+        else:
+            answers = list(self._pool.map(self._step, working, [best] * len(working)))
+        scouted = self._phase is _Phase.SCOUT and self.nodes >= _SCOUTING
+        if scouted or all(worker.done for worker in self._workers):
+            if self._phase is _Phase.SEARCH:
+                return None
+            self._next_phase()
+        return [found for answer in answers for found in answer]
+
+    def _step(self, worker: _Worker, best: float) -> list[Found]:
+        place = worker.stack.place
+        status, found = search.search(
+            *self._arrays,
+            worker.stack,
+            worker.terms,
+            worker.order,
+            self.roots,
+            self._phase is _Phase.ROOT,
+            best,
+            MARGIN,
+            _PAUSE,
+            worker.chosen,
+            worker.values,
+        )
+        worker.done = status == search.DONE
+        if not found:
+            return []
+        s = int(worker.order[place[search.POSITION] - 1])
+        return [(s, worker.chosen[x].copy(), float(worker.values[x])) for x in range(found)]
+
+    def _next_phase(self) -> None:
+        if self._phase is _Phase.SCOUT:
+            self._begin(_Phase.ROOT, np.arange(len(self.roots)))
+        else:
+            self._begin(_Phase.SEARCH, np.argsort(self.roots, kind="stable"))
+
+    def _begin(self, phase: _Phase, order: Integers) -> None:
+        """Share the shapes among the workers, in this order."""
+        self._phase = phase
+        for j, worker in enumerate(self._workers):
+            worker.order = order[j :: len(self._workers)].copy()
+            worker.done = False
+            worker.stack.place[search.POSITION] = 0
+            worker.stack.place[search.DEPTH] = -1
 
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
-        stack = self.stack
-        position, depth = stack.place[search.POSITION], stack.place[search.DEPTH]
-        waiting = self.order[position + (depth >= 0) :]
-        lowest = float(self.roots[waiting[0]]) if len(waiting) else np.inf
-        for t in range(depth + 1):
-            if stack.next[t] < stack.order.shape[1]:
-                label = stack.order[t, stack.next[t]]
-                lowest = min(lowest, float(stack.move_bound[t, stack.variable[t], label]))
-        return lowest
+        if self._phase is not _Phase.SEARCH:
+            return max(float(self.roots.min()), self._crude)
+        lowest = np.inf
+        for worker in self._workers:
+            stack = worker.stack
+            position, depth = stack.place[search.POSITION], stack.place[search.DEPTH]
+            waiting = worker.order[position:]
+            if len(waiting):
+                lowest = min(lowest, float(self.roots[waiting[0]]))
+            for t in range(depth + 1):
+                if stack.next[t] < stack.width[t, stack.variable[t]]:
+                    lowest = min(lowest, float(stack.order_bound[t, stack.next[t]]))
+        return max(lowest, self._crude)
 
 
 class ExponentialRun:
@@ -123,23 +193,20 @@ class ExponentialRun:
 
     def __init__(
         self,
-        skeletons: Skeletons,
-        tables: Tables,
-        model: Exponential,
-        posterior: ExponentialPosterior,
+        block: Block,
+        factors: exhaust.Factors,
+        model: exhaust.Model,
+        limits: Limits,
+        roots: Floats,
     ) -> None:
-        shapes, labels = skeletons.shapes, skeletons.labels
-        variables, n = int(shapes.variables.max()), skeletons.space.sizes[-1]
-        self.model, self.shapes, self.count = model, shapes, labels
-        stack = new_stack(variables, labels, tables.path_vector.shape[-1])
-        self.roots = np.empty(len(shapes.nodes))
-        terms = new_terms(variables, labels, n)
-        exponential_roots(tables, model, shapes, stack, terms, 1, self.roots)
-        self.order = np.argsort(self.roots, kind="stable")
-        self.factors = factors_of(skeletons.space, posterior)
-        features = FeatureMap(skeletons.space)
-        columns = len(features.path_types) + len(features.edge_types)
-        self.state = exhaust.new_labelling(variables, labels, len(posterior.dual), columns)
+        variables = max(int(block.shapes.variables.max()), 1)
+        self.model, self.shapes, self.count = model, block.shapes, block.labels
+        self.roots, self.factors = roots, factors
+        self.order = np.argsort(roots, kind="stable")
+        columns = factors.square.shape[1]
+        m = len(model.dual)
+        self.state = exhaust.new_labelling(variables, block.labels, m, columns, limits)
+        self.limits = limits
 
     @property
     def nodes(self) -> int:
@@ -148,7 +215,7 @@ class ExponentialRun:
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        arrays = (self.factors, self.model, self.shapes, self.state)
+        arrays = (self.factors, self.model, self.shapes, self.limits, self.state)
         place = self.state.place
         status, value = exhaust.exhaust(
             *arrays, self.count, self.order, self.roots, best, MARGIN, _LONG_PAUSE

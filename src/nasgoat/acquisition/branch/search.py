@@ -1,6 +1,6 @@
-"""The depth-first search below each structure, compiled: the linear kernel.
+"""The search of the linear kernel, compiled: bounds of all shapes, then depth first below them.
 
-Structures come in the order of their bounds, so the first that can't beat the threshold ends the
+Shapes come in the order of their bounds, so the first that can't beat the threshold ends the
 search. A call returns whenever it has found graphs, so that Python can tell the excluded and the
 isomorphic ones, or has explored its share of nodes, so that Python can look at the clock; the next
 call goes on where the last one stopped.
@@ -11,102 +11,126 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Floats, Index, Shapes, Stack, Tables, Terms
+from nasgoat.acquisition.branch.arrays import (
+    Floats,
+    Index,
+    Integers,
+    Limits,
+    Shapes,
+    Stack,
+    States,
+    Tables,
+    Terms,
+)
 from nasgoat.acquisition.branch.compiled import compiled, inner
+from nasgoat.acquisition.branch.domains import (
+    consistent,
+    narrow,
+    open_domains,
+    support,
+    within_limits,
+)
 from nasgoat.acquisition.branch.linear import linear_bound
-from nasgoat.acquisition.branch.messages import copy_messages
-from nasgoat.acquisition.branch.moves import assign, load
+from nasgoat.acquisition.branch.moves import assign, load, load_paths, load_shifts
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place
 
 
 @inner
-def _twins_in_order(shapes: Shapes, stack: Stack, s: Index, i: int, k: int) -> bool:
-    """Whether label k keeps the labels of variables that may be swapped in ascending order."""
-    for j in range(shapes.variables[s]):
-        if j != i and shapes.twin[s, j] == shapes.twin[s, i] and stack.labels[j] >= 0:
-            if j < i and stack.labels[j] > k:
-                return False
-            if j > i and stack.labels[j] < k:
-                return False
-    return True
-
-
-@inner
 def _choose(stack: Stack, terms: Terms, t: Index, total: int, threshold: float) -> None:
-    """Branch on the variable whose labels the bound tells apart best, its best label first."""
-    labels = stack.move_mean.shape[2]
+    """Branch on the variable whose states the bound tells apart best, its best state first."""
     best = -1.0
-    for x in range(total):
-        i = terms.open[x]
+    for y in range(total):
+        i = terms.open[y]
         least = np.inf
-        for k in range(labels):
-            least = min(least, stack.move_bound[t, i, k])
+        for c in range(stack.width[t, i]):
+            least = min(least, stack.move_bound[t, i, c])
         worth = 0.0
-        for k in range(labels):
-            worth += min(stack.move_bound[t, i, k], threshold) - least
+        for c in range(stack.width[t, i]):
+            worth += min(stack.move_bound[t, i, c], threshold) - least
+        worth /= stack.width[t, i]
         if worth > best:
             best = worth
             stack.variable[t] = i
     i = stack.variable[t]
-    for k in range(labels):
-        y = k
-        while y > 0 and stack.move_bound[t, i, stack.order[t, y - 1]] > stack.move_bound[t, i, k]:
+    for c in range(stack.width[t, i]):
+        bound, y = stack.move_bound[t, i, c], c
+        while y > 0 and stack.order_bound[t, y - 1] > bound:
             stack.order[t, y] = stack.order[t, y - 1]
+            stack.order_bound[t, y] = stack.order_bound[t, y - 1]
             y -= 1
-        stack.order[t, y] = k
+        stack.order[t, y] = stack.domain[t, i, c]
+        stack.order_bound[t, y] = bound
     stack.next[t] = 0
 
 
 @inner
-def _value(stack: Stack, t: Index, i: int, k: int) -> float:
-    """The value with open variable i labelled k (none open: i = -1)."""
-    square = 0.0
+def _value(stack: Stack, states: States, q: int, t: Index, i: int, k: int) -> float:
+    """The value with open variable i in state k (none open: i = -1)."""
+    label = states.label[k] if i >= 0 else -1
+    known = 0 <= label < stack.move_mean.shape[2]
+    square, mean = 0.0, stack.mean[t]
     for x in range(stack.vector.shape[1]):
-        entry = stack.vector[t, x] + (stack.move_vector[t, i, k, x] if i >= 0 else 0.0)
+        entry = stack.vector[t, x]
+        if known:
+            entry += stack.move_vector[t, i, label, x]
+        if i >= 0 and q >= 0:
+            entry += states.vector[q, k, x]
         square += entry * entry
-    value: float = stack.mean[t] - math.sqrt(square)
-    return value + (stack.move_mean[t, i, k] if i >= 0 else 0.0)
+    if known:
+        mean += stack.move_mean[t, i, label]
+    if i >= 0 and q >= 0:
+        mean += states.mean[q, k]
+    value: float = mean - math.sqrt(square)
+    return value
 
 
 @inner
 def _leaves(
     shapes: Shapes,
+    states: States,
+    limits: Limits,
     stack: Stack,
     s: Index,
     t: Index,
     best: float,
-    labels: NDArray[np.int64],
+    chosen: Integers,
     values: Floats,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many."""
+    variables, q = shapes.variables[shapes.home[s]], shapes.tail[s]
     last = -1
-    for i in range(shapes.variables[s]):
-        if stack.labels[i] < 0:
+    for i in range(variables):
+        if stack.states[i] < 0:
             last = i
     found = 0
-    for k in range(stack.move_mean.shape[2] if last >= 0 else 1):
-        if last >= 0 and not _twins_in_order(shapes, stack, s, last, k):
-            continue
-        value = _value(stack, t, last, k)
-        if value < best:
-            values[found] = value
-            for i in range(shapes.variables[s]):
-                labels[found, i] = stack.labels[i]
-            if last >= 0:
-                labels[found, last] = k
-            found += 1
+    for c in range(stack.width[t, last] if last >= 0 else 1):
+        k = -1
+        if last >= 0:
+            k = stack.domain[t, last, c]
+            stack.states[last] = k
+        fits = within_limits(shapes, limits, stack, s, t, True)
+        if fits and q >= 0:
+            fits = consistent(shapes, states, stack, s)
+        if fits:
+            value = _value(stack, states, q, t, last, k)
+            if value < best:
+                values[found] = value
+                for i in range(variables):
+                    chosen[found, i] = stack.states[i]
+                found += 1
+    if last >= 0:
+        stack.states[last] = -1
     return found
 
 
 @inner
 def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
     total = 0
-    for i in range(shapes.variables[s]):
-        if stack.labels[i] < 0:
+    for i in range(shapes.variables[shapes.home[s]]):
+        if stack.states[i] < 0:
             total += 1
     return total
 
@@ -115,63 +139,70 @@ def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
 def search(
     tables: Tables,
     shapes: Shapes,
+    states: States,
+    limits: Limits,
     stack: Stack,
     terms: Terms,
-    order: NDArray[np.int64],
+    order: Integers,
     roots: Floats,
+    rooting: bool,
     best: float,
     margin: float,
     pause: int,
-    labels: NDArray[np.int64],
+    chosen: Integers,
     values: Floats,
 ) -> tuple[int, int]:
-    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done."""
+    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done.
+
+    With ``rooting`` it bounds the shapes of ``order`` one after another, without looking below.
+    """
     threshold = best + margin
     place = stack.place
     stop = place[NODES] + pause
     while place[NODES] < stop:
         place[NODES] += 1
         if place[DEPTH] < 0:
-            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= threshold:
+            if place[POSITION] >= len(order):
                 return DONE, 0
-            s = order[place[POSITION]]
-            load(tables, shapes, stack, s)
-            if shapes.variables[s] <= 1:
-                place[POSITION] += 1
-                found = _leaves(shapes, stack, s, np.int64(0), best, labels, values)
-                if found > 0:
-                    return FOUND, found
-                continue
-            linear_bound(tables, shapes, stack, terms, s, np.int64(0), np.int64(2))
-            _choose(stack, terms, np.int64(0), shapes.variables[s], threshold)
-            place[DEPTH] = 0
-            continue
-        s, t = order[place[POSITION]], place[DEPTH]
-        i = stack.variable[t]
-        stack.labels[i] = -1
-        if stack.next[t] < stack.order.shape[1]:
-            k = stack.order[t, stack.next[t]]
-            done = stack.move_bound[t, i, k] >= threshold
+            s, t = order[place[POSITION]], np.int64(0)
+            if not rooting and roots[s] >= threshold:
+                return DONE, 0
+            place[POSITION] += 1
+            load(tables, shapes, states, stack, s)
+            load_paths(tables, shapes, stack, s)
+            if shapes.ends.shape[1] == 0:
+                load_shifts(tables, shapes, stack, s)
+            open_domains(shapes, states, stack, s)
+            fits = True
         else:
-            done = True
-        if done:
-            place[DEPTH] -= 1
-            if t == 0:
-                place[POSITION] += 1
+            s, t = order[place[POSITION] - 1], place[DEPTH]
+            stack.states[stack.variable[t]] = -1
+            y = stack.next[t]
+            if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
+                place[DEPTH] -= 1
+                continue
+            stack.next[t] += 1
+            assign(tables, shapes, states, stack, s, t, stack.order[t, y])
+            fits = narrow(shapes, states, stack, s, t, threshold)
+            t = t + 1
+        if fits and shapes.tail[s] >= 0:
+            fits = support(shapes, states, stack, terms, s, t)
+        fits = fits and within_limits(shapes, limits, stack, s, t, False)
+        if not fits:
+            if rooting:
+                roots[s] = np.inf
             continue
-        stack.next[t] += 1
-        if not _twins_in_order(shapes, stack, s, i, k):
-            continue
-        assign(tables, shapes, stack, s, t, i, k)
         total = _open_count(shapes, stack, s)
-        if total <= 1:
-            found = _leaves(shapes, stack, s, t + 1, best, labels, values)
+        if total <= 1 and not rooting:
+            found = _leaves(shapes, states, limits, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
-        copy_messages(stack, t)
-        stack.scale[t + 1, 0], stack.scale[t + 1, 1] = stack.scale[t, 0], stack.scale[t, 1]
-        if linear_bound(tables, shapes, stack, terms, s, t + 1, np.int64(1)) < threshold:
-            _choose(stack, terms, t + 1, total, threshold)
-            place[DEPTH] = t + 1
+        rounds = 1 if rooting or t > 0 else 2
+        lower = linear_bound(tables, shapes, states, stack, terms, s, t, rounds)
+        if rooting:
+            roots[s] = lower
+        elif lower < threshold:
+            _choose(stack, terms, t, total, threshold)
+            place[DEPTH] = t
     return PAUSED, 0

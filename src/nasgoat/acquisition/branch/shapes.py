@@ -1,77 +1,189 @@
-"""From a space to the structures of the compiled search."""
+"""From a space to the shapes of the compiled search: structures, or prefixes of structures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Shapes
-from nasgoat.acquisition.branch.ordered import ordered_structures
-from nasgoat.errors import SettingError, TooLargeError
-from nasgoat.graphs import LabeledGraph, canonical
+from nasgoat.acquisition.branch.arrays import Integers, Shapes
+from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
-from nasgoat.spaces.ordered_matrices import ordered_matrices
-
-#: More structures than this are kept with the few that occur twice: a solve is exact all the same,
-#: and telling them apart would take longer than it saves.
-_TOLD_APART = 200_000
-_LARGEST = 5_000_000  # ordered matrices; their arrays would take over a gigabyte
 
 
-def node_structures(n: int, max_edges: int) -> NDArray[np.bool_]:
-    """Structures of n nodes, each at least once, and at most once unless they are very many."""
-    if (total := ordered_matrices(n, max_edges)) > _LARGEST:
-        raise TooLargeError(
-            f"branch and bound must have at most {_LARGEST:,} matrices to start from, this space "
-            f"has {total:,} with {n} nodes; use scip, or allow fewer edges"
-        )
-    adjacency = ordered_structures(n, max_edges)
-    if len(adjacency) > _TOLD_APART:
-        return adjacency
-    first: dict[bytes, int] = {}
-    for i, matrix in enumerate(adjacency):
-        first.setdefault(_structure_key(matrix), i)
-    return adjacency[list(first.values())]
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Shapes that are searched together, and the way back to graphs.
+
+    Args:
+        space: The space that they belong to.
+        shapes: Structures, or prefixes of structures with one number of nodes.
+        adjacency: Their matrices, padded.
+        last, sink: What a state of a prefix says (``arrays.States``); empty for structures.
+        label: The label of each state.
+    """
+
+    space: SearchSpace
+    shapes: Shapes
+    adjacency: NDArray[np.bool_]
+    label: Integers
+    last: Integers
+    sink: Integers
+
+    @property
+    def prefixes(self) -> bool:
+        """Whether the last two nodes are left open."""
+        return len(self.last) > 0
+
+    @property
+    def labels(self) -> int:
+        """How many labels a variable can take."""
+        return len(labels_of(self.space))
+
+    def graph(self, s: int, states: Integers) -> LabeledGraph:
+        """Shape s with these states of its variables."""
+        p = int(self.shapes.home[s])
+        n = int(self.shapes.nodes[p])
+        matrix = self.adjacency[p, :n, :n]
+        if self.prefixes:
+            return self._completed(matrix, states[:n], int(self.shapes.tail[s]))
+        labels = self.label[states[: self.shapes.variables[p]]].tolist()
+        if self.space.node_vocabulary:
+            names = self.space.node_vocabulary
+            inner = [names[1 + label] for label in labels]
+            return LabeledGraph(matrix, (names[0], *inner, names[-1]))
+        ends = self.shapes.ends[p, : self.shapes.variables[p]].tolist()
+        named = {
+            (u, v): self.space.edge_vocabulary[label]
+            for (u, v), label in zip(ends, labels, strict=True)
+        }
+        return LabeledGraph(matrix, None, named)
+
+    def _completed(self, known: NDArray[np.bool_], states: Integers, tail: int) -> LabeledGraph:
+        n, names = len(known), self.space.node_vocabulary
+        matrix = np.zeros((n + 2, n + 2), dtype=bool)
+        matrix[:n, :n] = known
+        matrix[:n, n] = self.last[states] == 1
+        matrix[:n, n + 1] = self.sink[states] == 1
+        matrix[n, n + 1] = True
+        inner = [names[1 + label] for label in (*self.label[states[1:]].tolist(), tail)]
+        return LabeledGraph(matrix, (names[0], *inner, names[-1]))
 
 
-def _structure_key(matrix: NDArray[np.bool_]) -> bytes:
-    n = len(matrix)
-    arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
-    colours = {"inner": set(range(1, n - 1)), "sink": {n - 1}, "source": {0}}
-    present = {name: nodes for name, nodes in colours.items() if nodes}
-    return canonical.key_of_colored(n, arcs, present, directed=True)
+def labels_of(space: SearchSpace) -> tuple[str, ...]:
+    """The labels that a variable of the space can take."""
+    if isinstance(space, NodeLabeledSpace):
+        return tuple(space.ops)
+    return space.edge_vocabulary
 
 
-def node_shapes(space: NodeLabeledSpace) -> tuple[Shapes, NDArray[np.bool_]]:
-    """Structures whose inner nodes wait for labels, and their padded adjacency matrices."""
-    n = space.sizes[-1]
-    blocks = [(m, node_structures(m, space.edge_limit)) for m in space.sizes]
-    total = sum(len(block) for _, block in blocks)
+def structure_block(
+    space: NodeLabeledSpace, listed: Sequence[tuple[int, NDArray[np.bool_]]]
+) -> Block:
+    """Structures whose inner nodes wait for labels: matrices by their number of nodes."""
+    total, n = sum(len(matrices) for _, matrices in listed), max(m for m, _ in listed)
+    nodes = np.concatenate([np.full(len(block), m, dtype=np.int64) for m, block in listed])
     adjacency = np.zeros((total, n, n), dtype=bool)
-    nodes = np.concatenate([np.full(len(block), m, dtype=np.int64) for m, block in blocks])
+    twin = np.zeros((total, max(n - 2, 1)), dtype=np.int8)
     start = 0
-    for m, block in blocks:
-        adjacency[start : start + len(block), :m, :m] = block
+    for m, block in listed:
+        rows = slice(start, start + len(block))
+        adjacency[rows, :m, :m] = block
+        twin[rows, : m - 2] = twins(block)[:, 1 : m - 1]
         start += len(block)
-    distance = shortest_distances(adjacency)
-    distance[distance == n] = 0
     shapes = Shapes(
+        np.arange(total),
+        np.full(total, -1, dtype=np.int64),
         nodes - space.sizes[0],
         nodes,
+        adjacency.sum(axis=(1, 2)).astype(np.int64),
         nodes - 2,
-        distance.astype(np.int8),
+        _distances(adjacency),
         np.zeros((total, 0, 2), dtype=np.int8),
-        twins(adjacency),
+        twin,
     )
-    return shapes, adjacency
+    return _of_labels(space, shapes, adjacency)
+
+
+def prefix_block(space: NodeLabeledSpace, n: int, matrices: NDArray[np.bool_]) -> Block:
+    """Prefixes of structures of n nodes, once for each label of the last inner node."""
+    total, known, _ = matrices.shape
+    labels = len(space.ops)
+    nodes = np.full(total, known, dtype=np.int64)
+    shapes = Shapes(
+        np.repeat(np.arange(total), labels),
+        np.tile(np.arange(labels), total),
+        np.full(total, n - space.sizes[0], dtype=np.int64),
+        nodes,
+        matrices.sum(axis=(1, 2)).astype(np.int64),
+        nodes,
+        _distances(matrices),
+        np.zeros((total, 0, 2), dtype=np.int8),
+        twins(matrices),
+    )
+    return Block(space, shapes, matrices, *prefix_states(labels, n))
+
+
+def prefix_states(labels: int, n: int) -> tuple[Integers, Integers, Integers]:
+    """Label, distance to the last inner node and to the sink of all states in n nodes.
+
+    The label after the last stands for the source, from which every node is reached.
+
+    Example:
+        >>> label, last, sink = prefix_states(1, 4)
+        >>> list(zip(label.tolist(), last.tolist(), sink.tolist()))[:5]
+        [(0, 0, 1), (0, 0, 2), (0, 1, 1), (0, 1, 2), (1, 1, 1)]
+    """
+    states = []
+    for label in range(labels + 1):
+        source = label == labels
+        longest = n - 2 if source else n - 3
+        for last in range(1 if source else 0, longest + 1):
+            # Through the last inner node the sink is one step further.
+            furthest = last + 1 if last else longest + 1
+            states += [(label, last, sink) for sink in range(1, furthest + 1)]
+    label_, last_, sink_ = np.array(states, dtype=np.int64).T
+    return np.ascontiguousarray(label_), np.ascontiguousarray(last_), np.ascontiguousarray(sink_)
+
+
+def edge_block(space: IndexedSpace) -> Block:
+    """Structures whose edges wait for labels."""
+    adjacency = space.structures()
+    total, n, _ = adjacency.shape
+    counts = adjacency.sum(axis=(1, 2)).astype(np.int64)
+    ends = np.zeros((total, max(int(counts.max()), 1), 2), dtype=np.int8)
+    for s, matrix in enumerate(adjacency):
+        ends[s, : counts[s]] = np.argwhere(matrix)
+    shapes = Shapes(
+        np.arange(total),
+        np.full(total, -1, dtype=np.int64),
+        np.zeros(total, dtype=np.int64),
+        np.full(total, n, dtype=np.int64),
+        counts,
+        counts,
+        _distances(adjacency),
+        ends,
+        np.tile(np.arange(ends.shape[1], dtype=np.int8), (total, 1)),
+    )
+    return _of_labels(space, shapes, adjacency)
+
+
+def _of_labels(space: SearchSpace, shapes: Shapes, adjacency: NDArray[np.bool_]) -> Block:
+    nothing = np.zeros(0, dtype=np.int64)
+    return Block(space, shapes, adjacency, np.arange(len(labels_of(space))), nothing, nothing)
+
+
+def _distances(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
+    distance = shortest_distances(adjacency)
+    distance[distance == adjacency.shape[1]] = 0
+    return np.ascontiguousarray(distance.astype(np.int8))
 
 
 def twins(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """For each inner node the first inner node that may be swapped with it, itself included.
+    """For each node the first node that may be swapped with it, itself included.
 
     Two nodes may be swapped if they have the same predecessors and the same successors.
 
@@ -79,85 +191,13 @@ def twins(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
         >>> diamond = np.zeros((1, 4, 4), dtype=bool)
         >>> diamond[0, 0, [1, 2]] = diamond[0, [1, 2], 3] = True
         >>> twins(diamond).tolist()
-        [[0, 0]]
+        [[0, 1, 1, 3]]
     """
     total, n, _ = adjacency.shape
-    first = np.tile(np.arange(n - 2, dtype=np.int8), (total, 1))
-    for i in range(n - 2):
+    first = np.tile(np.arange(n, dtype=np.int8), (total, 1))
+    for i in range(n):
         for j in range(i):
-            same = (adjacency[:, i + 1] == adjacency[:, j + 1]).all(axis=1)
-            same &= (adjacency[:, :, i + 1] == adjacency[:, :, j + 1]).all(axis=1)
+            same = (adjacency[:, i] == adjacency[:, j]).all(axis=1)
+            same &= (adjacency[:, :, i] == adjacency[:, :, j]).all(axis=1)
             first[same & (first[:, i] == i), i] = j
     return first
-
-
-def edge_shapes(space: IndexedSpace) -> tuple[Shapes, NDArray[np.bool_]]:
-    """Structures whose edges wait for labels, and their adjacency matrices."""
-    adjacency = space.structures()
-    total, n, _ = adjacency.shape
-    counts = adjacency.sum(axis=(1, 2)).astype(np.int64)
-    ends = np.zeros((total, int(counts.max()), 2), dtype=np.int8)
-    for s, matrix in enumerate(adjacency):
-        ends[s, : counts[s]] = np.argwhere(matrix)
-    distance = shortest_distances(adjacency)
-    distance[distance == n] = 0
-    variables = np.arange(ends.shape[1], dtype=np.int8)
-    shapes = Shapes(
-        np.zeros(total, dtype=np.int64),
-        np.full(total, n, dtype=np.int64),
-        counts,
-        distance.astype(np.int8),
-        ends,
-        np.tile(variables, (total, 1)),
-    )
-    return shapes, adjacency
-
-
-@dataclass(frozen=True, eq=False)
-class Skeletons:
-    """The structures of a space, ready for the search, and the way back to graphs."""
-
-    space: SearchSpace
-    shapes: Shapes
-    adjacency: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, space: SearchSpace, progress: Callable[[str], None] | None = None) -> Skeletons:
-        """The skeletons of a node-labelled or an indexed space, or :class:`SettingError`."""
-        if space.limits:
-            raise SettingError(
-                "branch and bound must have a space without limits so far, got "
-                f"{', '.join(limit.text for limit in space.limits)}; use catalogue or scip"
-            )
-        if progress:
-            progress("listing the structures of the space")
-        if isinstance(space, NodeLabeledSpace):
-            return cls(space, *node_shapes(space))
-        if isinstance(space, IndexedSpace):
-            return cls(space, *edge_shapes(space))
-        raise SettingError(
-            "branch and bound must have a node-labelled space or one with operations on the edges "
-            f"of indexed nodes, got {space.describe()}; use another optimiser"
-        )
-
-    @property
-    def labels(self) -> int:
-        """How many labels a variable can take."""
-        if isinstance(self.space, NodeLabeledSpace):
-            return len(self.space.ops)
-        return len(self.space.edge_vocabulary)
-
-    def graph(self, s: int, labels: NDArray[np.int64]) -> LabeledGraph:
-        """Structure s with these labels on its variables."""
-        n = int(self.shapes.nodes[s])
-        matrix = self.adjacency[s, :n, :n]
-        if self.space.node_vocabulary:
-            names = self.space.node_vocabulary
-            inner = [names[1 + label] for label in labels[: n - 2].tolist()]
-            return LabeledGraph(matrix, (names[0], *inner, names[-1]))
-        ends = self.shapes.ends[s, : self.shapes.variables[s]].tolist()
-        named = {
-            (u, v): self.space.edge_vocabulary[label]
-            for (u, v), label in zip(ends, labels.tolist(), strict=False)
-        }
-        return LabeledGraph(matrix, None, named)

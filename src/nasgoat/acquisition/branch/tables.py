@@ -8,42 +8,106 @@ Notation
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Exponential, Floats, Tables
+from nasgoat.acquisition.branch.arrays import Floats, Integers, States, Tables
 from nasgoat.acquisition.branch.exhaust import Factors
-from nasgoat.errors import SettingError
+from nasgoat.acquisition.branch.shapes import Block
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
 
-def tables_of(
-    space: SearchSpace, posterior: Posterior, sqrt_beta: float
-) -> tuple[Tables, Exponential]:
-    """The tables of a posterior; the second part is empty for the linear kernel."""
+def tables_of(space: SearchSpace, posterior: LinearPosterior, sqrt_beta: float) -> Tables:
+    """The tables of a posterior under the linear kernel."""
     features = FeatureMap(space)
-    on_counts = [posterior.on_counts(features, n) for n in space.sizes]
-    linear = [
-        np.column_stack([part.w, sqrt_beta * part.R])
-        for part in on_counts
-        if isinstance(part, LinearPosterior)
-    ]
-    if linear:
-        return _tables(space, features, linear), _exponential(None, None, sqrt_beta)
-    exponential = [part for part in on_counts if isinstance(part, ExponentialPosterior)]
-    if not exponential:
-        raise SettingError(
-            "branch and bound must have a linear or exponential kernel, got "
-            f"{type(posterior).__name__}; use the catalogue"
-        )
-    columns = [
-        np.column_stack(
-            [np.zeros(len(part.squares)), part.projections, np.diag(np.sqrt(part.squares))]
-        )
-        for part in exponential
-    ]
-    tables = _tables(space, features, columns)
-    return tables, _exponential(exponential[0], tables.both_vector, sqrt_beta)
+    parts = [posterior.on_counts(features, n) for n in space.sizes]
+    return _tables(
+        space, features, [np.column_stack([part.w, sqrt_beta * part.R]) for part in parts]
+    )
+
+
+def states_of(block: Block, tables: Tables) -> States:
+    """What the states of a block add besides the changes of their labels."""
+    if not block.prefixes:
+        return _plain_states(block, tables.path_vector.shape[-1])
+    size, labels = int(block.shapes.size[0]), block.labels
+    paths = np.concatenate([tables.path_mean[size, ..., None], tables.path_vector[size]], axis=-1)
+    source, out = block.label == labels, labels + 1
+    code = np.where(source, 0, block.label + 1)
+    added, fixed = [], []
+    for tail in range(1, labels + 1):
+        to_last = np.where(block.last[:, None] > 0, paths[block.last, code, tail], 0.0)
+        both = to_last + paths[block.sink, code, out]
+        # Centred, so that changes are short: what is not exact in the norm grows with them.
+        inner, first = both[~source].mean(axis=0), both[source].mean(axis=0)
+        ends = paths[0, out, out] + paths[0, tail, tail] + paths[1, tail, out]
+        added.append(both - np.where(source[:, None], first, inner))
+        fixed.append([ends, inner, first])
+    mean, vector = _split(np.array(added))
+    part, part_vector = _parts(block, paths)
+    return States(
+        block.label,
+        block.last,
+        block.sink,
+        mean,
+        vector,
+        np.ascontiguousarray(vector @ vector.swapaxes(1, 2)),
+        part,
+        part_vector,
+        clashes(block, int(block.shapes.nodes[0]) + 2),
+        *_split(np.array(fixed)),
+    )
+
+
+def _plain_states(block: Block, r: int) -> States:
+    """States that are labels and nothing else."""
+    total = len(block.label)
+    none = np.zeros(total, dtype=np.int64)
+    return States(
+        block.label,
+        none,
+        none,
+        np.zeros((0, total)),
+        np.zeros((0, total, r)),
+        np.zeros((0, total, total)),
+        np.zeros((total, 2), dtype=np.int64),
+        np.zeros((0, 0, r)),
+        np.zeros((1, 1, 1), dtype=np.int8),
+        np.zeros((0, 3)),
+        np.zeros((0, 3, r)),
+    )
+
+
+def _parts(block: Block, paths: Floats) -> tuple[Integers, Floats]:
+    """The two parts of every state, and their vectors for each label of the last inner node."""
+    labels = block.labels
+    source, out = block.label == labels, labels + 1
+    code = np.where(source, 0, block.label + 1)
+    first, place = np.unique(np.stack([code, block.last]), axis=1, return_inverse=True)
+    second, other = np.unique(np.stack([code, block.sink]), axis=1, return_inverse=True)
+    vectors = []
+    for tail in range(1, labels + 1):
+        to_last = np.where(first[1][:, None] > 0, paths[first[1], first[0], tail], 0.0)
+        to_sink = paths[second[1], second[0], out]
+        both = to_last[place.ravel()] + to_sink[other.ravel()]
+        inner, start = both[~source].mean(axis=0), both[source].mean(axis=0)
+        to_sink = to_sink - np.where((second[0] == 0)[:, None], start, inner)
+        vectors.append(np.concatenate([to_last, to_sink])[:, 1:])
+    part = np.stack([place.ravel(), len(first[0]) + other.ravel()], axis=1)
+    return np.ascontiguousarray(part.astype(np.int64)), np.ascontiguousarray(np.array(vectors))
+
+
+def clashes(block: Block, n: int) -> NDArray[np.int8]:
+    """Whether a node in one state can't be at distance d before a node in another.
+
+    With a path of length d from u to v, u is at most d further than v from wherever v leads.
+    """
+    last, sink, d = block.last, block.sink, np.arange(n)[:, None, None]
+    near, far = last[None, :, None], last[None, None, :]
+    cut = (far > 0) & ((near == 0) | (near > d + far))
+    cut |= sink[None, :, None] > d + sink[None, None, :]
+    return np.ascontiguousarray(cut.astype(np.int8))
 
 
 def _tables(space: SearchSpace, features: FeatureMap, columns: list[Floats]) -> Tables:
@@ -52,33 +116,7 @@ def _tables(space: SearchSpace, features: FeatureMap, columns: list[Floats]) -> 
     edges = _edges(space, features, columns[-1])
     both, shifts = _interactions(space, paths), _shifts(space, paths)
     parts = (*_split(paths), *_split(shifts), *_split(edges), *_split(both))
-    return Tables(*parts, _largest_products(both, _tail(columns[0])))
-
-
-def _tail(columns: Floats) -> int:
-    """Where the part of a column begins that enters a norm: the last square block."""
-    return int(columns.shape[1] - columns.shape[0])
-
-
-def _exponential(
-    posterior: ExponentialPosterior | None, both: Floats | None, sqrt_beta: float
-) -> Exponential:
-    if posterior is None or both is None:
-        nothing = np.zeros((0, 0, 0))
-        return Exponential(
-            np.zeros(0), np.zeros((0, 0)), nothing, nothing, np.zeros(2), np.zeros((6, 0))
-        )
-    m = len(posterior.dual)
-    sizes, n, labels = both.shape[:3]
-    head = np.zeros((sizes, n, 1, m)) if labels == 0 else both[..., :m].reshape(sizes, n, -1, m)
-    return Exponential(
-        np.ascontiguousarray(posterior.dual),
-        np.ascontiguousarray(posterior.whitening),
-        np.ascontiguousarray(head.min(axis=2)),
-        np.ascontiguousarray(head.max(axis=2)),
-        np.array([posterior.variance, sqrt_beta]),
-        np.empty((6, m)),
-    )
+    return Tables(*parts, _largest_products(both))
 
 
 def _split(values: Floats) -> tuple[Floats, Floats]:
@@ -146,12 +184,12 @@ def _interactions(space: SearchSpace, paths: Floats) -> Floats:
     )
 
 
-def _largest_products(both: Floats, start: int) -> Floats:
+def _largest_products(both: Floats) -> Floats:
     """For each two distances the largest product of two interactions; never negative."""
     sizes, n, labels, _, width = both.shape
     if labels == 0:
         return np.zeros((sizes, n, n))
-    vectors = both[..., start:].reshape(sizes, n, labels * labels, width - start)
+    vectors = both[..., 1:].reshape(sizes, n, labels * labels, width - 1)
     products = np.einsum("zdix,zejx->zdeij", vectors, vectors, optimize=True)
     return np.ascontiguousarray(np.maximum(products.max(axis=(3, 4)), 0.0))
 
@@ -173,3 +211,32 @@ def factors_of(space: SearchSpace, posterior: ExponentialPosterior) -> Factors:
     return Factors(
         columns[:, path_column], path_column, columns[-1][edge_column], edge_column, squares
     )
+
+
+def crude_bound(space: SearchSpace, posterior: Posterior, sqrt_beta: float) -> float:
+    """A lower bound on the acquisition of every graph, from its pairs one by one.
+
+    Linear kernel: superadditivity. Exponential kernel: ``exponential.py``, with the largest Q.
+    """
+    features = FeatureMap(space)
+    return min(_crude_bound(space, features, posterior, sqrt_beta, n) for n in space.sizes)
+
+
+def _crude_bound(
+    space: SearchSpace, features: FeatureMap, posterior: Posterior, sqrt_beta: float, n: int
+) -> float:
+    part = posterior.on_counts(features, n)
+    nodes = np.array([s == 0 for s, _, _ in features.path_types])
+    paths = len(features.path_types)
+    pairs = n * (n - 1) // 2
+    if isinstance(part, ExponentialPosterior):
+        q = part.squares[:paths].max() * (n + pairs) ** 2
+        q += part.squares[paths:].max(initial=0.0) * pairs
+        s = np.linalg.solve(part.whitening.T, part.dual)
+        factor = np.sqrt((s @ s + sqrt_beta**2) * part.variance)
+        return float(-factor * np.exp(min(q / 2, 700.0)))
+    if not isinstance(part, LinearPosterior):
+        return -np.inf
+    alone = np.minimum(part.w - sqrt_beta * np.linalg.norm(part.R, axis=1), 0.0)
+    lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
+    return float(lowest + pairs * alone[paths:].min(initial=0.0))
