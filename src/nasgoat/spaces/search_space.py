@@ -59,6 +59,15 @@ class SearchSpace(ABC):
         have no label, it is the index (docs/decisions/0003-paths-of-indexed-nodes.md).
         """
 
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return True
+
+    def most_edges(self, n: int) -> int:
+        """Most edges that n nodes of the space's kind of graph can have, limits aside."""
+        return n * (n - 1) // 2
+
     @abstractmethod
     def with_nodes(self, n: int) -> SearchSpace:
         """The part of the space with exactly n nodes."""
@@ -143,7 +152,7 @@ class SearchSpace(ABC):
         return cast(Self, replace(cast(Any, self), limits=tuple(limits)))
 
     @property
-    def node_ops(self) -> tuple[str, ...]:
+    def node_ops(self) -> Sequence[str]:
         """The node labels that limits and costs may speak of."""
         return self.node_vocabulary
 
@@ -210,6 +219,16 @@ class SearchSpace(ABC):
         """The exact number of graphs, isomorphic ones counted once."""
         return self._count_within() if self.limits else self._count()
 
+    def size(self) -> tuple[int, bool]:
+        """The exact number of graphs and True; an upper bound and False where counting takes long.
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> nasbench201().size()
+            (9280, True)
+        """
+        return (self.count(), True) if self._quickly_counted() else (self.size_bound(), False)
+
     def enumerate(self) -> Iterator[GraphBatch]:
         """Every graph once up to isomorphism, in batches, smallest graphs first.
 
@@ -242,6 +261,10 @@ class SearchSpace(ABC):
                 changed = self._mutated(changed, rng)
             found.append(changed)
         return found
+
+    def _quickly_counted(self) -> bool:
+        """Whether :meth:`count` takes seconds at most."""
+        return self.size_bound() <= limited_moves.LISTABLE
 
     def _draw_within(self, rng: np.random.Generator) -> LabeledGraph:
         """One random graph that satisfies every limit."""
