@@ -67,6 +67,13 @@ class GraphPoint:
         return np.asarray(np.minimum(found, self.n))
 
     @cached_property
+    def joined(self) -> IntArray:
+        """Shortest distances where edges are walked in either direction."""
+        edges = self.A.astype(bool)
+        np.fill_diagonal(edges, False)
+        return np.asarray(shortest_distances((edges | edges.T)[None])[0].astype(int))
+
+    @cached_property
     def r(self) -> IntArray:
         """Reachability; a node reaches itself."""
         return (self.d < self.n).astype(int)

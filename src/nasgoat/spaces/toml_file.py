@@ -196,14 +196,14 @@ class _Reader:
 
     def _typed(self, path: tuple[str, ...], key: str, value: Any) -> Any:
         types, said = _TYPES[key]
+        whole: Any = value
         wrong_bool = isinstance(value, bool) and bool not in types
         if not isinstance(value, types) or wrong_bool:
             raise self._wrong((*path, key), f"must be {said}", value)
         if key == "nodes" and isinstance(value, list):
             return tuple(value)
         if key in ("degree", "in_degree", "out_degree"):
-            bounds: dict[str, Any] = dict(value)
-            return {k: tuple(v) if isinstance(v, list) else v for k, v in bounds.items()}
+            return {k: tuple(v) if isinstance(v, list) else v for k, v in whole.items()}
         return value
 
     def _located(self, table: Mapping[str, Any], problem: str) -> SpaceFileError:
