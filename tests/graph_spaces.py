@@ -147,7 +147,10 @@ def graph_spaces(draw: st.DrawFn, largest: int = 3) -> GraphSpace:
             (low, draw(st.integers(low, largest))), node_ops, edge_ops, direction,
             draw(st.sampled_from(ways)), int(ends), int(ends and draw(st.booleans())),
             edge_weights={"e1": 2} if len(edge_ops) == 2 else {},
-            max_edges=draw(st.none() | st.integers(1, 4)), fixed=fixed, **{name: bounds},
+            max_edges=draw(st.none() | st.integers(1, 4)), fixed=fixed,
+            degree=bounds if name == "degree" else {},
+            in_degree=bounds if name == "in_degree" else {},
+            out_degree=bounds if name == "out_degree" else {},
         )  # fmt: skip
     except SpaceError:  # labels of bounds that sources and sinks leave no room for
         return GraphSpace((low, low), direction=direction)

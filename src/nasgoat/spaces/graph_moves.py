@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nasgoat.errors import EmptySpaceError, SpaceError, TooLargeError
-from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.graph_sketch import Sketch
 from nasgoat.spaces.limited_moves import LISTABLE
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
 
-_DRAWS = 200
+_DRAWS = 40
 _TRIES = 60  # random moves before all neighbours are listed
 
 
@@ -38,19 +38,8 @@ def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
             graph = sketch.graph()
             if space.rules.fits(space.batch([graph]))[0]:
                 return graph
-    try:
-        batches = []
-        total = 0
-        for batch in space._enumerate():
-            batches.append(batch)
-            total += len(batch)
-            if total > LISTABLE:
-                break
-    except TooLargeError:
-        if not batches:
-            raise SpaceError(
-                "the declaration must allow a graph that can be found, got none by random search"
-            ) from None
+    batches = space.first_graphs
+    total = sum(len(batch) for batch in batches)
     if not total:
         raise EmptySpaceError(f"the space must have a graph, got none: {space._described()}")
     i = int(rng.integers(total))
@@ -59,6 +48,22 @@ def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
             return batch[i]
         i -= len(batch)
     raise AssertionError("the place of a listed graph must be less than their number")
+
+
+def first_graphs(space: GraphSpace) -> list[GraphBatch]:
+    """The graphs of a space, or as many of the first as are worth listing."""
+    batches: list[GraphBatch] = []
+    try:
+        for batch in space._enumerate():
+            batches.append(batch)
+            if sum(len(other) for other in batches) > LISTABLE:
+                break
+    except TooLargeError:
+        if not batches:
+            raise SpaceError(
+                "the declaration must allow a graph that can be found, got none by random search"
+            ) from None
+    return batches
 
 
 def mutated(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:

@@ -339,6 +339,11 @@ class GraphSpace(SearchSpace):
         return _checked_nodes(self.nodes)[1]
 
     @cached_property
+    def first_graphs(self) -> list[GraphBatch]:
+        """The graphs that random draws fall back on where they keep failing."""
+        return graph_moves.first_graphs(self)
+
+    @cached_property
     def _listing(self) -> Listing:
         return Listing(self)
 

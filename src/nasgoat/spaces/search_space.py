@@ -16,7 +16,7 @@ from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import limited_moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
-from nasgoat.spaces.limits import Limit, depths, totals
+from nasgoat.spaces.limits import Limit, depths, totals, uniquely_named
 
 _REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
 _HOPELESS = 300  # such draws before a space too large to list is taken for used up
@@ -145,7 +145,7 @@ class SearchSpace(ABC):
                 found += [parse_limit(text, words, name) for name, text in limit.items()]
             else:
                 found.append(parse_limit(limit, words))
-        return self.with_limits((*self.limits, *found))
+        return self.with_limits(uniquely_named((*self.limits, *found)))
 
     def with_limits(self, limits: Sequence[Limit]) -> Self:
         """The same space with these limits instead of its own."""

@@ -276,11 +276,8 @@ def to_toml(space: SearchSpace) -> str:
             lines += ["", f"[space.{name}]"]
             lines += [f"{_quoted(key)} = {_value(value)}" for key, value in table.items()]
     if limits:
-        names = [limit["name"] for limit in limits]
         lines += ["", "[limits]"]
-        for i, limit in enumerate(limits):
-            name = limit["name"] if names.count(limit["name"]) == 1 else f"{limit['name']} ({i})"
-            lines.append(f"{_quoted(name)} = {_value(limit['limit'])}")
+        lines += [f"{_quoted(limit['name'])} = {_value(limit['limit'])}" for limit in limits]
     return "\n".join(lines)
 
 
