@@ -25,7 +25,7 @@ _MIP_SECONDS = {
     NodeLabeledSpace: (7, 15.0, 3.5),
     EdgeLabeledSpace: (4, 2.0, 8.0),
     DartsSpace: (6, 30.0, 10.0),
-    GraphSpace: (3, 2.0, 12.0),
+    GraphSpace: (4, 20.0, 6.0),
 }
 
 
