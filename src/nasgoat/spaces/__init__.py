@@ -17,7 +17,8 @@ from nasgoat.spaces.presets import (
     preset_names,
 )
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import load_space, parse_space, to_toml
+from nasgoat.spaces.toml_file import load_space, parse_space
+from nasgoat.spaces.toml_text import to_toml
 
 __all__ = [
     "INPUT",
