@@ -104,8 +104,7 @@ class ModelJudge:
             # SCIP also asks about points that break rows: such a point is no graph of the space.
             if not isinstance(self.model.space, GraphSpace):
                 raise
-            ones = [name for name, value in values.items() if value > 0.5]
-            return [Point(ones, [name for name in values if name not in set(ones)])]
+            return []
         # A point may exceed a limit within the solver's tolerance: it is cut off, not kept.
         if self.model.space.within_limits([graph])[0]:
             self.pool.add([graph])

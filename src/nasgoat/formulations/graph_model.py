@@ -12,6 +12,7 @@ from itertools import islice, permutations
 
 import numpy as np
 
+from nasgoat.errors import GraphError
 from nasgoat.formulations import kernel_encoding as kernel
 from nasgoat.formulations.acquisition_rows import (
     Acquisition,
@@ -164,7 +165,11 @@ class GraphNames:
 
 
 def _largest(values: Mapping[str, float], prefix: str, count: int) -> int:
-    return int(np.argmax([values[f"{prefix}{a})"] for a in range(count)]))
+    """The one label that is chosen."""
+    chosen = [a for a in range(count) if values[f"{prefix}{a})"] > 0.5]
+    if len(chosen) != 1:
+        raise GraphError(f"a node or edge must have one label, got {len(chosen)} at {prefix}...)")
+    return chosen[0]
 
 
 def _topological(
