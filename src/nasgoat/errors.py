@@ -19,6 +19,22 @@ class SpaceError(NasgoatError, ValueError):
     """A search space is empty, unsatisfiable or badly declared."""
 
 
+class SpaceFileError(SpaceError):
+    """A file declares no space: one line with file, line, key and reason.
+
+    Args:
+        file: The file's name.
+        line: The line, counted from 1; None if there is none to blame.
+        key: The key with its tables, dots in between; empty if there is none to blame.
+        said: What the key must be and what it is.
+    """
+
+    def __init__(self, file: object, line: int | None, key: str, said: str) -> None:
+        place = f"{file}" if line is None else f"{file}:{line}"
+        said = f"{key}{said}" if key and said.startswith(":") else f"{key} {said}".lstrip(" :")
+        super().__init__(" ".join(f"{place}: {said}".split()))
+
+
 class EmptySpaceError(SpaceError):
     """No graph at all satisfies the limits of a space: this is proven, not guessed."""
 

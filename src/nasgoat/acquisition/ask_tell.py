@@ -69,6 +69,8 @@ class AskTell(ABC):
         if k < 1:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
         proposals = self._initial_proposals(k)
+        # A batch may begin with the initial design: the method must not propose that part again.
+        self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
         if len(proposals) < k and self._graphs:
             proposals += self._propose(k - len(proposals))
         elif len(proposals) < k:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel
+from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Point
-from nasgoat.spaces import NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import GraphSpace, NodeLabeledSpace, SearchSpace
 
 _ORDERS = 400  # topological orders of a graph that are cut off at once; others when they turn up
 
@@ -96,7 +98,13 @@ class ModelJudge:
 
     def consider(self, values: Mapping[str, float]) -> list[Point]:
         """Score the graph of a point; cut it off under (nearly) all its topological orders."""
-        graph = self.model.decode(values)
+        try:
+            graph = self.model.decode(values)
+        except GraphError:
+            # SCIP also asks about points that break rows: such a point is no graph of the space.
+            if not isinstance(self.model.space, GraphSpace):
+                raise
+            return []
         # A point may exceed a limit within the solver's tolerance: it is cut off, not kept.
         if self.model.space.within_limits([graph])[0]:
             self.pool.add([graph])
@@ -104,6 +112,9 @@ class ModelJudge:
 
     def points(self, graph: LabeledGraph) -> list[Point]:
         """The graph's own point first, then its other topological orders."""
+        if isinstance(self.model.space, GraphSpace):
+            names = GraphNames(self.model.space, self.model.n)
+            return [Point(*names.point(g)) for g in names.orders(graph, _ORDERS)]
         if not isinstance(self.model.space, NodeLabeledSpace):
             return [self._point(graph)]
         others = topological_orders(graph, _ORDERS)

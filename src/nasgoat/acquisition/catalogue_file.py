@@ -31,7 +31,7 @@ from nasgoat.spaces.limited_moves import no_graph
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1  # of the layout and of the order of enumeration; raise it when either changes
+VERSION = 2  # of the layout and of the order of enumeration; raise it when either changes
 LARGEST = 5_000_000  # graphs in a catalogue; more would take gigabytes and minutes
 _FILES = ("counts", "adjacency", "codes")
 
@@ -43,7 +43,7 @@ class CatalogueArrays:
     Args:
         counts: Kernel counts, shape (N, columns), one byte each.
         adjacency: Bits of the adjacency matrices, shape (N, ceil(n² / 8)).
-        codes: Node codes (N, n), or edge codes (N, n²) where edges carry the labels.
+        codes: Node codes (N, n) and edge codes (N, n²), as far as there are labels.
         parts: For each number of nodes the slice of its graphs.
     """
 
@@ -58,14 +58,15 @@ class CatalogueArrays:
         size = next(m for m, part in self.parts.items() if part.start <= i < part.stop)
         bits = np.unpackbits(self.adjacency[i], count=n * n).astype(bool)
         codes = np.array(self.codes[i])
-        on_nodes = bool(space.node_vocabulary)
+        on_nodes = n if space.node_vocabulary else 0
         batch = GraphBatch(
             bits.reshape(1, n, n),
             np.array([size], dtype=np.int8),
-            codes[None] if on_nodes else None,
-            None if on_nodes else codes.reshape(1, n, n),
+            codes[None, :n] if on_nodes else None,
+            codes[on_nodes:].reshape(1, n, n) if space.edge_vocabulary else None,
             space.node_vocabulary,
             space.edge_vocabulary,
+            space.directed,
         )
         return batch[0]
 
@@ -112,10 +113,11 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
         parts[size] = slice(start, total)
         counts.append(features.counts(batch).astype(np.uint8))
         adjacency.append(np.packbits(batch.adjacency.reshape(len(batch), -1), axis=1))
-        labels = batch.node_codes if batch.node_codes is not None else batch.edge_codes
-        if labels is None:
-            raise TooLargeError("a catalogue must have labels on nodes or on edges")
-        codes.append(labels.reshape(len(batch), -1))
+        labels = [np.zeros((len(batch), 0), dtype=np.int8)]
+        labels += [
+            c.reshape(len(batch), -1) for c in (batch.node_codes, batch.edge_codes) if c is not None
+        ]
+        codes.append(np.concatenate(labels, axis=1))
     if not counts:
         raise no_graph(space)
     return CatalogueArrays(

@@ -17,9 +17,10 @@ import numpy as np
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines.encodings import arranged
 from nasgoat.baselines.method import Method, heuristic
+from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import GraphSpace, SearchSpace
 
 NOTHING = "none"
 _EDGE = "edge"
@@ -43,6 +44,13 @@ class CategoricalSpace:
     """
 
     space: SearchSpace
+
+    def __post_init__(self) -> None:
+        if isinstance(self.space, GraphSpace):
+            raise SettingError(
+                "methods on categorical parameters must have a space of cells, got "
+                f"{self.space.describe()}; use another method"
+            )
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:

@@ -23,7 +23,9 @@ def search(
         ),
     ] = None,
     noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False,
-    space: Annotated[str | None, typer.Option(help="A preset space: nb101, nb201.")] = None,
+    space: Annotated[
+        str | None, typer.Option(help="A TOML file, or a preset: nb101, darts, ...")
+    ] = None,
     objective: Annotated[
         str | None, typer.Option(help="module:function: takes the graph, returns its error.")
     ] = None,

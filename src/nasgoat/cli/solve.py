@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def solve(
-    space: Annotated[str, typer.Option(help="A preset space.")] = "nb101",
+    space: Annotated[str, typer.Option(help="A TOML file or a preset.")] = "nb101",
     nodes: Annotated[int | None, typer.Option(help="Only graphs with so many nodes.")] = None,
     observations: Annotated[int, typer.Option(help="Random graphs that were observed.")] = 50,
     kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
@@ -39,9 +39,9 @@ def solve(
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
     from nasgoat.acquisition import chosen_optimizer, random_problem
-    from nasgoat.spaces import preset
+    from nasgoat.spaces import find_space
 
-    found = preset(space)
+    found = find_space(space)
     if nodes is not None:
         found = found.with_nodes(nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)

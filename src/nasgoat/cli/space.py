@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,39 +14,81 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Look at a search space.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="A preset: nb101, nb201, nb201-all.")]
+Name = Annotated[
+    str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
 
 
 @app.command()
 def check(space: Name, json: Json = False) -> None:
-    """Say what the space is, how large, and which exact optimisers apply."""
-    from nasgoat.acquisition import choose, optimizer_names
+    """Say what the space is, how large, which exact optimisers apply and what they cost."""
+    from nasgoat.acquisition import choose
+    from nasgoat.acquisition.applicability import applicability, short
+    from nasgoat.acquisition.satisfiable import require_satisfiable
 
     found = _space(space)
-    choice = choose(found)
-    document = {
-        "space": found.to_dict(),
-        "description": found.describe(),
-        "count": found.count(),
-        "optimizers": optimizer_names(),
-        "auto": {"optimizer": choice.name, "reason": choice.reason},
-    }
+    require_satisfiable(found)
+    number, exact = found.size()
+    choice, optimizers = choose(found), applicability(found)
     if json:
-        print_json(document)
+        print_json(
+            {
+                "space": found.to_dict(),
+                "description": found.describe(),
+                "count": number if exact else None,
+                "at_most": number,
+                "limits": [limit.to_dict() for limit in found.limits],
+                "optimizers": [vars(entry) for entry in optimizers],
+                "auto": {"optimizer": choice.name, "reason": choice.reason},
+            }
+        )
         return
-    print(f"{space}: {found.describe()}")
-    print(f"graphs: {found.count():,} (isomorphic ones counted once)")
-    print(f"optimisers: {', '.join(optimizer_names())}")
+    print(f"{space}: {found.with_limits(()).describe()}")
+    for limit in found.limits:
+        print(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
+    said = "isomorphic ones counted once" if exact else "an upper bound"
+    print(f"graphs: {'' if exact else 'at most '}{short(number)} ({said})")
+    for entry in optimizers:
+        print(f"{entry.name}: {entry.said}")
     print(f"auto takes {choice.reason}")
 
 
 @app.command()
+def describe(
+    space: Annotated[
+        str | None, typer.Argument(help="A preset or a TOML file; all presets.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show the declaration of a space in TOML, or the list of presets."""
+    from nasgoat.spaces import preset_names, to_toml
+    from nasgoat.spaces.presets import is_file_name, preset_text
+
+    if space is None:
+        names = {name: _space(name).describe() for name in preset_names()}
+        print_json(names) if json else print("\n".join(f"{k}: {v}" for k, v in names.items()))
+        return
+    found = _space(space)
+    if json:
+        print_json({"space": found.to_dict(), "description": found.describe()})
+        return
+    print(f"# {space}: {found.describe()}")
+    print((to_toml(found) if is_file_name(space) else preset_text(space)).rstrip())
+
+
+@app.command()
 def count(space: Name, json: Json = False) -> None:
-    """Count the graphs of the space, isomorphic ones once."""
-    total = _space(space).count()
-    print_json({"count": total}) if json else print(total)
+    """Count the graphs of the space, isomorphic ones once; say so if it is only a bound."""
+    number, exact = _space(space).size()
+    if json:
+        document: dict[str, Any] = {"count": number if exact else None, "at_most": number}
+        print_json(document)
+        return
+    print(number)
+    if not exact:
+        note("this is an upper bound; the space is too large to be counted quickly")
 
 
 @app.command()
@@ -98,6 +140,6 @@ def draw(
 
 
 def _space(name: str) -> SearchSpace:
-    from nasgoat.spaces import preset
+    from nasgoat.spaces import find_space
 
-    return preset(name)
+    return find_space(name)

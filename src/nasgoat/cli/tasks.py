@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nasgoat.acquisition.satisfiable import require_satisfiable
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Isolated, Outcome
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace, preset
+from nasgoat.spaces import SearchSpace, find_space
 
 _DEFAULT_BENCHMARK = "nb201/cifar10"
 
@@ -94,13 +96,15 @@ def make_task(
         raise SettingError("--benchmark must come without --objective and --command, got both")
     if space is None:
         raise SettingError("--objective and --command must come with --space, got none")
+    found = find_space(space)
+    require_satisfiable(found)
     argv = _split(command) if command is not None else None
     memory = None if limits.memory_megabytes is None else limits.memory_megabytes * 2**20
     isolated = Isolated(objective, argv, limits.timeout, memory, limits.retries, seed)
     isolated.check()
     what = {"objective": objective} if objective else {"command": list(argv or ())}
-    name = f"{space} {objective or (argv or ('command',))[0]}"
-    return Task(name, preset(space), isolated, what)
+    name = f"{Path(space).stem} {objective or (argv or ('command',))[0]}"
+    return Task(name, found, isolated, what)
 
 
 def _split(command: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import pyomo.environ as pyo
 
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.formulations import cell_domains as domain
+from nasgoat.formulations import graph_model
 from nasgoat.formulations import kernel_encoding as kernel
 from nasgoat.formulations.acquisition_rows import (
     Acquisition,
@@ -33,6 +34,7 @@ from nasgoat.formulations.counts import (
     node_labelled_links,
 )
 from nasgoat.formulations.graph_encoding import graph_encoding
+from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
@@ -41,7 +43,7 @@ from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate import LinearPosterior
 
 FORMULATIONS = ("compact", "paper")
@@ -61,7 +63,7 @@ class AcquisitionModel:
         symmetry: Whether only some of the topological orders of a graph are feasible.
     """
 
-    space: Cell
+    space: SearchSpace
     n: int
     formulation: str
     rows: TaggedModel
@@ -95,6 +97,8 @@ class AcquisitionModel:
 
     def ordered(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in an order that the model holds."""
+        if isinstance(self.space, GraphSpace):
+            return GraphNames(self.space, self.n).ordered(graph)
         if self.symmetry:
             place = self.space.node_vocabulary.index
             return least_order(graph, [place(label) for label in graph.node_labels or ()])
@@ -109,6 +113,10 @@ class AcquisitionModel:
             GraphError: If the rounded values are no graph of the space, limits aside.
         """
         n, space = self.n, self.space
+        if isinstance(space, GraphSpace):
+            graph = GraphNames(space, n).decode(values)
+            space.with_limits(()).check(graph)
+            return graph
         edges = [(u, v) for u, v in domain.forward_pairs(n) if values[f"A({u},{v})"] > 0.5]
         if not isinstance(space, NodeLabeledSpace):
             names = space.edge_vocabulary
@@ -129,6 +137,8 @@ class AcquisitionModel:
 
     def decisions(self) -> list[str]:
         """Names of the variables that determine a graph: A and F that are not constant."""
+        if isinstance(self.space, GraphSpace):
+            return GraphNames(self.space, self.n).decisions()
         keys = [f"A({u},{v})" for u, v in domain.forward_pairs(self.n)]
         if not isinstance(self.space, NodeLabeledSpace):
             return keys + [f"F({u},{v},{a})" for u, v, a in self.features.edge_types]
@@ -163,11 +173,16 @@ def formulate(
     """
     if formulation not in FORMULATIONS:
         raise UnknownNameError("formulation", formulation, FORMULATIONS)
-    space = formulable(space)
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
     features = FeatureMap(space)
+    if isinstance(space, GraphSpace):
+        write = graph_model.paper_rows if formulation == "paper" else graph_model.compact_rows
+        rows = write(space, n, features, acquisition)
+        lcb_objective(rows, acquisition.sqrt_beta)
+        return AcquisitionModel(space, n, formulation, rows, features)
+    space = formulable(space)
     symmetry = symmetry and formulation == "compact" and isinstance(space, NodeLabeledSpace)
     build = _paper if formulation == "paper" else _compact
     rows = build(space, n, features, acquisition)
@@ -223,6 +238,8 @@ def domain_model(space: SearchSpace, n: int) -> TaggedModel:
         >>> sum(1 for row in m.constraints() if "limit" in row.name)
         1
     """
+    if isinstance(space, GraphSpace):
+        return graph_model.limited_domain(space, n, ordered=True)
     m = TaggedModel(n)
     compact_cells(m, formulable(space), FeatureMap(space))
     limit_rows(m, space, distance_terms)

@@ -4,7 +4,8 @@ Notation (Table 1 of the paper; n nodes, of which the first n_1 exist)
     A[v, v]        1 if node v exists;      A[u, v]  1 if edge u → v exists
     r[u, v]        1 if u reaches v;        d[u, v]  shortest distance, n if u does not reach v
     δ[u, v, w]     1 if w is on a shortest path from u to v
-    l_v            code of the label of node v; the index v where nodes are indexed and unlabelled
+    l_v            code of the label of node v; of unlabelled nodes the index v where they are
+                   indexed, and 0 where they are all alike
 """
 
 from __future__ import annotations
@@ -66,6 +67,13 @@ class GraphPoint:
         return np.asarray(np.minimum(found, self.n))
 
     @cached_property
+    def joined(self) -> IntArray:
+        """Shortest distances where edges are walked in either direction."""
+        edges = self.A.astype(bool)
+        np.fill_diagonal(edges, False)
+        return np.asarray(shortest_distances((edges | edges.T)[None])[0].astype(int))
+
+    @cached_property
     def r(self) -> IntArray:
         """Reachability; a node reaches itself."""
         return (self.d < self.n).astype(int)
@@ -87,7 +95,8 @@ class GraphPoint:
     def codes(self) -> list[int]:
         """Code of the label of each node: -1 for a missing node."""
         if self.graph.node_labels is None or self.features is None:
-            return [v if v < self.graph.n else -1 for v in range(self.n)]
+            alike = self.features is not None and not self.features.space.indexed
+            return [(0 if alike else v) if v < self.graph.n else -1 for v in range(self.n)]
         place = self.features.space.node_vocabulary.index
         found = [place(label) for label in self.graph.node_labels]
         return found + [-1] * (self.n - len(found))
@@ -98,7 +107,8 @@ class GraphPoint:
         if self.graph.edge_labels is None or self.features is None:
             return {}
         place = self.features.space.edge_vocabulary.index
-        return {edge: place(label) for edge, label in self.graph.edge_labels.items()}
+        codes = {edge: place(label) for edge, label in self.graph.edge_labels.items()}
+        return codes if self.graph.directed else codes | {(v, u): c for (u, v), c in codes.items()}
 
     @cached_property
     def row(self) -> NDArray[np.float64]:

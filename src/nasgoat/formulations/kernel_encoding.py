@@ -68,7 +68,7 @@ def path_counts(m: TaggedModel, labels: int) -> None:
     pairs = list(product(range(n), repeat=2))
     total = {(s, a, b): sum(m.p[u, v, s, a, b] for u, v in pairs) for s, a, b in types}
     m.rows("k_g", "P", [(key, P[key] == total[key]) for key in types])
-    _count_indicators(m, "k_g", "P", types, n * n, count)
+    count_indicators(m, "k_g", "P", types, n * n, count)
 
 
 def label_counts(m: TaggedModel, labels: int) -> None:
@@ -82,10 +82,10 @@ def label_counts(m: TaggedModel, labels: int) -> None:
     N = m.variable("N", keys, pyo.NonNegativeReals, count, bounds=(0, n))
     total = {label: sum(m.F[v, label] for v in range(n)) for (label,) in keys}
     m.rows("k_n", "N", [((label,), N[label] == total[label]) for (label,) in keys])
-    _count_indicators(m, "k_n", "N", keys, n, count)
+    count_indicators(m, "k_n", "N", keys, n, count)
 
 
-def _count_indicators(
+def count_indicators(
     m: TaggedModel, tag: str, name: str, keys: list[Any], most: int, count: Any
 ) -> None:
     """Σ_c X^c = 1 and Σ_c c X^c = X."""
@@ -103,7 +103,7 @@ def _count_indicators(
 def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
     """(k_g): the counts P of a feature row's block g; Σ_c c² P^c is the square of each."""
     n = m.n
-    if features.edge_types:
+    if features.space.indexed:
         return [_binary(m.ds[u, v, s]) for s, u, v in features.path_types]
     return [
         Column(m.P[s, a, b], [(c * c, m.Pc[s, a, b, c]) for c in range(1, n * n + 1)])
@@ -122,7 +122,14 @@ def node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
 
 
 def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
-    """(k_e): the indicators F of a feature row's block e; F² = F."""
+    """(k_e): the indicators F of a feature row's block e, F² = F; or the counts E by end labels."""
+    if not features.space.indexed:
+        most = max((key[-1] for key in m.Ec), default=0) if features.edge_types else 0
+        squares = [(c * c, c) for c in range(1, most + 1)]
+        return [
+            Column(m.E[kind], [(c2, m.Ec[(*kind, c)]) for c2, c in squares])
+            for kind in features.edge_types
+        ]
     return [_binary(m.F[u, v, label]) for u, v, label in features.edge_types]
 
 

@@ -22,7 +22,8 @@ TAGS = (
     *("101_index", "101_source", "101_sink", "101_label", "101_edge"),
     *("201_index", "201_source", "201_label", "darts"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
-    *("layers", "links", "profiles", "compositions", "caps", "QCR", "symmetry", "limit"),
+    *("layers", "links", "profiles", "compositions", "caps", "QCR", "symmetry"),
+    *("limit", "graph"),
 )
 
 
@@ -74,6 +75,10 @@ class TaggedModel:
     sigma: Any
     lcb: Any
     D: Any
+    Fe: Any
+    E: Any
+    Ec: Any
+    e: Any
 
     def __init__(self, n: int) -> None:
         self.n = n

@@ -49,7 +49,10 @@ class GraphParameters:
         self._acyclic = isinstance(space, NodeLabeledSpace | EdgeLabeledSpace)
         n = space.sizes[-1]
         self._pairs = [
-            (u, v) for v in range(n) for u in range(n) if (u < v if self._acyclic else u != v)
+            (u, v)
+            for v in range(n)
+            for u in range(n)
+            if (u < v if self._acyclic or not space.directed else u != v)
         ]
 
     @cached_property
@@ -138,4 +141,4 @@ class GraphParameters:
         names = None
         if self.space.edge_vocabulary:
             names = {pair: self.space.edge_vocabulary[d - 1] for pair, d in edges.items()}
-        return LabeledGraph.from_edges(n, list(edges), labels, names)
+        return LabeledGraph.from_edges(n, list(edges), labels, names, self.space.directed)

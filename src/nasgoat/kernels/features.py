@@ -4,14 +4,21 @@ Notation (Section 3.3 and Appendix B of the paper)
     P[s, l1, l2]  number of node pairs (u, v), u = v included, with distance s < n and these labels
     N[l]          number of nodes with label l; equals P[0, l, l]
     F[u→v, l]     1 if edge u → v has label l
-    L             number of node labels
+    E[l, a, b]    number of edges with label l between nodes with labels a and b, in this order; for
+                  undirected graphs a ≤ b
+    L             number of node labels;  M(n) most edges of n nodes
 
     k_g = ⟨P, P'⟩ / (n² n'²)      rows of block g:  P / n²
     k_n = ⟨N, N'⟩ / (n n' L)      rows of block n:  N / (n √L)
-    k_e = 2 ⟨F, F'⟩ / (n (n - 1)) rows of block e:  F · √(2 / (n (n - 1)))
+    k_e = 2 ⟨F, F'⟩ / (n (n - 1)) rows of block e:  F · √(2 / (n (n - 1)))     indexed nodes
+    k_e = ⟨E, E'⟩ / (M(n) M(n'))  rows of block e:  E / M(n)                   any other nodes
 
-The integer counts [P | F] hold all the information; a row is a selection of them, scaled by a
-factor that depends on the number of nodes alone.
+The paper's k_e assumes indexed nodes. Where they are not, isomorphic graphs must have the same row,
+so edges are counted by their label and those of their ends, in the same way as nodes are in k_n
+(docs/decisions/0051-edges-of-nodes-without-index.md). Nodes without index and label are all alike.
+
+The integer counts [P | F] or [P | E] hold all the information; a row is a selection of them, scaled
+by a factor that depends on the number of nodes alone.
 """
 
 from __future__ import annotations
@@ -52,10 +59,15 @@ class FeatureMap:
 
     @cached_property
     def edge_types(self) -> tuple[tuple[int, int, int], ...]:
-        """The (u, v, l) of the last columns of :meth:`counts`."""
+        """The (u, v, l) of the last columns of :meth:`counts`; (a, b, l) without indices."""
         if not self.space.edge_vocabulary:
             return ()
         n, labels = self.space.sizes[-1], range(len(self.space.edge_vocabulary))
+        if not self.space.indexed:
+            ends = range(self._node_labels)
+            directed = self.space.directed
+            pairs = [(a, b) for a in ends for b in ends if directed or a <= b]
+            return tuple((a, b, label) for a, b in pairs for label in labels)
         return tuple((u, v, label) for u in range(n) for v in range(u + 1, n) for label in labels)
 
     @cached_property
@@ -78,12 +90,12 @@ class FeatureMap:
             [
                 np.full(g, 1 / n**2),
                 np.full(k, 1 / (n * np.sqrt(k)) if k else 0.0),
-                np.full(e, np.sqrt(2 / (n * (n - 1)))),
+                np.full(e, self._edge_scale(n)),
             ]
         )
 
     def counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        """Integer counts [P | F] of every graph of the batch."""
+        """Integer counts [P | F] or [P | E] of every graph of the batch."""
         blocks = [
             self._counts(batch.take(slice(start, start + _BLOCK)))
             for start in range(0, max(len(batch), 1), _BLOCK)
@@ -108,15 +120,48 @@ class FeatureMap:
         paths = self._path_counts(batch)
         if not self.edge_types or batch.edge_codes is None:
             return paths
+        if not self.space.indexed:
+            return np.hstack([paths, self._edge_counts(batch, batch.edge_codes)])
         u, v, label = np.array(self.edge_types).T
         return np.hstack([paths, (batch.edge_codes[:, u, v] == label).astype(np.uint16)])
 
+    @property
+    def _node_labels(self) -> int:
+        """How many codes nodes have: labels, indices, or one where all are alike."""
+        if self.space.node_vocabulary:
+            return len(self.space.node_vocabulary)
+        return self.space.sizes[-1] if self.space.indexed else 1
+
+    def _edge_scale(self, n: int) -> float:
+        if self.space.indexed:
+            return float(np.sqrt(2 / (n * (n - 1))))
+        return 1.0 / max(self.space.most_edges(n), 1)
+
+    def _node_codes(self, batch: GraphBatch) -> NDArray[np.intp]:
+        if batch.node_codes is not None:
+            return batch.node_codes.astype(np.intp)
+        # Indexed nodes are told apart by their index, all others are alike.
+        codes = np.arange(batch.n) if self.space.indexed else np.zeros(batch.n, dtype=np.intp)
+        return np.broadcast_to(codes, (len(batch), batch.n))
+
+    def _edge_counts(self, batch: GraphBatch, edge_codes: NDArray[np.int8]) -> NDArray[np.uint16]:
+        """E of every graph of the batch."""
+        width = len(self.edge_types)
+        place = {kind: i for i, kind in enumerate(self.edge_types)}
+        k, ops = self._node_labels, len(self.space.edge_vocabulary)
+        column = np.full((k, k, ops), -1)
+        for a, b, label in np.ndindex(k, k, ops):
+            column[a, b, label] = place.get((a, b, label), place.get((b, a, label), -1))
+        rows = batch.adjacency if self.space.directed else np.triu(batch.adjacency)
+        graph, u, v = np.nonzero(rows)
+        codes = self._node_codes(batch)
+        found = column[codes[graph, u], codes[graph, v], edge_codes[graph, u, v]]
+        total = np.bincount(graph * width + found, minlength=len(batch) * width)
+        return total.reshape(len(batch), width).astype(np.uint16)
+
     def _path_counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
         n = batch.n
-        codes = np.broadcast_to(np.arange(n), (len(batch), n))  # indexed nodes are told apart
-        if batch.node_codes is not None:
-            codes = batch.node_codes.astype(int)
-        labels = len(self.space.node_vocabulary) or n
+        codes, labels = self._node_codes(batch), self._node_labels
         column = np.full(n * labels * labels, -1)
         for i, (s, a, b) in enumerate(self.path_types):
             column[(s * labels + a) * labels + b] = i

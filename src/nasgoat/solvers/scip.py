@@ -28,6 +28,7 @@ from nasgoat.solvers.scip_model import ScipModel
 logger = logging.getLogger(__name__)
 
 _INTEGRAL = 1e-6  # SCIP's own feasibility tolerance
+_BLIND = 50  # of such points in all before the solve starts again, with care
 _REPORT_EVERY = 2.0  # seconds between two lines of progress
 _COMPLETE = ("infeasible", "optimal")
 _STOPPED = (
@@ -48,6 +49,7 @@ class _GraphHandler(pyscipopt.Conshdlr):
         self.objective = objective
         self.judge = judge
         self.applied = float("inf")
+        self.blind = 0  # points that no LP stood behind
         self.failure: Exception | None = None  # SCIP drops what a callback raises
 
     def constrans(self, sourceconstraint: Any) -> dict[str, Any]:
@@ -71,7 +73,14 @@ class _GraphHandler(pyscipopt.Conshdlr):
     def consenfops(
         self, constraints: Any, nuseful: int, infeasible: bool, objinf: bool
     ) -> dict[str, Any]:
-        return self._enforce()
+        # A pseudo-solution may break rows, so that it is no graph: only the LP knows them.
+        result = self._enforce()
+        if result["result"] != SCIP_RESULT.INFEASIBLE:
+            return result
+        self.blind += 1
+        if self.blind > _BLIND:
+            self.model.interruptSolve()
+        return {"result": SCIP_RESULT.SOLVELP}
 
     def consprop(self, constraints: Any, nuseful: int, nmarked: int, timing: Any) -> dict[str, Any]:
         return {"result": SCIP_RESULT.REDUCEDDOM if self._tighten() else SCIP_RESULT.DIDNOTFIND}
@@ -88,7 +97,8 @@ class _GraphHandler(pyscipopt.Conshdlr):
                 + [self.decisions[name] for name in zeros]
             )
             self.model.addCons(differ >= 1, removable=True)
-        return {"result": SCIP_RESULT.CONSADDED}
+        # No point to cut off: it broke rows of the model, and those will deal with it.
+        return {"result": SCIP_RESULT.CONSADDED if points else SCIP_RESULT.INFEASIBLE}
 
     def _values(self, solution: Any) -> dict[str, float] | None:
         values = {name: self.model.getSolVal(solution, var) for name, var in self.decisions.items()}
@@ -212,6 +222,8 @@ def _solve(
     except Exception as problem:  # PySCIPOpt raises bare exceptions
         if handler.failure is None:
             raise _NumericalTroubleError(str(problem)) from None
+    if handler.blind > _BLIND and handler.failure is None:
+        raise _NumericalTroubleError("no LP could be solved")
     if handler.failure is not None:
         raise SolverError("a graph of the model must be in the space") from handler.failure
     return _report(scip, judge, time.perf_counter() - start, built, rows)

@@ -2,24 +2,43 @@
 
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
+from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.node_labeled import INPUT, OUTPUT, NodeLabeledSpace
-from nasgoat.spaces.presets import darts, nasbench101, nasbench201, preset, preset_names
+from nasgoat.spaces.presets import (
+    darts,
+    find_space,
+    molecules,
+    nasbench101,
+    nasbench201,
+    nasbench_graph,
+    preset,
+    preset_names,
+)
 from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.spaces.toml_file import load_space, parse_space
+from nasgoat.spaces.toml_text import to_toml
 
 __all__ = [
     "INPUT",
     "OUTPUT",
     "DartsSpace",
     "EdgeLabeledSpace",
+    "GraphSpace",
     "IndexedSpace",
     "Limit",
     "NodeLabeledSpace",
     "SearchSpace",
     "darts",
+    "find_space",
+    "load_space",
+    "molecules",
     "nasbench101",
     "nasbench201",
+    "nasbench_graph",
+    "parse_space",
     "preset",
     "preset_names",
+    "to_toml",
 ]

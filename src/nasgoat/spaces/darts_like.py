@@ -116,6 +116,9 @@ class DartsSpace(IndexedSpace):
         shape = (len(batch), batch.n)
         return np.broadcast_to(inputs, shape), np.broadcast_to(~inputs, shape)
 
+    def _quickly_counted(self) -> bool:
+        return not self.limits or super()._quickly_counted()
+
     def size_bound(self) -> int:
         return self._count()
 

@@ -143,6 +143,9 @@ class IndexedSpace(FreeLabelSpace):
                 total += known[profile]
         return total
 
+    def _quickly_counted(self) -> bool:
+        return len(self.places) <= _LISTABLE_PLACES
+
     def _label_coefficients(self, limit: Limit) -> NDArray[np.float64]:
         return limit.edge_coefficients(self.ops)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -75,7 +75,7 @@ class Limit:
         """The limit as text that can be read again."""
         terms = [_term(c, name) for name, c in self._coefficients().items() if c]
         left = " ".join(terms).removeprefix("+ ") or "0"
-        return f"{left} {self.sense} {self.bound:.15g}"
+        return f"{left} {self.sense} {_number(self.bound)}"
 
     def node_coefficients(self, vocabulary: Sequence[str]) -> Array:
         """Coefficient of each node label, in code order."""
@@ -169,7 +169,30 @@ def _counts(codes: NDArray[np.int8] | None, labels: int) -> NDArray[np.intp] | N
     return np.stack([(flat == label).sum(axis=1) for label in range(labels)], axis=1)
 
 
+def uniquely_named(limits: Sequence[Limit]) -> tuple[Limit, ...]:
+    """The limits, each once; one whose name is taken gets a number behind it.
+
+    Example:
+        >>> first, second = Limit("a", "<=", 1, nodes=1.0), Limit("a", "<=", 2, nodes=1.0)
+        >>> [limit.name for limit in uniquely_named([first, second, first])]
+        ['a', 'a (2)']
+    """
+    found: dict[str, Limit] = {}
+    for limit in limits:
+        name, number = limit.name, 1
+        while name in found and replace(found[name], name=limit.name) != limit:
+            number += 1
+            name = f"{limit.name} ({number})"
+        found.setdefault(name, replace(limit, name=name))
+    return tuple(found.values())
+
+
+def _number(value: float) -> str:
+    short = f"{value:.15g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def _term(coefficient: float, name: str) -> str:
     sign = "-" if coefficient < 0 else "+"
     size = abs(coefficient)
-    return f"{sign} {name}" if size == 1 else f"{sign} {size:.15g}*{name}"
+    return f"{sign} {name}" if size == 1 else f"{sign} {_number(size)}*{name}"

@@ -29,6 +29,7 @@ from nasgoat.spaces.search_space import checked_ops, checked_sizes
 from nasgoat.spaces.structures import Structures, acyclic_structures
 
 INPUT, OUTPUT = "input", "output"
+_COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
 LISTABLE = 200_000  # matrices whose structures are listed to count or draw under limits
 
 
@@ -160,10 +161,8 @@ class NodeLabeledSpace(FreeLabelSpace):
     def _count_within(self) -> int:
         fixed: dict[tuple[Profile, tuple[int, ...]], int] = {}
         total = 0
-        for structures, batch in zip(
-            self._structures.values(), self._blank_structures(), strict=True
-        ):
-            groups = structures.automorphisms
+        for n, structures in self._structures.items():
+            batch, groups = self._blank(n, structures), structures.automorphisms
             for profile, group in zip(self._profiles(batch), groups, strict=True):
                 orbits = 0
                 for g in group.tolist():
@@ -185,12 +184,20 @@ class NodeLabeledSpace(FreeLabelSpace):
         inner = (self.ops[code] for code in codes.tolist())
         return LabeledGraph(ordered.adjacency, (INPUT, *inner, OUTPUT))
 
+    def _quickly_counted(self) -> bool:
+        if self.sizes[-1] > _COUNTED_NODES:
+            return False
+        return sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) <= LISTABLE
+
     def _blank_structures(self) -> Iterator[GraphBatch]:
-        if sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) > LISTABLE:
+        if not self._quickly_counted():
             return
         for n, structures in self._structures.items():
-            blank = np.ones((1, n - 2), dtype=int)
-            yield self._pack(n, [(a, blank) for a in structures.adjacency])
+            yield self._blank(n, structures)
+
+    def _blank(self, n: int, structures: Structures) -> GraphBatch:
+        blank = np.ones((1, n - 2), dtype=int)
+        return self._pack(n, [(a, blank) for a in structures.adjacency])
 
     def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         return ends_by_label(batch)

@@ -1,12 +1,20 @@
-"""The published search spaces."""
+"""The published search spaces, from the TOML files beside this module."""
 
-from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import cast
 
 from nasgoat.errors import UnknownNameError
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
+from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.spaces.toml_file import load_space, parse_space
+
+_FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
+_ALIASES = {"darts": "darts-normal"}
+_ENDING = ".toml"
 
 
 def nasbench101() -> NodeLabeledSpace:
@@ -14,7 +22,7 @@ def nasbench101() -> NodeLabeledSpace:
 
     Source: Ying et al., ICML 2019; 423,624 cells.
     """
-    return NodeLabeledSpace(nodes=(2, 7), ops=["conv3x3", "conv1x1", "maxpool3x3"], max_edges=9)
+    return cast(NodeLabeledSpace, preset("nb101"))
 
 
 def nasbench201(connected: bool = True) -> EdgeLabeledSpace:
@@ -30,8 +38,7 @@ def nasbench201(connected: bool = True) -> EdgeLabeledSpace:
         >>> nasbench201().count(), nasbench201(connected=False).count()
         (9280, 15625)
     """
-    ops = ["skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3"]
-    return EdgeLabeledSpace(nodes=4, ops=ops, connected=connected)
+    return cast(EdgeLabeledSpace, preset("nb201" if connected else "nb201-all"))
 
 
 def darts() -> DartsSpace:
@@ -44,29 +51,43 @@ def darts() -> DartsSpace:
         >>> darts().count()  # 180 structures, eight edges
         1037664180
     """
-    ops = [
-        "sep_conv_3x3",
-        "sep_conv_5x5",
-        "dil_conv_3x3",
-        "dil_conv_5x5",
-        "max_pool_3x3",
-        "avg_pool_3x3",
-        "skip_connect",
-    ]
-    return DartsSpace(nodes=6, ops=ops)
+    return cast(DartsSpace, preset("darts-normal"))
 
 
-_PRESETS: dict[str, Callable[[], SearchSpace]] = {
-    "nb101": nasbench101,
-    "nb201": nasbench201,
-    "nb201-all": lambda: nasbench201(connected=False),
-    "darts": darts,
-}
+def nasbench_graph() -> GraphSpace:
+    """NAS-Bench-Graph: four operations of nine kinds, each with one predecessor.
+
+    Source: Qin et al., NeurIPS 2022. The benchmark has values for 26,206 of these cells, one of
+    each group that computes the same.
+
+    Example:
+        >>> nasbench_graph().count()
+        35919
+    """
+    return cast(GraphSpace, preset("nbgraph"))
+
+
+def molecules() -> GraphSpace:
+    """Molecules of up to six heavy atoms: C, N, O, F with their valences, bonds of order 1 to 3.
+
+    Example:
+        >>> molecules().with_nodes(3).count()
+        94
+    """
+    return cast(GraphSpace, preset("molecules"))
 
 
 def preset_names() -> list[str]:
     """Names that :func:`preset` knows."""
-    return sorted(_PRESETS)
+    files = [entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_ENDING)]
+    return sorted([*(name.removesuffix(_ENDING) for name in files), *_ALIASES])
+
+
+def preset_text(name: str) -> str:
+    """The TOML declaration of a published space."""
+    if name not in preset_names():
+        raise UnknownNameError("space", name, preset_names())
+    return _FOLDER.joinpath(_ALIASES.get(name, name) + _ENDING).read_text(encoding="utf-8")
 
 
 def preset(name: str) -> SearchSpace:
@@ -76,6 +97,19 @@ def preset(name: str) -> SearchSpace:
         >>> preset("nb201").count()
         9280
     """
-    if name not in _PRESETS:
-        raise UnknownNameError("space", name, _PRESETS)
-    return _PRESETS[name]()
+    return parse_space(preset_text(name), name)
+
+
+def find_space(name: str) -> SearchSpace:
+    """A space by the name of a preset or by the path of a TOML file.
+
+    Example:
+        >>> find_space("nb201").count()
+        9280
+    """
+    return load_space(name) if is_file_name(name) else preset(name)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a space is named by its file: it ends in .toml, or a file is there."""
+    return name.endswith(_ENDING) or (name not in preset_names() and Path(name).is_file())

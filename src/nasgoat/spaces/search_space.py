@@ -16,7 +16,7 @@ from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import limited_moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
-from nasgoat.spaces.limits import Limit, depths, totals
+from nasgoat.spaces.limits import Limit, depths, totals, uniquely_named
 
 _REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
 _HOPELESS = 300  # such draws before a space too large to list is taken for used up
@@ -58,6 +58,15 @@ class SearchSpace(ABC):
         The code of a node is the place of its label in the vocabulary; where nodes are indexed and
         have no label, it is the index (docs/decisions/0003-paths-of-indexed-nodes.md).
         """
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return True
+
+    def most_edges(self, n: int) -> int:
+        """Most edges that n nodes of the space's kind of graph can have, limits aside."""
+        return n * (n - 1) // 2
 
     @abstractmethod
     def with_nodes(self, n: int) -> SearchSpace:
@@ -136,14 +145,14 @@ class SearchSpace(ABC):
                 found += [parse_limit(text, words, name) for name, text in limit.items()]
             else:
                 found.append(parse_limit(limit, words))
-        return self.with_limits((*self.limits, *found))
+        return self.with_limits(uniquely_named((*self.limits, *found)))
 
     def with_limits(self, limits: Sequence[Limit]) -> Self:
         """The same space with these limits instead of its own."""
         return cast(Self, replace(cast(Any, self), limits=tuple(limits)))
 
     @property
-    def node_ops(self) -> tuple[str, ...]:
+    def node_ops(self) -> Sequence[str]:
         """The node labels that limits and costs may speak of."""
         return self.node_vocabulary
 
@@ -210,6 +219,16 @@ class SearchSpace(ABC):
         """The exact number of graphs, isomorphic ones counted once."""
         return self._count_within() if self.limits else self._count()
 
+    def size(self) -> tuple[int, bool]:
+        """The exact number of graphs and True; an upper bound and False where counting takes long.
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> nasbench201().size()
+            (9280, True)
+        """
+        return (self.count(), True) if self._quickly_counted() else (self.size_bound(), False)
+
     def enumerate(self) -> Iterator[GraphBatch]:
         """Every graph once up to isomorphism, in batches, smallest graphs first.
 
@@ -242,6 +261,10 @@ class SearchSpace(ABC):
                 changed = self._mutated(changed, rng)
             found.append(changed)
         return found
+
+    def _quickly_counted(self) -> bool:
+        """Whether :meth:`count` takes seconds at most."""
+        return self.size_bound() <= limited_moves.LISTABLE
 
     def _draw_within(self, rng: np.random.Generator) -> LabeledGraph:
         """One random graph that satisfies every limit."""

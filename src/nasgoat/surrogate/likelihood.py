@@ -28,6 +28,7 @@ from nasgoat.kernels import ShortestPathKernel
 Array = NDArray[np.float64]
 _WEIGHTS = ("alpha", "beta", "gamma")
 _NOISE_START = 1e-2
+_FAR = 1e12  # more than the negative logarithm of any likelihood worth looking at
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,7 @@ class MarginalLikelihood:
         rng = np.random.default_rng(seed)
         random = rng.uniform(bounds[:, 0], bounds[:, 1], size=(restarts, len(start)))
         starts = [np.array(start), *random]
+        self(starts[0])
         found = [
             minimize(self._negative, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts
         ]
@@ -98,7 +100,13 @@ class MarginalLikelihood:
         return ShortestPathKernel(**{**self.kernel.get_params(), **theta}), noise
 
     def _negative(self, log_theta: Array) -> tuple[float, Array]:
-        value, gradient = self(log_theta)
+        # A wide step of the search may end where the exponential kernel overflows: it must turn
+        # back from there, not give up. A singular matrix at the start is told to the caller.
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, gradient = self(log_theta)
+        except (np.linalg.LinAlgError, ValueError):
+            return _FAR, np.zeros_like(log_theta)
         return -value, -gradient
 
     def _log_bounds(self) -> Array:

@@ -1,0 +1,234 @@
+"""Declared graph spaces: (Graph-Encoding) restricted to what a space demands.
+
+Notation
+    F[v, l]      1 if node v has label l; one label, always there, where nodes are all alike
+    F[u, v, l]   1 if edge u → v has label l; u < v where edges have no direction
+    S[u, v]      1 if an edge joins u and v in either direction
+    W[v, s]      1 if node 0 is at most s such steps from v
+    w_l          what an edge of label l adds to a degree
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pyomo.environ as pyo
+
+from nasgoat.formulations.cell_domains import domain_101_index, node_label_variables
+from nasgoat.formulations.graph_encoding import (
+    graph_encoding,
+    restrict_acyclic,
+    restrict_strongly_connected,
+    restrict_undirected,
+)
+from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.spaces import GraphSpace
+from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds
+
+Terms = list[tuple[float, Any]]
+
+
+def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
+    """(graph): the labelled graphs with n nodes that a space declares, limits aside.
+
+    Args:
+        space: The space.
+        n: Number of nodes.
+        ordered: Keep only some of the orders of a graph's nodes: edges ascend in acyclic graphs,
+            sources first and sinks last; labels ascend in others. Nodes with fixed parts stay.
+
+    Example:
+        >>> m = graph_domain(GraphSpace(3, direction="undirected", connectivity="connected"), 3)
+        >>> sum(1 for row in m.constraints() if row.name.startswith("(strong_connectivity)"))
+        6
+    """
+    m = graph_encoding(n)
+    labels = max(len(space.node_vocabulary), 1)
+    node_label_variables(m, labels)
+    _edge_labels(m, space)
+    one = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(n)]
+    m.rows("graph", "label", one)
+    _kind(m, space, ordered)
+    _connections(m, space)
+    _ends(m, space, ordered)
+    _edge_numbers(m, space)
+    _degrees(m, space)
+    _fixed(m, space)
+    return m
+
+
+def is_ordered(space: GraphSpace) -> bool:
+    """Whether edges ascend in the ordered models of a space."""
+    return space.direction == "acyclic" and not space.rules.fixed.pinned
+
+
+def _edge_labels(m: TaggedModel, space: GraphSpace) -> None:
+    """F[u, v, l] beside F[v, l], and one label for each edge."""
+    if not space.edge_ops:
+        return
+    labels, pairs = range(len(space.edge_ops)), space.pairs(m.n)
+    keys = [(u, v, a) for u, v in pairs for a in labels]
+    m.variable("Fe", keys, pyo.Binary, lambda g, u, v, a: float(g.edge_codes.get((u, v)) == a))
+    total = {(u, v): sum(m.Fe[u, v, a] for a in labels) for u, v in pairs}
+    m.rows("graph", "edge_label", [(pair, total[pair] == m.A[pair]) for pair in pairs])
+
+
+def _kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
+    if space.direction == "undirected":
+        restrict_undirected(m)
+    if space.direction == "acyclic":
+        domain_101_index(m) if ordered and is_ordered(space) else restrict_acyclic(m)
+    if ordered and not is_ordered(space):
+        first = space.rules.fixed.pinned
+        codes = range(len(space.node_vocabulary))
+        code = [sum(a * m.F[v, a] for a in codes[1:]) for v in range(m.n)] if codes else []
+        ascend = [((v,), code[v] <= code[v + 1]) for v in range(first, m.n - 1) if len(codes) > 1]
+        m.rows("graph", "order", ascend)
+
+
+def _connections(m: TaggedModel, space: GraphSpace) -> None:
+    rules = space.rules
+    weak = rules.connectivity == "connected"
+    if rules.connectivity == "strong" or (weak and not space.directed):
+        restrict_strongly_connected(m)
+    elif weak:
+        _weakly_connected(m)
+    elif rules.connectivity == "paths":
+        last = len(space.node_vocabulary) - 1
+        if space.sources:
+            _reached(m, "from_source", 0, lambda u, v: m.r[u, v])
+        if space.sinks:
+            _reached(m, "to_sink", last, lambda u, v: m.r[v, u])
+
+
+def _reached(m: TaggedModel, name: str, label: int, reach: Any) -> None:
+    """Every node is reached from (reaches) some node with the label."""
+    keys = [(u, v) for u in range(m.n) for v in range(m.n)]
+
+    def meaning(g: Any, u: int, v: int) -> float:
+        there = g.r[u, v] if name == "from_source" else g.r[v, u]
+        return float(g.codes[u] == label and there)
+
+    x = m.variable(name, keys, pyo.UnitInterval, meaning)
+    m.rows("graph", f"{name}_label", [((u, v), x[u, v] <= m.F[u, label]) for u, v in keys])
+    m.rows("graph", f"{name}_reach", [((u, v), x[u, v] <= reach(u, v)) for u, v in keys])
+    some = [((v,), sum(x[u, v] for u in range(m.n)) >= 1) for v in range(m.n)]
+    m.rows("graph", f"{name}_some", some)
+
+
+def _weakly_connected(m: TaggedModel) -> None:
+    """Every node is joined to node 0 by edges in whichever direction."""
+    n = m.n
+    pairs = list(permutations(range(n), 2))
+    S = m.variable("S", pairs, pyo.UnitInterval, lambda g, u, v: float(g.A[u, v] or g.A[v, u]))
+    m.rows("graph", "joined_out", [(p, S[p] >= m.A[p]) for p in pairs])
+    m.rows("graph", "joined_in", [((u, v), S[u, v] >= m.A[v, u]) for u, v in pairs])
+    m.rows("graph", "joined", [((u, v), S[u, v] <= m.A[u, v] + m.A[v, u]) for u, v in pairs])
+    steps = range(1, n)
+    W = m.variable(
+        "W", [(v, s) for v in range(n) for s in range(n)], pyo.UnitInterval, _within_steps
+    )
+    keys = [(u, v, s) for u, v in pairs for s in steps]
+    y = m.variable("step", keys, pyo.UnitInterval, _one_step)
+    m.rows("graph", "start", [((v,), W[v, 0] == int(v == 0)) for v in range(n)])
+    m.rows("graph", "step_edge", [((u, v, s), y[u, v, s] <= S[u, v]) for u, v, s in keys])
+    m.rows("graph", "step_from", [((u, v, s), y[u, v, s] <= W[u, s - 1]) for u, v, s in keys])
+    far = {
+        (v, s): W[v, s - 1] + sum(y[u, v, s] for u in range(n) if u != v)
+        for v in range(n)
+        for s in steps
+    }
+    m.rows("graph", "within", [((v, s), W[v, s] <= total) for (v, s), total in far.items()])
+    m.rows("graph", "connected", [((v,), W[v, n - 1] == 1) for v in range(n)])
+
+
+def _within_steps(g: Any, v: int, s: int) -> float:
+    return float(g.joined[0, v] <= s)
+
+
+def _one_step(g: Any, u: int, v: int, s: int) -> float:
+    return float((g.A[u, v] or g.A[v, u]) and g.joined[0, u] <= s - 1)
+
+
+def _ends(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
+    """As many sources and sinks as declared; in a fixed place where edges ascend."""
+    last = len(space.node_vocabulary) - 1
+    fixed = ordered and is_ordered(space)
+    for name, number, label, places in (
+        ("sources", space.sources, 0, range(space.sources)),
+        ("sinks", space.sinks, last, range(m.n - space.sinks, m.n)),
+    ):
+        if not number:
+            continue
+        total = sum(m.F[v, label] for v in range(m.n))
+        m.rows("graph", name, [((), total == number)])
+        if fixed:
+            m.rows("graph", f"{name}_first", [((v,), m.F[v, label] == 1) for v in places])
+
+
+def _edge_numbers(m: TaggedModel, space: GraphSpace) -> None:
+    total = sum((m.A[pair] for pair in space.pairs(m.n)), start=0)
+    if m.n > 1:
+        m.rows("graph", "most_edges", [((), total <= space.rules.max_edges)])
+        m.rows("graph", "fewest_edges", [((), total >= space.rules.min_edges)])
+
+
+def _degrees(m: TaggedModel, space: GraphSpace) -> None:
+    """Weighted degrees between the bounds of each node's label."""
+    rules = space.rules
+    others = {v: [u for u in range(m.n) if u != v] for v in range(m.n)}
+    into = {v: [t for u in others[v] for t in _weighted(m, space, u, v)] for v in others}
+    _between(m, "in", into, rules.degree_in)
+    if space.directed:
+        out = {u: [t for v in others[u] for t in _weighted(m, space, u, v)] for u in others}
+        _between(m, "out", out, rules.degree_out)
+
+
+def _weighted(m: TaggedModel, space: GraphSpace, u: int, v: int) -> Terms:
+    if not space.edge_ops:
+        return [(1.0, m.A[u, v])]
+    a, b = (u, v) if space.directed or u < v else (v, u)
+    return [(float(w), m.Fe[a, b, label]) for label, w in enumerate(space.rules.weights)]
+
+
+def _between(m: TaggedModel, name: str, degrees: dict[int, Terms], bounds: DegreeBounds) -> None:
+    most = max((sum(c for c, _ in terms) for terms in degrees.values()), default=0.0)
+    high = [min(float(h), most) for h in bounds.high]
+    if (bounds.high < UNBOUNDED).any():
+        rows = []
+        for v, terms in degrees.items():
+            allowed = [(-h, m.F[v, label]) for label, h in enumerate(high)]
+            rows.append(((v,), linear_sum([*terms, *allowed]) <= 0))
+        m.rows("graph", f"{name}_degree_most", rows)
+    if bounds.low.any():
+        rows = []
+        for v, terms in degrees.items():
+            needed = [(-float(low), m.F[v, label]) for label, low in enumerate(bounds.low)]
+            rows.append(((v,), linear_sum([*terms, *needed]) >= 0))
+        m.rows("graph", f"{name}_degree_least", rows)
+
+
+def _fixed(m: TaggedModel, space: GraphSpace) -> None:
+    parts = space.rules.fixed
+    rows = []
+    for (u, v), code in parts.edges.items():
+        rows.append(((u, v), (m.A[u, v] if code < 0 else m.Fe[u, v, code]) == 1))
+    if rows:
+        m.rows("graph", "fixed_edges", rows)
+    barred = [
+        ((u, v, a), (m.Fe[u, v, a] if space.edge_ops else m.A[u, v]) == 0)
+        for (u, v), codes in parts.not_edges.items()
+        for a in sorted(codes)
+    ]
+    if barred:
+        m.rows("graph", "no_edges", barred)
+    labels = [
+        ((v, a), m.F[v, a] == 0)
+        for v, allowed in parts.labels.items()
+        for a in range(len(space.node_vocabulary))
+        if a not in allowed
+    ]
+    if labels:
+        m.rows("graph", "fixed_labels", labels)

@@ -1,0 +1,106 @@
+"""Fixed parts of a graph space from their declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nasgoat.errors import SpaceError, UnknownNameError
+from nasgoat.spaces.graph_rules import FixedParts
+
+if TYPE_CHECKING:
+    from nasgoat.spaces.graph_space import GraphSpace
+
+PARTS = ("edges", "not_edges", "labels", "not_labels")
+_ANY = -2
+
+
+def fixed_parts(space: GraphSpace) -> FixedParts:
+    """The fixed parts of a space.
+
+    The declaration is a mapping with some of these keys; nodes are named by index, and those up to
+    the largest named one are told apart.
+
+    - ``edges``: edges that must be there, ``[u, v]`` or ``[u, v, operation]``;
+    - ``not_edges``: edges that must not be there, with this operation or with any;
+    - ``labels``: for a node its label, or a list of those it may have;
+    - ``not_labels``: for a node a label, or a list of those it must not have.
+
+    Raises:
+        SpaceError: If a part is malformed or names a node that does not always exist.
+
+    Example:
+        >>> from nasgoat.spaces import GraphSpace
+        >>> fixed = {"edges": [[0, 1]], "labels": {"0": "C"}}
+        >>> GraphSpace(3, ["C", "O"], direction="undirected", fixed=fixed).rules.fixed.pinned
+        2
+    """
+    given = space.fixed
+    for name in given:
+        if name not in PARTS:
+            raise UnknownNameError("a part of fixed", name, PARTS)
+    edges = dict(_edges(space, "edges"))
+    barred: dict[tuple[int, int], frozenset[int]] = {}
+    every = frozenset(range(max(len(space.edge_ops), 1)))
+    for pair, code in _edges(space, "not_edges"):
+        barred[pair] = barred.get(pair, frozenset()) | (every if code == _ANY else {code})
+    for pair, codes in barred.items():
+        if pair in edges and (edges[pair] in codes or codes == every):
+            raise SpaceError(f"fixed must not demand and forbid the edge {list(pair)}")
+    labels = {v: frozenset(codes) for v, codes in _labels(space, "labels")}
+    everything = frozenset(range(len(space.node_vocabulary)))
+    for v, without in _labels(space, "not_labels"):
+        labels[v] = labels.get(v, everything) - set(without)
+        if not labels[v]:
+            raise SpaceError(f"fixed must leave node {v} a label, got none")
+    return FixedParts(edges, barred, labels)
+
+
+def _edges(space: GraphSpace, name: str) -> list[tuple[tuple[int, int], int]]:
+    found = []
+    for part in _sequence(space.fixed.get(name, ()), f"fixed.{name}"):
+        entry = list(_sequence(part, f"an edge of fixed.{name}"))
+        if len(entry) not in (2, 3):
+            raise SpaceError(f"an edge of fixed.{name} must be [u, v] or [u, v, op], got {part!r}")
+        u, v = (_node(space, x, name) for x in entry[:2])
+        if u == v:
+            raise SpaceError(f"an edge of fixed.{name} must join two nodes, got {part!r}")
+        code = _ANY
+        if len(entry) == 3:
+            if entry[2] not in space.edge_ops:
+                known = space.edge_ops or ["(none)"]
+                raise UnknownNameError(f"an operation of fixed.{name}", entry[2], known)
+            code = list(space.edge_ops).index(entry[2])
+        found.append(((u, v) if space.directed or u < v else (v, u), code))
+    return found
+
+
+def _labels(space: GraphSpace, name: str) -> list[tuple[int, list[int]]]:
+    given = space.fixed.get(name, {})
+    if not isinstance(given, Mapping):
+        raise SpaceError(f"fixed.{name} must be a table of nodes, got {given!r}")
+    vocabulary = space.node_vocabulary
+    found = []
+    for node, value in given.items():
+        labels = [value] if isinstance(value, str) else _sequence(value, f"fixed.{name}.{node}")
+        for label in labels:
+            if label not in vocabulary:
+                raise UnknownNameError(f"a label of fixed.{name}", label, vocabulary or ["(none)"])
+        v = _node(space, int(node) if str(node).isdigit() else node, name)
+        found.append((v, [vocabulary.index(label) for label in labels]))
+    return found
+
+
+def _sequence(value: Any, name: str) -> Sequence[Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise SpaceError(f"{name} must be a list, got {value!r}")
+    return value
+
+
+def _node(space: GraphSpace, v: Any, name: str) -> int:
+    smallest = space.sizes[0]
+    if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v < smallest:
+        raise SpaceError(
+            f"fixed.{name} must name nodes that always exist, 0 to {smallest - 1}, got {v!r}"
+        )
+    return v

@@ -1,0 +1,208 @@
+"""What a declared graph space demands of a graph, as arrays over a batch and as a reason in words.
+
+Notation
+    B graphs of up to n nodes;  l_v label of node v;  w_e weight of an edge with operation e
+    degree of v   Σ w_e over the edges at v (incoming or outgoing ones where edges have a direction)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.errors import SpaceError, UnknownNameError
+from nasgoat.graphs import GraphBatch
+from nasgoat.graphs.shortest_paths import shortest_distances
+
+INPUT, OUTPUT = "input", "output"
+EVERY_LABEL = "*"
+DIRECTIONS = ("acyclic", "directed", "undirected")
+CONNECTIVITIES = ("none", "connected", "strong", "paths")
+UNBOUNDED = 10**6  # no graph here has such a degree
+Bounds = Mapping[str, int | tuple[int, int]]
+Mask = NDArray[np.bool_]
+
+
+class Verdict(NamedTuple):
+    """One demand: which graphs of a batch meet it, and what it says."""
+
+    fits: Mask
+    demand: str
+
+
+@dataclass(frozen=True, eq=False)
+class DegreeBounds:
+    """Smallest and largest degree of each node label, in code order."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bounds: Bounds, labels: Sequence[str], kind: str, zero: str = "") -> DegreeBounds:
+        """Bounds from a declaration; ``*`` stands for every label that is not named.
+
+        Args:
+            bounds: A number (exactly), or a smallest and a largest one, for each label.
+            labels: The node labels; one empty name where nodes have none.
+            kind: What messages call it.
+            zero: The label whose degree is 0 unless declared.
+        """
+        for label in bounds:
+            if label not in (*labels, EVERY_LABEL):
+                known = [*(label for label in labels if label), EVERY_LABEL]
+                raise UnknownNameError(f"a label of {kind}", label, known)
+        default = bounds.get(EVERY_LABEL, (0, UNBOUNDED))
+        chosen = [bounds.get(x, 0 if x and x == zero else default) for x in labels]
+        pairs = [_pair(value, kind) for value in chosen]
+        return cls(np.array([low for low, _ in pairs]), np.array([high for _, high in pairs]))
+
+
+@dataclass(frozen=True, eq=False)
+class FixedParts:
+    """Edges and labels that must or must not be there; the nodes they name keep their index.
+
+    Args:
+        edges: For each pair what it must be: a label code, -1 for no edge, -2 for any edge.
+        not_edges: For each pair the label codes it must not have; all of them for "no edge".
+        labels: For each node the label codes it may have.
+    """
+
+    edges: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    not_edges: Mapping[tuple[int, int], frozenset[int]] = field(default_factory=dict)
+    labels: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    @property
+    def pinned(self) -> int:
+        """Nodes 0, ..., pinned - 1 are told apart by their index."""
+        named = [v for pair in (*self.edges, *self.not_edges) for v in pair]
+        return max([*named, *self.labels], default=-1) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class GraphRules:
+    """The demands of a space, ready to be applied to batches."""
+
+    direction: str
+    connectivity: str
+    sources: int
+    sinks: int
+    min_edges: int
+    max_edges: int
+    degree_in: DegreeBounds
+    degree_out: DegreeBounds
+    weights: NDArray[np.int64]
+    fixed: FixedParts
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.direction != "undirected"
+
+    def fits(self, batch: GraphBatch) -> Mask:
+        """Which graphs of a batch meet every demand."""
+        found = np.ones(len(batch), dtype=bool)
+        for fits, _ in self.verdicts(batch):
+            found &= fits
+        return found
+
+    def verdicts(self, batch: GraphBatch) -> Iterator[Verdict]:
+        """Each demand in turn."""
+        edges = batch.edge_counts
+        yield Verdict(edges >= self.min_edges, f"have at least {self.min_edges} edges")
+        yield Verdict(edges <= self.max_edges, f"have at most {self.max_edges} edges")
+        yield from self._ends(batch)
+        yield from self._degrees(batch)
+        yield from self._fixed(batch)
+        yield from self._connections(batch)
+
+    def ends(self, batch: GraphBatch) -> tuple[Mask, Mask]:
+        """Sources and sinks; where there are none, every node that is not at the other end."""
+        codes, last = batch.node_codes, len(batch.node_vocabulary) - 1
+        none = np.zeros_like(batch.exists)
+        sources = codes == 0 if self.sources and codes is not None else none
+        sinks = codes == last if self.sinks and codes is not None else none
+        return (
+            sources if self.sources else batch.exists & ~sinks,
+            sinks if self.sinks else batch.exists & ~sources,
+        )
+
+    def _ends(self, batch: GraphBatch) -> Iterator[Verdict]:
+        sources, sinks = self.ends(batch)
+        if self.sources:
+            yield Verdict(
+                sources.sum(axis=1) == self.sources, f"have {self.sources} nodes labelled {INPUT}"
+            )
+        if self.sinks:
+            yield Verdict(
+                sinks.sum(axis=1) == self.sinks, f"have {self.sinks} nodes labelled {OUTPUT}"
+            )
+
+    def _degrees(self, batch: GraphBatch) -> Iterator[Verdict]:
+        codes = np.zeros(batch.exists.shape, dtype=int)
+        if batch.node_codes is not None:
+            codes = np.maximum(batch.node_codes, 0)
+        weights = batch.adjacency.astype(np.int64)
+        if batch.edge_codes is not None:
+            weights = np.where(batch.adjacency, self.weights[batch.edge_codes], 0)
+        named = {"incoming ": (1, self.degree_in), "outgoing ": (2, self.degree_out)}
+        for name, (axis, bounds) in named.items() if self.directed else [("", (1, self.degree_in))]:
+            degree = weights.sum(axis=axis)
+            inside = (degree >= bounds.low[codes]) & (degree <= bounds.high[codes])
+            demand = f"have as many {name}edges at every node as its label allows"
+            yield Verdict((inside | ~batch.exists).all(axis=1), demand)
+
+    def _fixed(self, batch: GraphBatch) -> Iterator[Verdict]:
+        for (u, v), wanted in self.fixed.edges.items():
+            there = batch.adjacency[:, u, v]
+            if wanted >= 0 and batch.edge_codes is not None:
+                there = batch.edge_codes[:, u, v] == wanted
+            yield Verdict(there, f"have the fixed edge {u} -> {v}")
+        for (u, v), barred in self.fixed.not_edges.items():
+            there = batch.adjacency[:, u, v]
+            if batch.edge_codes is not None:
+                there = np.isin(batch.edge_codes[:, u, v], list(barred))
+            yield Verdict(~there, f"not have the forbidden edge {u} -> {v}")
+        for v, allowed in self.fixed.labels.items():
+            if batch.node_codes is not None:
+                fits = np.isin(batch.node_codes[:, v], list(allowed))
+                yield Verdict(fits, f"have one of its fixed labels on node {v}")
+
+    def _connections(self, batch: GraphBatch) -> Iterator[Verdict]:
+        d, n = batch.distances, batch.n
+        both = batch.exists[:, :, None] & batch.exists[:, None, :]
+        if self.direction == "acyclic":
+            cycle = (batch.adjacency & (d.transpose(0, 2, 1) < n)).any(axis=(1, 2))
+            yield Verdict(np.asarray(~cycle), "be acyclic")
+        if self.connectivity == "strong":
+            yield Verdict(
+                np.asarray(((d < n) | ~both).all(axis=(1, 2))), "let every node reach every other"
+            )
+        elif self.connectivity == "connected":
+            either = batch.adjacency | batch.adjacency.transpose(0, 2, 1)
+            d = shortest_distances(either)
+            yield Verdict(np.asarray(((d < n) | ~both).all(axis=(1, 2))), "be connected")
+        elif self.connectivity == "paths":
+            sources, sinks = self.ends(batch)
+            fed = (sources[:, :, None] & (d < n)).any(axis=1)
+            used = (sinks[:, None, :] & (d < n)).any(axis=2)
+            on_path = (fed if self.sources else batch.exists) & (
+                used if self.sinks else batch.exists
+            )
+            yield Verdict(
+                np.asarray((on_path | ~batch.exists).all(axis=1)),
+                "have every node on a path between its ends",
+            )
+
+
+def _pair(value: int | tuple[int, int], kind: str) -> tuple[int, int]:
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    if len(pair) != 2 or not all(isinstance(x, int) and not isinstance(x, bool) for x in pair):
+        raise SpaceError(f"{kind} must be a number or a pair of numbers, got {value!r}")
+    low, high = pair
+    if not 0 <= low <= high:
+        raise SpaceError(f"{kind} must be at least 0, smallest first, got {value!r}")
+    return low, min(high, UNBOUNDED)

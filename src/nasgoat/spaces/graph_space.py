@@ -1,0 +1,385 @@
+"""Graphs of any kind by declaration: acyclic, directed or undirected, labels on nodes and edges.
+
+Nodes are told apart by their labels alone, so isomorphic graphs are the same; the nodes that fixed
+parts name keep their index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import comb
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameError
+from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
+from nasgoat.spaces import graph_moves
+from nasgoat.spaces.graph_fixed import fixed_parts
+from nasgoat.spaces.graph_listing import Listing
+from nasgoat.spaces.graph_rules import (
+    CONNECTIVITIES,
+    DIRECTIONS,
+    INPUT,
+    OUTPUT,
+    UNBOUNDED,
+    Bounds,
+    DegreeBounds,
+    GraphRules,
+)
+from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.search_space import SearchSpace, checked_ops
+
+_MOST_NODES = 100
+#: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing
+#: decides, which ends once there are many.
+_LISTED_NODES = {"acyclic": 6, "directed": 4, "undirected": 7}
+_FEW, _MANY = 20_000, 300_000
+_INNER = "node"  # the label of inner nodes where only sources and sinks are told apart
+
+
+@dataclass(frozen=True)
+class GraphSpace(SearchSpace):
+    """All graphs that meet a declaration, up to isomorphism.
+
+    Args:
+        nodes: Number of nodes, or a (smallest, largest) pair.
+        node_ops: Labels of nodes; none for nodes that are all alike.
+        edge_ops: Labels of edges; none for edges that are all alike.
+        direction: ``"acyclic"``, ``"directed"`` or ``"undirected"``.
+        connectivity: ``"none"``; ``"connected"`` (directions aside); ``"strong"`` (every node
+            reaches every other); ``"paths"`` (every node on a path from a source to a sink).
+        sources: Number of further nodes labelled ``input``, without incoming edges.
+        sinks: Number of further nodes labelled ``output``, without outgoing edges.
+        degree: Degrees of an undirected graph by node label: a number, or a smallest and a largest
+            one; ``"*"`` stands for every label that is not named.
+        in_degree: Numbers of incoming edges of a directed graph, in the same way.
+        out_degree: Numbers of outgoing edges.
+        edge_weights: What an edge of each operation adds to a degree, 1 unless named.
+        min_edges: Smallest number of edges.
+        max_edges: Largest number of edges; None for no limit.
+        fixed: Parts that must or must not be there, by index: see
+            :func:`~nasgoat.spaces.graph_fixed.fixed_parts`.
+        limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
+
+    Raises:
+        SpaceError: If the declaration contradicts itself.
+
+    Example:
+        >>> molecules = GraphSpace(
+        ...     nodes=(1, 2),
+        ...     node_ops=["C", "O"],
+        ...     edge_ops=["single", "double"],
+        ...     direction="undirected",
+        ...     connectivity="connected",
+        ...     degree={"C": (0, 4), "O": (0, 2)},
+        ...     edge_weights={"double": 2},
+        ... )
+        >>> molecules.count()
+        8
+        >>> GraphSpace(nodes=4, direction="acyclic").count()
+        31
+    """
+
+    nodes: int | tuple[int, int]
+    node_ops: Sequence[str] = ()
+    edge_ops: Sequence[str] = ()
+    direction: str = "directed"
+    connectivity: str = "none"
+    sources: int = 0
+    sinks: int = 0
+    degree: Bounds = field(default_factory=dict, hash=False)
+    in_degree: Bounds = field(default_factory=dict, hash=False)
+    out_degree: Bounds = field(default_factory=dict, hash=False)
+    edge_weights: Mapping[str, int] = field(default_factory=dict, hash=False)
+    min_edges: int = 0
+    max_edges: int | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    indexed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, value, valid in (
+            ("direction", self.direction, DIRECTIONS),
+            ("connectivity", self.connectivity, CONNECTIVITIES),
+        ):
+            if value not in valid:
+                raise UnknownNameError(name, value, valid)
+        object.__setattr__(self, "nodes", _checked_nodes(self.nodes))
+        object.__setattr__(self, "edge_ops", checked_ops(self.edge_ops))
+        ends = self.sources or self.sinks
+        ops = checked_ops(self.node_ops, reserved=(INPUT, OUTPUT) if ends else ())
+        inner = self._high - self.sources - self.sinks
+        object.__setattr__(self, "node_ops", (_INNER,) if ends and not ops and inner > 0 else ops)
+        self._check_numbers()
+        self.rules  # noqa: B018  (its own checks)
+
+    def _check_numbers(self) -> None:
+        for name in ("sources", "sinks", "min_edges"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise SpaceError(f"{name} must be a number of at least 0, got {value!r}")
+        if self.sources + self.sinks > self._low:
+            raise SpaceError(
+                f"sources and sinks must be at most the {self._low} nodes, "
+                f"got {self.sources} and {self.sinks}"
+            )
+        most = self.max_edges
+        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 0):
+            raise SpaceError(f"max_edges must be a number of at least 0, got {most!r}")
+        if self.min_edges > self.edge_limit:
+            raise SpaceError(
+                f"min_edges must be at most {self.edge_limit}, the largest number of edges, "
+                f"got {self.min_edges}"
+            )
+        if self.direction == "undirected" and (self.sources or self.sinks):
+            raise SpaceError("sources and sinks must be 0 where edges have no direction")
+        if self.connectivity == "paths" and not (self.sources or self.sinks):
+            raise SpaceError("connectivity 'paths' must come with sources or sinks, got neither")
+        used = ("in_degree", "out_degree") if self.direction == "undirected" else ("degree",)
+        for name in used:
+            if getattr(self, name):
+                raise SpaceError(
+                    f"{name} must not be given for {self.direction} graphs, "
+                    f"got {dict(getattr(self, name))}"
+                )
+
+    @property
+    def directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self.direction != "undirected"
+
+    @property
+    def edge_limit(self) -> int:
+        """Largest number of edges that a graph can have."""
+        pairs = self.most_edges(self._high)
+        return pairs if self.max_edges is None else min(self.max_edges, pairs)
+
+    def most_edges(self, n: int) -> int:
+        return n * (n - 1) // (1 if self.direction == "directed" else 2)
+
+    def pairs(self, n: int) -> list[tuple[int, int]]:
+        """The pairs of n nodes that may carry an edge, each once where edges have no direction."""
+        order = product(range(n), range(n))
+        return [(u, v) for u, v in order if (u != v if self.directed else u < v)]
+
+    @cached_property
+    def rules(self) -> GraphRules:
+        """The declaration as arrays."""
+        labels = self.node_vocabulary or ("",)
+        into, out = self.in_degree, self.out_degree
+        if not self.directed:
+            into = out = self.degree
+        return GraphRules(
+            self.direction,
+            self.connectivity,
+            self.sources,
+            self.sinks,
+            self.min_edges,
+            self.edge_limit,
+            DegreeBounds.of(into, labels, "in_degree" if self.directed else "degree", INPUT),
+            DegreeBounds.of(out, labels, "out_degree" if self.directed else "degree", OUTPUT),
+            _checked_weights(self.edge_weights, self.edge_ops),
+            fixed_parts(self),
+        )
+
+    @property
+    def sizes(self) -> range:
+        return range(self._low, self._high + 1)
+
+    @property
+    def node_vocabulary(self) -> tuple[str, ...]:
+        first = (INPUT,) if self.sources else ()
+        return (*first, *self.node_ops, *((OUTPUT,) if self.sinks else ()))
+
+    @property
+    def edge_vocabulary(self) -> tuple[str, ...]:
+        return tuple(self.edge_ops)
+
+    def path_types(self) -> list[tuple[int, int, int]]:
+        labels = range(len(self.node_vocabulary) or 1)
+        same = [(0, label, label) for label in labels]
+        steps = range(1, self._high)
+        return same + [(s, a, b) for s in steps for a, b in product(labels, labels)]
+
+    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return self.rules.ends(batch)
+
+    def batch(self, graphs: Sequence[LabeledGraph]) -> GraphBatch:
+        return replace(super().batch(graphs), directed=self.directed)
+
+    def key(self, graph: LabeledGraph) -> bytes:
+        if not self.rules.fixed.pinned:
+            return graph.canonical_key()
+        labels = list(graph.node_labels or [""] * graph.n)
+        for v in range(self.rules.fixed.pinned):
+            labels[v] = f"{v}:{labels[v]}"
+        return canonical.key(graph.adjacency, labels, graph.edge_labels, graph.directed)
+
+    def _check(self, graph: LabeledGraph) -> None:
+        if graph.directed != self.directed:
+            wanted = "directed" if self.directed else "undirected"
+            raise GraphError(f"the graph must be {wanted}, got another one")
+        if graph.n not in self.sizes:
+            raise GraphError(
+                f"the graph must have {self._low} to {self._high} nodes, got {graph.n}"
+            )
+        for kind, given, vocabulary in (
+            ("node", graph.node_labels, self.node_vocabulary),
+            ("edge", graph.edge_labels, self.edge_vocabulary),
+        ):
+            empty = kind == "edge" and not graph.edges
+            if (given is None) == bool(vocabulary) and not empty:
+                need = "labels" if vocabulary else "no labels"
+                raise GraphError(f"the graph must have {need} on its {kind}s")
+        for fits, demand in self.rules.verdicts(self.batch([graph])):
+            if not fits[0]:
+                raise GraphError(f"the graph must {demand}, got {graph}")
+
+    def _draw(self, rng: np.random.Generator) -> LabeledGraph:
+        return graph_moves.draw(self, rng)
+
+    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        return graph_moves.mutated(self, graph, rng)
+
+    def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
+        return graph_moves.neighbours(self, graph)
+
+    def _count(self) -> int:
+        return sum(len(batch) for batch in self._enumerate())
+
+    def size_bound(self) -> int:
+        return self._bound
+
+    def _quickly_counted(self) -> bool:
+        return self._bound <= _MANY
+
+    @cached_property
+    def _bound(self) -> int:
+        bound = self._bound_by_choices()
+        if bound > _FEW and self._high <= _LISTED_NODES[self.direction]:
+            try:
+                listing = Listing(self, _MANY)
+                return sum(len(batch) for n in self.sizes for batch in listing.of(n))
+            except TooLargeError:
+                return bound
+        return bound
+
+    def _bound_by_choices(self) -> int:
+        labels, ops = len(self.node_vocabulary) or 1, len(self.edge_ops) or 1
+        high = self.rules.degree_in.high.max()
+        total = 0
+        for n in self.sizes:
+            # An acyclic graph has an order of its nodes in which edges ascend.
+            pairs = self.most_edges(n)
+            most = min(self.edge_limit, pairs)
+            if high < UNBOUNDED:
+                most = min(most, n * int(high) // (1 if self.directed else 2))
+            choices = range(self.min_edges, most + 1)
+            total += labels**n * sum(comb(pairs, k) * ops**k for k in choices)
+        return total
+
+    def _enumerate(self) -> Iterator[GraphBatch]:
+        for n in self.sizes:
+            yield from self._listing.of(n)
+
+    def with_nodes(self, n: int) -> GraphSpace:
+        if n not in self.sizes:
+            raise SpaceError(f"nodes must be from {self._low} to {self._high}, got {n}")
+        return replace(self, nodes=(n, n))
+
+    def _declaration(self) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "kind": "graph",
+            "nodes": [self._low, self._high],
+            "node_ops": list(self.node_ops),
+            "edge_ops": list(self.edge_ops),
+            "direction": self.direction,
+            "connectivity": self.connectivity,
+            "sources": self.sources,
+            "sinks": self.sinks,
+            "min_edges": self.min_edges,
+            "max_edges": self.max_edges,
+        }
+        for name in ("degree", "in_degree", "out_degree", "edge_weights", "fixed"):
+            if getattr(self, name):
+                given[name] = _plain(getattr(self, name))
+        return given
+
+    def _described(self) -> str:
+        nodes = f"{self._low}" if self._low == self._high else f"{self._low} to {self._high}"
+        parts = [f"{self.direction} graphs of {nodes} nodes"]
+        if self.sources or self.sinks:
+            parts.append(f"{self.sources} sources and {self.sinks} sinks among them")
+        if self.connectivity != "none":
+            parts.append(_CONNECTED[self.connectivity])
+        parts.append(f"{self.min_edges} to {self.edge_limit} edges")
+        if self.node_ops:
+            parts.append(f"nodes: {', '.join(self.node_ops)}")
+        if self.edge_ops:
+            parts.append(f"edges: {', '.join(self.edge_ops)}")
+        for name in ("degree", "in_degree", "out_degree"):
+            if bounds := getattr(self, name):
+                said = ", ".join(f"{x} {_said(b)}" for x, b in bounds.items())
+                parts.append(f"{name.replace('_', '-')}s: {said}")
+        if self.fixed:
+            parts.append(f"the first {self.rules.fixed.pinned} nodes with fixed parts")
+        return "; ".join(parts)
+
+    @property
+    def _low(self) -> int:
+        return _checked_nodes(self.nodes)[0]
+
+    @property
+    def _high(self) -> int:
+        return _checked_nodes(self.nodes)[1]
+
+    @cached_property
+    def first_graphs(self) -> list[GraphBatch]:
+        """The graphs that random draws fall back on where they keep failing."""
+        return graph_moves.first_graphs(self)
+
+    @cached_property
+    def _listing(self) -> Listing:
+        return Listing(self)
+
+
+_CONNECTED = {
+    "connected": "connected",
+    "strong": "every node reaches every other",
+    "paths": "every node on a path between source and sink",
+}
+
+
+def _checked_nodes(nodes: int | tuple[int, int]) -> tuple[int, int]:
+    pair = tuple(nodes) if isinstance(nodes, tuple | list) else (nodes, nodes)
+    if len(pair) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in pair):
+        raise SpaceError(f"nodes must be an integer or a pair of integers, got {nodes!r}")
+    low, high = pair
+    if not 1 <= low <= high <= _MOST_NODES:
+        raise SpaceError(f"nodes must be from 1 to {_MOST_NODES}, smallest first, got {nodes!r}")
+    return low, high
+
+
+def _checked_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
+    for op, weight in weights.items():
+        if op not in ops:
+            raise UnknownNameError("an operation of edge_weights", op, ops or ["(none)"])
+        if not isinstance(weight, int) or isinstance(weight, bool) or not 0 < weight < UNBOUNDED:
+            raise SpaceError(f"edge_weights.{op} must be a positive number, got {weight!r}")
+    return np.array([weights.get(op, 1) for op in ops], dtype=np.int64)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _said(bounds: int | tuple[int, int]) -> str:
+    low, high = (bounds, bounds) if isinstance(bounds, int) else bounds
+    return f"{low}" if low == high else f"{low} to {high}"
