@@ -23,14 +23,14 @@ def test_forward_pass_is_that_of_a_plain_loop(space: SearchSpace) -> None:
     predicted = networks.predict(tensors, block=4)
     for member in range(2):
         for i in range(6):
-            A, B, X, share = (
+            both, X, share = (
                 part[i].numpy().astype(float)
-                for part in (tensors.forward, tensors.backward, tensors.labels, tensors.share)
+                for part in (tensors.adjacency, tensors.labels, tensors.share)
             )
-            V = X
-            for ahead, behind in networks.convolutions:
-                onward = relu(A @ V @ ahead[member].numpy())
-                V = 0.5 * onward + 0.5 * relu(B @ V @ behind[member].numpy())
+            (A, B), V = both, X
+            for weight in networks.convolutions:
+                ahead, behind = weight[member].numpy()[:, :7], weight[member].numpy()[:, 7:]
+                V = 0.5 * relu(A @ V @ ahead) + 0.5 * relu(B @ V @ behind)
             n = int((share > 0).sum())
             pooled = sum(V[v] for v in range(n)) / n
             head, bias = (part[member].numpy() for part in networks.head)
@@ -43,7 +43,7 @@ def test_forward_pass_is_that_of_a_plain_loop(space: SearchSpace) -> None:
 def test_rows_of_the_adjacency_sum_to_one_with_self_loops() -> None:
     tensors = GraphTensors.of(nasbench101(), nasbench101().sample(5, np.random.default_rng(0)))
     exists = tensors.share > 0
-    for matrix in (tensors.forward, tensors.backward):
+    for matrix in tensors.adjacency.unbind(dim=1):
         torch.testing.assert_close(matrix.sum(dim=2), exists.float())
         assert (torch.diagonal(matrix, dim1=1, dim2=2)[exists] > 0).all()
 

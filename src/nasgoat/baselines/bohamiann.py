@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nasgoat.baselines.dense_network import DenseNetwork
 from nasgoat.baselines.dngo import EncodedSearch
+from nasgoat.baselines.method import Setup
 from nasgoat.baselines.sghmc import sghmc
-from nasgoat.spaces import SearchSpace
 
 Array = NDArray[np.float64]
 _BATCH = 20
@@ -28,10 +28,7 @@ class Bohamiann(EncodedSearch):
     """Predicts with the mean and spread of sampled networks.
 
     Args:
-        space: The space to search.
-        initial: Random graphs before the first fit.
-        seed: Seed of everything random.
-        evaluations: Not used.
+        setup: Space, initial design, seed and budget.
         steps: Steps of the sampler in each fit; 10,000 in the public code, fewer here for speed.
         burn_in: How many of them are burn-in; 1,000 in the public code.
         keep_every: Steps from one kept network to the next.
@@ -39,7 +36,7 @@ class Bohamiann(EncodedSearch):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Bohamiann(nasbench201(), initial=5, steps=200, burn_in=100)
+        >>> method = Bohamiann(Setup(nasbench201(), initial=5), steps=200, burn_in=100)
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(5))
@@ -48,16 +45,14 @@ class Bohamiann(EncodedSearch):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         steps: int = 3_000,
         burn_in: int = 1_000,
         keep_every: int = 50,
         as_published: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         self.steps, self.burn_in, self.keep_every = steps, burn_in, keep_every
         self.as_published = as_published
 

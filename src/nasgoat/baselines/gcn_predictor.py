@@ -9,8 +9,7 @@ import numpy as np
 
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines.graph_network import GraphNetworks, GraphTensors, one_thread, split
-from nasgoat.baselines.method import Method, heuristic, lowest, standardized
-from nasgoat.spaces import SearchSpace
+from nasgoat.baselines.method import Method, Setup, heuristic, lowest, standardized
 
 _CHOSEN_SHARE = 20 / 172  # the paper's 172 trained graphs, 20 of which the predictor chose
 _CANDIDATES = 50  # per evaluation
@@ -24,10 +23,7 @@ class GcnPredictor(Method):
     evaluation of the budget.
 
     Args:
-        space: The space to search.
-        initial: Random graphs of the common initial design; more random ones follow.
-        seed: Seed of everything random.
-        evaluations: Budget of the search.
+        setup: Space, initial design, seed and budget.
         epochs: Passes over the data.
         width: Width of the convolutions.
         as_published: Take the first candidates instead of the best, as the public code does by
@@ -35,7 +31,7 @@ class GcnPredictor(Method):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = GcnPredictor(nasbench201(), initial=5, evaluations=10, epochs=5)
+        >>> method = GcnPredictor(Setup(nasbench201(), initial=5, evaluations=10), epochs=5)
         >>> for proposal in [*method.ask(5), *method.ask(4)]:
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(1))
@@ -44,17 +40,15 @@ class GcnPredictor(Method):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         epochs: int = 300,
         width: int = 144,
         as_published: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         self.epochs, self.width, self.as_published = epochs, width, as_published
-        self.chosen = int(_CHOSEN_SHARE * evaluations)
+        self.chosen = int(_CHOSEN_SHARE * self.evaluations)
         self._ranking: list[Proposal] | None = None
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
