@@ -26,7 +26,9 @@ def test_a_whole_tournament_mutates_the_best() -> None:
 
 
 def test_the_oldest_leaves_if_asked_to() -> None:
-    method = Evolution(Setup(nasbench201(), initial=4), population=2, tournament=50, remove="oldest")
+    method = Evolution(
+        Setup(nasbench201(), initial=4), population=2, tournament=50, remove="oldest"
+    )
     told(method, [1.0, 2.0, 9.0, 8.0, 7.0])
     # the population is the last two, of which observation 3 is the better
     assert near(method, 3, 4)

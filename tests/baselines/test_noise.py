@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from nasgoat.baselines.noise import likelihood_terms, likeliest_noise
+from nasgoat.baselines.noise import likeliest_noise, likelihood_terms
 
 
 def test_likelihood_terms_are_those_of_the_normal_density() -> None:

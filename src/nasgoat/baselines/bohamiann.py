@@ -29,8 +29,8 @@ class Bohamiann(EncodedSearch):
 
     Args:
         setup: Space, initial design, seed and budget.
-        steps: Steps of the sampler in each fit; 10,000 in the public code, fewer here for speed.
-        burn_in: How many of them are burn-in; 1,000 in the public code.
+        steps: Steps of the sampler in each fit, as many as in the public code.
+        burn_in: How many of them are burn-in.
         keep_every: Steps from one kept network to the next.
         as_published: Keep the public code's slip; see :class:`~nasgoat.baselines.dngo`.
 
@@ -47,7 +47,7 @@ class Bohamiann(EncodedSearch):
         self,
         setup: Setup,
         *,
-        steps: int = 3_000,
+        steps: int = 10_000,
         burn_in: int = 1_000,
         keep_every: int = 50,
         as_published: bool = False,
@@ -74,21 +74,24 @@ def mean_gradient(
     rng: np.random.Generator,
     batch: int = _BATCH,
 ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
-    """∇(U / N) as a function of (θ, s), each time on a random batch."""
-    X, y = rows.astype(np.float32), targets.astype(np.float32)
+    """∇(U / N) as a function of (θ, s), each time on a random batch.
+
+    The array that it returns is written over at the next call.
+    """
+    X, y = rows.astype(np.float32), targets.astype(np.float32)[:, None]
     count, size = len(X), min(batch, len(X))
+    slope = np.empty(network.size + 1, dtype=np.float32)
+    parts = network.layers(slope[None, :-1])
 
     def gradient(theta: NDArray[np.floating]) -> NDArray[np.floating]:
         chosen = rng.integers(count, size=size) if size < count else slice(None)
         layers = network.layers(theta[None, :-1])
         outputs = network.forward(layers, X[chosen])
-        residual = outputs[-1] - y[chosen, None]
+        residual = outputs[-1] - y[chosen]
         precision = np.exp(-theta[-1])
-        slope = np.empty_like(theta)
-        parts = network.layers(slope[None, :-1])
         network.backward(layers, outputs, residual * (precision / size), parts)
         slope[:-1] += theta[:-1] / count
-        misfit = 0.5 - 0.5 * precision * np.mean(residual * residual)
+        misfit = 0.5 - 0.5 * precision * np.vdot(residual, residual) / size
         slope[-1] = misfit + (theta[-1] - _PRIOR_LOG_VARIANCE) / count
         return slope
 

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines.method import Method, Setup, lowest, standardized
-from nasgoat.baselines.noise import likelihood_terms, likeliest_noise
+from nasgoat.baselines.noise import likeliest_noise, likelihood_terms
 from nasgoat.errors import SurrogateError
 from nasgoat.graphs import LabeledGraph
 

@@ -20,7 +20,7 @@ from scipy.stats import norm
 from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import mutations_of
 from nasgoat.baselines.method import Method, Setup, lowest
-from nasgoat.baselines.noise import likelihood_terms, likeliest_noise
+from nasgoat.baselines.noise import likeliest_noise, likelihood_terms
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.kernels.weisfeiler_lehman import wl_gram, wl_histograms
