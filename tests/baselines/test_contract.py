@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNa
 from nasgoat.spaces import SearchSpace
 
 #: Options that make a method quick enough for a test of its interface.
-QUICK: dict[str, dict[str, int]] = {
+QUICK: dict[str, dict[str, Any]] = {
     "bananas": {"epochs": 10},
     "bonas": {"epochs": 4},
     "gcn": {"epochs": 4, "width": 8},
