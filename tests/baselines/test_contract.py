@@ -22,9 +22,14 @@ QUICK: dict[str, dict[str, Any]] = {
     "dngo": {"epochs": 20},
     "bohamiann": {"steps": 200, "burn_in": 100},
 }
+_CELLS = NodeLabeledSpace(nodes=(2, 5), ops=["a", "b"], max_edges=7)
 SPACES: dict[str, SearchSpace] = {
     "edges": nasbench201(),
-    "nodes": NodeLabeledSpace(nodes=(2, 5), ops=["a", "b"], max_edges=7),
+    "nodes": _CELLS,
+    "edges with limits": nasbench201().constrain(
+        "nor_conv_3x3 + nor_conv_1x1 <= 3", "sum(cost) <= 9", costs={"cost": {"nor_conv_3x3": 4.0}}
+    ),
+    "nodes with limits": _CELLS.constrain("a <= 2", "edges <= 6", "depth <= 3"),
 }
 
 

@@ -71,3 +71,13 @@ def test_same_seed_gives_the_same_networks() -> None:
         networks.fit(tensors, np.linspace(-1, 1, 20), epochs=3, batch=7, rate=1e-3)
         found.append(networks.predict(tensors))
     np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_networks_learn_a_class() -> None:
+    space = nasbench201()
+    graphs = space.sample(120, np.random.default_rng(0))
+    many = np.array([len(graph.edges) >= 5 for graph in graphs])
+    observed, new = split(GraphTensors.of(space, graphs), 80)
+    networks = GraphNetworks(observed.labels.shape[2], width=24, seed=0)
+    networks.fit(observed, many[:80].astype(float), 60, 16, 5e-3, loss="logistic")
+    assert ((networks.predict(new)[0] > 0) == many[80:]).mean() > 0.85

@@ -18,16 +18,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.edges_as_nodes import SINK, SOURCE, edges_as_nodes
 from nasgoat.spaces import SearchSpace
 
 _HEAD = 128  # width of the layer behind the mean over nodes
+_LOSSES: dict[str, Any] = {"squared": mse_loss, "logistic": binary_cross_entropy_with_logits}
 
 
 @contextmanager
@@ -150,8 +153,14 @@ class GraphNetworks:
         batch: int,
         rate: float,
         decay: float = 3e-4,
+        loss: str = "squared",
     ) -> None:
-        """Train with Adam on a cosine schedule; each member has its own order of the data."""
+        """Train with Adam on a cosine schedule; each member has its own order of the data.
+
+        The loss is ``"squared"``, or ``"logistic"`` for targets 0 and 1, of which the network then
+        learns the log-odds.
+        """
+        measure = _LOSSES[loss]
         y = torch.from_numpy(targets.astype(np.float32))
         count = len(y)
         batch = min(batch, count)
@@ -163,9 +172,8 @@ class GraphNetworks:
             for start in range(0, count - batch + 1, batch):  # a last, smaller batch is dropped
                 chosen = order[:, start : start + batch]
                 predicted = self.forward(graphs.take(chosen), training=True)
-                loss = ((predicted - y[chosen]) ** 2).mean(dim=1).sum()
                 adam.zero_grad()
-                loss.backward()
+                measure(predicted, y[chosen], reduction="none").mean(dim=1).sum().backward()
                 adam.step()
             schedule.step()
 
