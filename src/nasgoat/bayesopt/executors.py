@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from nasgoat.errors import SettingError
+from nasgoat.errors import SettingError, WorkersLostError
+from nasgoat.evaluation import FailureKind, Outcome
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,3 +70,16 @@ class Workers:
         own: Any = getattr(executor, "_max_workers", None)
         known = count or (own if isinstance(own, int) else 1)
         return cls(executor, lambda: known)
+
+
+def outcome_of(future: Future[Outcome]) -> Outcome:
+    """What a future brought; an executor that broke ends the search, a lost task does not."""
+    try:
+        return future.result()
+    except CancelledError as problem:
+        raise WorkersLostError("the workers must finish their work, got none left") from problem
+    except BrokenExecutor as problem:
+        raise WorkersLostError(f"the executor must stay usable, got {problem}") from problem
+    except Exception as problem:
+        reason = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
+        return Outcome.failed(FailureKind.LOST, reason)
