@@ -76,7 +76,8 @@ class Driver:
                 self._close_batch()
                 self._refill()
                 self._submit()
-            if not self._running and not self._asking:
+            # Proposals that are still computed are not waited for: a resumed search makes the same.
+            if not self._running and (not self._asking or self._stop is not None):
                 break
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
