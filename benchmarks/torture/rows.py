@@ -27,7 +27,7 @@ ROWS = {
     3: Row("returns inf or a huge number", (f"{_EVALUATION}values_that_cannot",)),
     4: Row("hangs", (f"{_EVALUATION}a_hanging",)),
     5: Row("worker killed", (f"{_EVALUATION}a_dead", f"{_EVALUATION}an_evaluation_over")),
-    6: Row("all workers lost", (f"{_DASK}a_lost", f"{_DRIVER}a_cancelled")),
+    6: Row("all workers lost", (f"{_DASK}a_lost", f"{_DASK}a_scheduler", f"{_DRIVER}a_cancelled")),
     7: Row("driver killed", (f"{_LEDGER}a_killed", f"{_DRIVER}a_search_that_died")),
     8: Row(
         "SIGTERM, Ctrl-C",

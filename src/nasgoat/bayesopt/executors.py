@@ -41,11 +41,20 @@ class Workers:
         slots: How many run at a time, asked before each submission.
         check: Called while waiting; raises :class:`~nasgoat.errors.WorkersLostError` if nothing
             will ever come back.
+        let_go: Called at the end of a search; by default the executor begins nothing more.
     """
 
     executor: Executor
     slots: Callable[[], int]
     check: Callable[[], None] = lambda: None
+    let_go: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """Let go of the workers without waiting for them; what has not begun never will."""
+        if self.let_go is not None:
+            self.let_go()
+        else:
+            self.executor.shutdown(wait=False, cancel_futures=True)
 
     @classmethod
     def serial(cls) -> Workers:
