@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: search test test-slow torture lint format benchmark quality install-neural install-baselines clean
+.PHONY: search test test-slow torture torture-short lint format benchmark quality install-neural install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
@@ -59,3 +59,8 @@ clean:
 # Takes hours with its defaults; ARGS="--repeats 1 --random-kills 10 --flips 50" is a short one.
 torture: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.torture $(ARGS)
+
+# A minute of it, which CI runs: every named kill point once, a few random kills, a little of each fuzz.
+torture-short: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.torture --only kills fuzz --repeats 1 --random-kills 3 \
+	    --values 100 --vectors 100 --flips 10
