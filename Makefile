@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: search test test-slow torture lint format benchmark quality install-baselines clean
+.PHONY: search test test-slow torture torture-short lint format benchmark quality install-neural install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
@@ -34,9 +34,13 @@ benchmark: $(VENV)/.installed-dev
 quality: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/quality.py
 
-# The CPU build of PyTorch and the other packages that some baselines need.
-install-baselines: $(VENV)/.installed-dev
-	$(BIN)/python -m pip install --quiet "torch==2.13.0" --editable ".[smac,nbgraph]"
+# PyTorch, for two neural baselines, Optuna's GPSampler and nasgoat.export.to_torch.
+install-neural: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet "torch==2.13.0" --editable ".[neural]"
+
+# What every baseline and benchmark needs.
+install-baselines: install-neural
+	$(BIN)/python -m pip install --quiet --editable ".[smac,nbgraph]"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -55,3 +59,8 @@ clean:
 # Takes hours with its defaults; ARGS="--repeats 1 --random-kills 10 --flips 50" is a short one.
 torture: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.torture $(ARGS)
+
+# A minute of it, which CI runs: every named kill point once, a few random kills, a little of each fuzz.
+torture-short: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.torture --only kills fuzz --repeats 1 --random-kills 3 \
+	    --values 100 --vectors 100 --flips 10

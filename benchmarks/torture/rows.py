@@ -8,6 +8,7 @@ _DRIVER = "tests/bayesopt/test_driver.py::test_"
 _EVALUATION = "tests/evaluation/test_evaluators.py::test_"
 _LEDGER = "tests/integrations/test_study_ledger.py::test_"
 _RESUME = "tests/cli/test_resume.py::test_"
+_SOLVER = "tests/bayesopt/test_solver_faults.py::test_"
 _DASK = "tests/integrations/test_dask_cluster.py::test_"
 
 
@@ -26,17 +27,20 @@ ROWS = {
     3: Row("returns inf or a huge number", (f"{_EVALUATION}values_that_cannot",)),
     4: Row("hangs", (f"{_EVALUATION}a_hanging",)),
     5: Row("worker killed", (f"{_EVALUATION}a_dead", f"{_EVALUATION}an_evaluation_over")),
-    6: Row("all workers lost", (f"{_DASK}a_lost", f"{_DRIVER}a_cancelled")),
+    6: Row("all workers lost", (f"{_DASK}a_lost", f"{_DASK}a_scheduler", f"{_DRIVER}a_cancelled")),
     7: Row("driver killed", (f"{_LEDGER}a_killed", f"{_DRIVER}a_search_that_died")),
-    8: Row("SIGTERM, Ctrl-C", (f"{_RESUME}the_first_signal", f"{_RESUME}the_second_signal")),
+    8: Row(
+        "SIGTERM, Ctrl-C",
+        (f"{_RESUME}the_first_signal", f"{_RESUME}the_second_signal", f"{_RESUME}ctrl_c"),
+    ),
     9: Row("disk full", (f"{_RESUME}a_full_disk", f"{_RESUME}a_report_that")),
     10: Row("study damaged", (f"{_LEDGER}a_damaged", f"{_LEDGER}a_value_that")),
     11: Row("resumed differently", (f"{_LEDGER}another_declaration", f"{_LEDGER}a_study_of")),
     12: Row("two drivers", (f"{_LEDGER}a_second_driver",)),
     13: Row("database locked or lost", (f"{_LEDGER}a_locked", f"{_LEDGER}a_lost_connection")),
-    14: Row("solver without incumbent", (f"{_DRIVER}a_solver_that",)),
-    15: Row("solver crashes", (f"{_DRIVER}a_solver_that",)),
-    16: Row("solver contradicts", (f"{_DRIVER}a_wrong_answer",)),
+    14: Row("solver without incumbent", (f"{_DRIVER}a_solver_that", f"{_SOLVER}a_solver_without")),
+    15: Row("solver crashes", (f"{_DRIVER}a_solver_that", f"{_SOLVER}a_solver_that_is")),
+    16: Row("solver contradicts", (f"{_DRIVER}a_wrong_answer", f"{_SOLVER}a_model")),
     17: Row("duplicate observations", ("tests/surrogate",)),
     18: Row("constant y, none", ("tests/bayesopt/test_optimizer.py",)),
     19: Row("unsatisfiable space", ("tests/spaces",)),

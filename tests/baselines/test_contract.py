@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,16 +15,21 @@ from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNa
 from nasgoat.spaces import SearchSpace
 
 #: Options that make a method quick enough for a test of its interface.
-QUICK: dict[str, dict[str, int]] = {
+QUICK: dict[str, dict[str, Any]] = {
     "bananas": {"epochs": 10},
     "bonas": {"epochs": 4},
     "gcn": {"epochs": 4, "width": 8},
     "dngo": {"epochs": 20},
     "bohamiann": {"steps": 200, "burn_in": 100},
 }
+_CELLS = NodeLabeledSpace(nodes=(2, 5), ops=["a", "b"], max_edges=7)
 SPACES: dict[str, SearchSpace] = {
     "edges": nasbench201(),
-    "nodes": NodeLabeledSpace(nodes=(2, 5), ops=["a", "b"], max_edges=7),
+    "nodes": _CELLS,
+    "edges with limits": nasbench201().constrain(
+        "nor_conv_3x3 + nor_conv_1x1 <= 3", "sum(cost) <= 9", costs={"cost": {"nor_conv_3x3": 4.0}}
+    ),
+    "nodes with limits": _CELLS.constrain("a <= 2", "edges <= 6", "depth <= 3"),
 }
 
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from nasgoat import LabeledGraph, nasbench101, nasbench201
-from nasgoat.baselines.distance_gp import posterior
+from nasgoat.baselines.distance_gp import NOISE, DistanceSearch, posterior
 from nasgoat.baselines.gp_bayesopt import GPBayesOpt
+from nasgoat.baselines.method import Setup
 from nasgoat.baselines.nasbot import Nasbot
 
 
@@ -32,7 +34,7 @@ def test_hamming_distance_by_hand() -> None:
     chain = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels)
     with_shortcut = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)], labels)
     other = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv1x1", "output"])
-    distances = GPBayesOpt(nasbench101()).distances([chain], [chain, with_shortcut, other])
+    distances = GPBayesOpt(Setup(nasbench101())).distances([chain], [chain, with_shortcut, other])
     assert distances.tolist() == [[0.0, 1.0, 1.0]]
 
 
@@ -41,7 +43,7 @@ def test_nasbot_distance_by_hand() -> None:
     chain = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels)
     with_shortcut = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)], labels)
     other = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv1x1", "output"])
-    distances = Nasbot(nasbench101()).distances([chain], [chain, with_shortcut, other])
+    distances = Nasbot(Setup(nasbench101())).distances([chain], [chain, with_shortcut, other])
     # a further edge: one in-degree and one out-degree more; another operation: two counts differ
     assert distances.tolist() == [[0.0, 2.0, 2.0]]
 
@@ -50,4 +52,18 @@ def test_nasbot_distance_of_edge_labels_by_hand() -> None:
     space = nasbench201()
     cell, other = space.from_digits([1, 2, 3, 4, 1, 2]), space.from_digits([1, 2, 3, 4, 1, 0])
     # one conv less, one "none" more, one place differs
-    assert Nasbot(space).distances([cell], [other]).tolist() == [[3.0]]
+    assert Nasbot(Setup(space)).distances([cell], [other]).tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("kind", [GPBayesOpt, Nasbot])
+def test_noise_is_fitted_where_errors_are_noisy_unless_as_published(
+    kind: type[DistanceSearch],
+) -> None:
+    space = nasbench201()
+    cells = space.sample(40, np.random.default_rng(0))
+    y = np.random.default_rng(1).standard_normal(40)  # nothing but noise
+    quiet, noisy = kind(Setup(space)), kind(Setup(space, noisy=True))
+    published = kind(Setup(space, noisy=True), as_published=True)
+    distances = quiet.distances(cells, cells)
+    assert quiet.fitted_noise(distances, y) == published.fitted_noise(distances, y) == NOISE
+    assert noisy.fitted_noise(distances, y) > 0.1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from nasgoat import LabeledGraph, nasbench201
 from nasgoat.baselines.local_search import LocalSearch
+from nasgoat.baselines.method import Setup
 
 SPACE = nasbench201()
 
@@ -15,7 +16,7 @@ def neighbour_keys(graph: LabeledGraph) -> set[bytes]:
 
 
 def test_moves_at_the_first_improvement() -> None:
-    method = LocalSearch(SPACE, initial=3)
+    method = LocalSearch(Setup(SPACE, initial=3))
     for _ in range(12):
         graph = method.ask(1)[0].graph
         before = min((error for _, error in method.observations), default=1e9)
@@ -27,7 +28,7 @@ def test_moves_at_the_first_improvement() -> None:
 
 
 def test_restarts_at_a_local_minimum() -> None:
-    method = LocalSearch(SPACE, initial=2)
+    method = LocalSearch(Setup(SPACE, initial=2))
     design = [proposal.graph for proposal in method.ask(2)]
     method.tell(design[0], 1.0)
     method.tell(design[1], 2.0)

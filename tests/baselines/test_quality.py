@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from nasgoat import benchmark, make_method, run
 from nasgoat.baselines import available, methods, own_batch
 
+RECORDS = Path(__file__).parents[2] / "benchmarks" / "records" / "baselines.jsonl"
 #: Ours has its own benchmark; the other packages' optimisers need not beat anything.
 OTHERS = ("goat", "random", "tpe", "optuna-gp", "smac")
 BASELINES = [name for name in methods() if name not in OTHERS]
@@ -19,8 +22,8 @@ QUICK = ["evolution", "local-search"]
 
 @lru_cache
 def mean_regret(name: str, seeds: int, evaluations: int) -> float:
-    """Mean over seeds of the regret of the best graph found on CIFAR-100."""
-    table = benchmark("nb201/cifar100")
+    """Mean over seeds of the regret of the best graph found on CIFAR-10."""
+    table = benchmark("nb201/cifar10")
     regrets = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -36,6 +39,26 @@ def test_beats_random_in_the_mean_over_20_seeds(name: str) -> None:
     if not available(name):
         pytest.skip(f"the package that {name} needs is not installed")
     assert mean_regret(name, 20, 80) < mean_regret("random", 20, 80)
+
+
+def recorded(name: str, evaluations: int) -> dict[int, float]:
+    """Regret by seed in the records of benchmarks/baselines.py."""
+    lines = [json.loads(line) for line in RECORDS.read_text().splitlines()]
+    return {
+        r["seed"]: r["regret"]
+        for r in lines
+        if (r["method"], r["evaluations"], r["benchmark"]) == (name, evaluations, "nb201/cifar10")
+    }
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_recorded_runs_of_20_seeds_beat_random(name: str) -> None:
+    for evaluations in (160, 80):
+        found, random = recorded(name, evaluations), recorded("random", evaluations)
+        if len(found) >= 20 and set(found) == set(random):
+            assert np.mean(list(found.values())) < np.mean(list(random.values()))
+            return
+    pytest.skip(f"20 seeds of {name} are not recorded yet; run benchmarks/baselines.py")
 
 
 @pytest.mark.parametrize("name", QUICK)

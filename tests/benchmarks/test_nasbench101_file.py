@@ -122,25 +122,79 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert list(records(path)) == rows
 
 
-def test_real_cells_come_back(shared_data: Path, official: Path) -> None:
+Runs = tuple[list[LabeledGraph], np.ndarray, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def real_runs(shared_data: Path) -> Runs:
+    """Some real cells with validation and test accuracy by (cell, epochs, training)."""
     names = {-1: "input", -2: "output", 0: "conv3x3", 1: "conv1x1", 2: "maxpool3x3"}
     with np.load(shared_data / "nb101.npz") as table:
         places = table["runs_idx"][::2000]
-        runs = table["runs_val"][::2000, 3], table["runs_test"][::2000, 3]
         columns = [table[name][places] for name in ("n_vertices", "adjacency", "ops")]
+        runs = table["runs_val"][::2000].astype(float), table["runs_test"][::2000].astype(float)
     cells = [
         LabeledGraph(matrix[:n, :n].astype(bool), tuple(names[int(op)] for op in ops[:n]))
         for n, matrix, ops in zip(*columns, strict=True)
     ]
+    return cells, *runs
+
+
+@pytest.mark.parametrize(
+    ("name", "budgets"),
+    [("nasbench_full.tfrecord", (4, 12, 36, 108)), ("nasbench_only108.tfrecord", (108,))],
+)
+def test_real_cells_come_back(
+    name: str,
+    budgets: tuple[int, ...],
+    real_runs: Runs,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NASGOAT_DATA", str(tmp_path / "data"))
+    cells, validation, test = real_runs
     rows = [
-        record(cell, 108, float(validation), float(test))
-        for cell, validations, tests in zip(cells, *runs, strict=True)
-        for validation, test in zip(validations, tests, strict=True)
+        record(cell, epochs, validation[i, b, run], test[i, b, run])
+        for b, epochs in enumerate((4, 12, 36, 108))
+        if epochs in budgets
+        for run in range(3)
+        for i, cell in enumerate(cells)
     ]
-    official.write_bytes(b"".join(rows))
+    (tmp_path / name).write_bytes(b"".join(rows))
+    import_nasbench101(tmp_path / name)
+    rng = np.random.default_rng(0)
+    for b, epochs in enumerate((4, 12, 36, 108)):
+        if epochs not in budgets:
+            with pytest.raises(SettingError, match="epochs must be among 108"):
+                NasBench101(epochs=epochs)
+            continue
+        mean, noisy = NasBench101(epochs=epochs), NasBench101(epochs=epochs, noisy=True)
+        for i, cell in enumerate(cells):
+            metrics = mean.query(cell, rng)
+            # Stored in single precision.
+            assert metrics["error"] == pytest.approx(100 * (1 - validation[i, b].mean()), abs=1e-4)
+            assert metrics["test_error"] == pytest.approx(100 * (1 - test[i, b].mean()), abs=1e-4)
+            drawn = 1 - noisy.query(cell, rng)["error"] / 100
+            assert np.abs(validation[i, b] - drawn).min() < 1e-6
+        best = 100 * (1 - validation[:, b].mean(axis=1).max())
+        assert mean.optimum == pytest.approx(best, abs=1e-4)
+
+
+def test_table_is_mapped_and_not_read(official: Path) -> None:
     import_nasbench101(official)
-    benchmark = NasBench101()
-    for cell, validations, tests in zip(cells, *runs, strict=True):
-        metrics = benchmark.query(cell, np.random.default_rng(0))
-        assert metrics["error"] == pytest.approx(100 * (1 - validations.mean()), abs=1e-3)
-        assert metrics["test_error"] == pytest.approx(100 * (1 - tests.mean()), abs=1e-3)
+    table = NasBench101()
+    assert table.test_accuracies is not None
+    for array in (table.hashes, table.accuracies, table.test_accuracies):
+        while array.base is not None and not isinstance(array, np.memmap):
+            array = array.base
+        assert isinstance(array, np.memmap)
+
+
+def test_line_breaks_in_the_metrics_are_no_trouble(official: Path) -> None:
+    labels = ["input", "conv3x3-bn-relu", "output"]
+    metrics = base64.encodebytes(message(0.9, 0.8)).decode()
+    assert "\n" in metrics.strip()
+    row = [module_hash(CHAIN).hex(), 108, "010001000", ",".join(labels), metrics]
+    official.write_bytes(frame(json.dumps(row).encode()))
+    import_nasbench101(official)
+    assert NasBench101().mean_error(CHAIN) == pytest.approx(10.0, abs=1e-4)

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nasgoat.baselines import methods
+from nasgoat.baselines import available, make_method, methods
+from nasgoat.baselines.nas_bowl import NasBowl
+from nasgoat.bayesopt import Asker
 from nasgoat.cli.app import run
 
 
@@ -40,3 +43,39 @@ def test_a_missing_package_is_one_line(
     assert run(["methods", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["methods"]
     assert listed["bonas"] == {**listed["bonas"], "available": False, "batch": None}
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_noisy_reaches_the_method(
+    noisy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Asker] = []
+
+    def make(*arguments: Any, **options: Any) -> Asker:
+        made.append(make_method(*arguments, **options))
+        return made[0]
+
+    monkeypatch.setattr("nasgoat.cli.session.make_method", make)
+    call = ["search", "--method", "nas-bowl", "--evaluations", "6", "--initial", "6", "-q"]
+    assert run([*call, "--report", str(tmp_path / "run"), *(["--noisy"] if noisy else [])]) == 0
+    method = made[0]
+    assert isinstance(method, NasBowl) and method.noisy is noisy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("space", ["nb101", "nb201"])
+@pytest.mark.parametrize("name", methods())
+def test_every_method_searches_with_an_own_objective(
+    name: str, space: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    if not available(name):
+        pytest.skip(f"the package that {name} needs is not installed")
+    (tmp_path / "edge_count.py").write_text(
+        "def error(graph):\n    return 1.0 + len(graph.edges)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    call = ["search", "--method", name, "--space", space, "--objective", "edge_count:error"]
+    call += ["--evaluations", "12", "--initial", "6", "--no-pictures", "--report", "run"]
+    assert run([*call, "--json", "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["evaluations"], document["failed"]) == (12, 0)

@@ -77,6 +77,26 @@ def test_the_second_signal_cancels() -> None:
     assert "resume with" in said
 
 
+def test_ctrl_c_inside_scip_ends_the_search() -> None:
+    Path("sleepy.py").write_text("def rest(graph):\n    return 1.0 + len(graph.edges)\n")
+    objective = ["--space", "nb101", "--objective", "sleepy:rest", "--optimizer", "scip"]
+    search = subprocess.Popen(
+        [*NASGOAT, *SEARCH, *objective],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a terminal sends Ctrl-C to the whole group, SCIP's process too
+    )
+    assert search.stderr is not None
+    for line in search.stderr:
+        if "rows" in line:  # the model is built, SCIP begins
+            break
+    os.killpg(search.pid, signal.SIGINT)
+    _, said = search.communicate(timeout=120)
+    assert search.returncode == 130
+    assert "interrupted after 4 evaluations" in said
+    assert "resume with" in said
+
+
 def test_a_full_disk_is_one_line_and_the_study_stays_sound() -> None:
     assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
     size = Path("run/study.db").stat().st_size

@@ -1,15 +1,21 @@
 """A real local Dask cluster, its workers killed."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nasgoat import LabeledGraph, Optimizer
-from nasgoat.bayesopt import Driver, MemoryLedger, Plan
+from nasgoat.bayesopt import Driver, MemoryLedger, Plan, Workers
+from nasgoat.cli.app import run
 from nasgoat.errors import WorkersLostError
 from nasgoat.evaluation import Inline
 from nasgoat.integrations.dask_cluster import dask_workers, is_loopback
@@ -108,3 +114,74 @@ def test_an_address_elsewhere_is_warned_about(monkeypatch: pytest.MonkeyPatch) -
     assert "no authentication" in warned[0]
     assert is_loopback("tcp://[::1]:8786")
     assert not is_loopback("tcp://scheduler.example:8786")
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler and a worker, each a process of its own: the address and the scheduler."""
+    (tmp_path / "plain.py").write_text(
+        "import time\n\ndef error(graph):\n    time.sleep(0.3)\n    return 3.0 + len(graph.edges)\n"
+    )
+    found = tmp_path / "scheduler.json"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    common = ["--host", "127.0.0.1", "--scheduler-file", str(found), "--no-dashboard"]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{kind}", *own, *common],
+            cwd=tmp_path,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
+        for kind, own in (("scheduler", ["--port", "0"]), ("worker", ["--nthreads", "1"]))
+    ]
+    try:
+        for _ in range(600):
+            if found.exists() and found.read_text().endswith("}"):
+                break
+            time.sleep(0.1)
+        yield json.loads(found.read_text())["address"], started[0]
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_the_command_line_searches_on_a_cluster(
+    processes: tuple[str, subprocess.Popen[bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = ["search", "--space", "nb201", "--objective", "plain:error", "--report", "run"]
+    call += ["--evaluations", "7", "--initial", "4", "--no-pictures", "--json", "-q"]
+    assert run([*call, "--dask", processes[0]]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["evaluations"], document["failed"]) == (7, 0)
+
+
+def test_a_scheduler_that_dies_leaves_a_search_to_resume(
+    processes: tuple[str, subprocess.Popen[bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address, scheduler = processes
+    monkeypatch.chdir(tmp_path)
+    connect = dask_workers
+
+    def impatient(where: str, warn: Callable[[str], None]) -> Workers:
+        workers = connect(where, warn, patience=2.0)
+        threading.Timer(3.0, scheduler.kill).start()
+        return workers
+
+    monkeypatch.setattr("nasgoat.integrations.dask_cluster.dask_workers", impatient)
+    call = ["search", "--space", "nb201", "--objective", "plain:error", "--report", "run"]
+    call += ["--initial", "4", "--no-pictures", "--json", "-q"]
+    assert run([*call, "--evaluations", "160", "--dask", address]) == 1
+    assert "resume with: nasgoat search" in capsys.readouterr().err
+    assert run(["status", "run", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)["studies"][0]["complete"]
+    assert 0 < done < 160
+    assert run([*call, "--evaluations", str(done + 2)]) == 0  # here, without the cluster
+    assert json.loads(capsys.readouterr().out)["evaluations"] == done + 2

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from nasgoat.acquisition import Proposal, mutation_candidates
 from nasgoat.baselines.dense_network import DenseNetwork, train
 from nasgoat.baselines.encodings import path_encoding
-from nasgoat.baselines.method import Method, lowest
+from nasgoat.baselines.method import Method, Setup, lowest
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace
 
 _PARENTS = 5
 
@@ -50,10 +49,7 @@ class Bananas(EnsembleSearch):
     """The loop with five dense networks of ten layers.
 
     Args:
-        space: The space to search.
-        initial: Random graphs before the first fit.
-        seed: Seed of everything random.
-        evaluations: Not used.
+        setup: Space, initial design, seed and budget.
         members: Networks in the ensemble.
         layers: Hidden layers of each.
         width: Width of the hidden layers.
@@ -61,7 +57,7 @@ class Bananas(EnsembleSearch):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Bananas(nasbench201(), initial=5, epochs=10)
+        >>> method = Bananas(Setup(nasbench201(), initial=5), epochs=10)
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(5))
@@ -70,16 +66,14 @@ class Bananas(EnsembleSearch):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         members: int = 5,
         layers: int = 10,
         width: int = 20,
         epochs: int = 150,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         self.members, self.layers, self.width, self.epochs = members, layers, width, epochs
 
     def _predictions(

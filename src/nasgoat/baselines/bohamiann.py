@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nasgoat.baselines.dense_network import DenseNetwork
 from nasgoat.baselines.dngo import EncodedSearch
+from nasgoat.baselines.method import Setup
 from nasgoat.baselines.sghmc import sghmc
-from nasgoat.spaces import SearchSpace
 
 Array = NDArray[np.float64]
 _BATCH = 20
@@ -28,18 +28,15 @@ class Bohamiann(EncodedSearch):
     """Predicts with the mean and spread of sampled networks.
 
     Args:
-        space: The space to search.
-        initial: Random graphs before the first fit.
-        seed: Seed of everything random.
-        evaluations: Not used.
-        steps: Steps of the sampler in each fit; 10,000 in the public code, fewer here for speed.
-        burn_in: How many of them are burn-in; 1,000 in the public code.
+        setup: Space, initial design, seed and budget.
+        steps: Steps of the sampler in each fit, as many as in the public code.
+        burn_in: How many of them are burn-in.
         keep_every: Steps from one kept network to the next.
         as_published: Keep the public code's slip; see :class:`~nasgoat.baselines.dngo`.
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Bohamiann(nasbench201(), initial=5, steps=200, burn_in=100)
+        >>> method = Bohamiann(Setup(nasbench201(), initial=5), steps=200, burn_in=100)
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(5))
@@ -48,16 +45,14 @@ class Bohamiann(EncodedSearch):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
-        steps: int = 3_000,
+        setup: Setup,
+        *,
+        steps: int = 10_000,
         burn_in: int = 1_000,
         keep_every: int = 50,
         as_published: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         self.steps, self.burn_in, self.keep_every = steps, burn_in, keep_every
         self.as_published = as_published
 
@@ -79,21 +74,24 @@ def mean_gradient(
     rng: np.random.Generator,
     batch: int = _BATCH,
 ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
-    """∇(U / N) as a function of (θ, s), each time on a random batch."""
-    X, y = rows.astype(np.float32), targets.astype(np.float32)
+    """∇(U / N) as a function of (θ, s), each time on a random batch.
+
+    The array that it returns is written over at the next call.
+    """
+    X, y = rows.astype(np.float32), targets.astype(np.float32)[:, None]
     count, size = len(X), min(batch, len(X))
+    slope = np.empty(network.size + 1, dtype=np.float32)
+    parts = network.layers(slope[None, :-1])
 
     def gradient(theta: NDArray[np.floating]) -> NDArray[np.floating]:
         chosen = rng.integers(count, size=size) if size < count else slice(None)
         layers = network.layers(theta[None, :-1])
         outputs = network.forward(layers, X[chosen])
-        residual = outputs[-1] - y[chosen, None]
+        residual = outputs[-1] - y[chosen]
         precision = np.exp(-theta[-1])
-        slope = np.empty_like(theta)
-        parts = network.layers(slope[None, :-1])
         network.backward(layers, outputs, residual * (precision / size), parts)
         slope[:-1] += theta[:-1] / count
-        misfit = 0.5 - 0.5 * precision * np.mean(residual * residual)
+        misfit = 0.5 - 0.5 * precision * np.vdot(residual, residual) / size
         slope[-1] = misfit + (theta[-1] - _PRIOR_LOG_VARIANCE) / count
         return slope
 

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from nasgoat.baselines.bananas import EnsembleSearch
 from nasgoat.baselines.graph_network import GraphNetworks, GraphTensors, one_thread, split
-from nasgoat.baselines.method import standardized
+from nasgoat.baselines.method import Setup, standardized
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace
 
 
 class Bonas(EnsembleSearch):
@@ -24,10 +23,7 @@ class Bonas(EnsembleSearch):
     batches, a higher rate and narrower layers. ``full`` gives the public code's training.
 
     Args:
-        space: The space to search.
-        initial: Random graphs before the first fit.
-        seed: Seed of everything random.
-        evaluations: Not used.
+        setup: Space, initial design, seed and budget.
         members: Networks in the ensemble.
         epochs: Passes over the data.
         width: Width of the convolutions.
@@ -35,7 +31,7 @@ class Bonas(EnsembleSearch):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Bonas(nasbench201(), initial=5, epochs=5)
+        >>> method = Bonas(Setup(nasbench201(), initial=5), epochs=5)
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(5))
@@ -44,16 +40,14 @@ class Bonas(EnsembleSearch):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         members: int = 5,
         epochs: int = 60,
         width: int = 48,
         full: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         self.members = members
         self.epochs, self.width, self.batch_size, self.rate = epochs, width, 32, 5e-3
         if full:

@@ -24,9 +24,9 @@ from nasgoat.spaces import GraphSpace, SearchSpace
 
 NOTHING = "none"
 _EDGE = "edge"
-_TRIES = 50  # choices for each wanted graph before a random graph takes its place
 
 Choice = dict[str, str]
+Question = tuple[Choice, Callable[[float | None], None]]
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,13 @@ class CategoricalSearch(Method):
     """Another package's optimiser over the categorical encoding.
 
     A choice that is no graph of the space is told as infeasible, one that was evaluated before is
-    told its known error, and the optimiser is asked again: nothing is evaluated twice.
+    told its known error, and the optimiser is asked again: nothing is evaluated twice. After
+    ``tries`` such choices a new graph one change from the last of them is taken.
     """
 
     batch: ClassVar[int] = 1
+    #: Choices for each wanted graph before one is repaired; few where each takes a new fit.
+    tries: ClassVar[int] = 2
 
     @cached_property
     def encoded(self) -> CategoricalSpace:
@@ -123,27 +126,51 @@ class CategoricalSearch(Method):
         return CategoricalSpace(self.space)
 
     def _collect(
-        self,
-        k: int,
-        taken: set[bytes],
-        ask: Callable[[], tuple[Choice, Callable[[float | None], None]]],
+        self, k: int, taken: set[bytes], rng: np.random.Generator, ask: Callable[[], Question]
     ) -> list[Proposal]:
-        """Ask until there are k new graphs; each question comes with a way to answer it."""
+        """Up to k new graphs; each question of the optimiser comes with a way to answer it."""
         graphs, errors = self._data()
         known = {self.space.key(g): float(e) for g, e in zip(graphs, errors, strict=True)}
         taken = set(taken)
         found: list[Proposal] = []
-        for _ in range(_TRIES * k):
+        for _ in range(k):
+            graph = self._next(taken, known, rng, ask)
+            if graph is None:
+                break  # random graphs fill what is left
+            taken.add(self.space.key(graph))
+            found.append(heuristic(graph))
+        return found
+
+    def _next(
+        self,
+        taken: set[bytes],
+        known: dict[bytes, float],
+        rng: np.random.Generator,
+        ask: Callable[[], Question],
+    ) -> LabeledGraph | None:
+        """The next new graph, or None if there is none even near the optimiser's last choice."""
+        choice: Choice = {}
+        for _ in range(self.tries):
             choice, answer = ask()
             graph = self.encoded.decode(choice)
             key = None if graph is None else self.space.key(graph)
-            if graph is None or key is None:
+            if key is None:
                 answer(None)
+            elif key not in taken:
+                return graph
             elif key in known:
                 answer(known[key])
-            elif key not in taken:
-                taken.add(key)
-                found.append(heuristic(graph))
-                if len(found) == k:
-                    break
-        return found
+        return self._repaired(choice, taken, rng)
+
+    def _repaired(
+        self, choice: Choice, taken: set[bytes], rng: np.random.Generator
+    ) -> LabeledGraph | None:
+        """A random new graph one change from a choice."""
+        near = [
+            self.encoded.decode({**choice, name: value})
+            for name, values in self.encoded.parameters.items()
+            for value in values
+            if value != choice[name]
+        ]
+        new = [graph for graph in near if graph is not None and self.space.key(graph) not in taken]
+        return new[rng.integers(len(new))] if new else None

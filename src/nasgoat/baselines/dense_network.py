@@ -93,7 +93,7 @@ class DenseNetwork:
                 h = outputs[i + 1]
                 slope = slope * ((h > 0) if self.activation == "relu" else 1 - h * h)
             np.matmul(np.swapaxes(outputs[i], -1, -2), slope, out=gradient[i][0])
-            np.sum(slope, axis=1, keepdims=True, out=gradient[i][1])
+            np.add.reduce(slope, axis=1, keepdims=True, out=gradient[i][1])
             if i:
                 slope = slope @ layers[i][0].swapaxes(1, 2)
 

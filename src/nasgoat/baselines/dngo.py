@@ -12,8 +12,7 @@ from nasgoat.acquisition import Proposal, mutation_candidates
 from nasgoat.baselines.bayesian_linear import BayesianLinear
 from nasgoat.baselines.dense_network import DenseNetwork, train
 from nasgoat.baselines.encodings import adjacency_encoding
-from nasgoat.baselines.method import Method, lowest, standardized
-from nasgoat.spaces import SearchSpace
+from nasgoat.baselines.method import Method, Setup, lowest, standardized
 
 Array = NDArray[np.float64]
 _PARENTS = 5
@@ -55,16 +54,13 @@ class Dngo(EncodedSearch):
     """A network of three tanh layers learns the basis of a Bayesian linear regression.
 
     Args:
-        space: The space to search.
-        initial: Random graphs before the first fit.
-        seed: Seed of everything random.
-        evaluations: Not used.
+        setup: Space, initial design, seed and budget.
         epochs: Passes over the data.
         as_published: Keep the public code's slip; see :class:`EncodedSearch`.
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Dngo(nasbench201(), initial=5, epochs=10)
+        >>> method = Dngo(Setup(nasbench201(), initial=5), epochs=10)
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(5))
@@ -73,14 +69,12 @@ class Dngo(EncodedSearch):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         epochs: int = 500,
         as_published: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         self.epochs, self.as_published = epochs, as_published
 
     def _predicted(

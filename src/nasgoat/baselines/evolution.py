@@ -12,9 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.method import Method, heuristic
+from nasgoat.baselines.method import Method, Setup, heuristic
 from nasgoat.errors import UnknownNameError
-from nasgoat.spaces import SearchSpace
 
 REMOVALS = ("worst", "oldest")
 _TRIES = 10  # mutations of one tournament's winner before the next tournament
@@ -28,17 +27,14 @@ class Evolution(Method):
     ``population`` graphs so far, with ``"oldest"`` the last ones.
 
     Args:
-        space: The space to search.
-        initial: Random graphs that start the population.
-        seed: Seed of everything random.
-        evaluations: Not used.
+        setup: Space, initial design, seed and budget.
         population: Largest size of the population.
         tournament: Members drawn, with replacement, of which the best is mutated.
         remove: Who leaves: ``"worst"``, as the paper's text says, or ``"oldest"``.
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Evolution(nasbench201(), initial=5)
+        >>> method = Evolution(Setup(nasbench201(), initial=5))
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=float(len(proposal.graph.edges)))
         >>> method.ask(1)[0].graph in nasbench201()
@@ -49,15 +45,13 @@ class Evolution(Method):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         population: int = 30,
         tournament: int = 10,
         remove: str = "worst",
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+        super().__init__(setup)
         if remove not in REMOVALS:
             raise UnknownNameError("remove", remove, REMOVALS)
         self.population = population

@@ -19,9 +19,11 @@ class GPBayesOpt(DistanceSearch):
 
     Example:
         >>> from nasgoat import nasbench201
+        >>> from nasgoat.baselines.method import Setup
         >>> space = nasbench201()
+        >>> method = GPBayesOpt(Setup(space))
         >>> cell = space.from_digits([1, 2, 3, 4, 1, 2])
-        >>> GPBayesOpt(space).distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
+        >>> method.distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
         [[2.0]]
     """
 

@@ -2,7 +2,8 @@
 
 Notation
     M  networks, B  graphs, n  nodes, L  labels, H  width
-    A  (B, n, n)  adjacency with self-loops, rows scaled to sum 1;  A' the same of its transpose
+    A  (B, n, n)  adjacency with self-loops, rows scaled to sum 1;  A' the same of its transpose;
+                  the two are kept as one tensor (B, 2, n, n), and so are W⁺ and W⁻ (M, w, 2 H)
     X  (B, n, L)  one-hot labels, 0 for a missing node
 
     V_0 = X,  V_{i+1} = ½ ReLU(A V_i W_i⁺) + ½ ReLU(A' V_i W_i⁻)   and dropout
@@ -17,16 +18,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.edges_as_nodes import SINK, SOURCE, edges_as_nodes
 from nasgoat.spaces import SearchSpace
 
 _HEAD = 128  # width of the layer behind the mean over nodes
+_LOSSES: dict[str, Any] = {"squared": mse_loss, "logistic": binary_cross_entropy_with_logits}
 
 
 @contextmanager
@@ -42,10 +46,9 @@ def one_thread() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class GraphTensors:
-    """Graphs as the network takes them: A, A', X, and each graph's share 1 / n of a node."""
+    """Graphs as the network takes them: A and A', X, and each graph's share 1 / n of a node."""
 
-    forward: torch.Tensor
-    backward: torch.Tensor
+    adjacency: torch.Tensor
     labels: torch.Tensor
     share: torch.Tensor
 
@@ -63,13 +66,13 @@ class GraphTensors:
         codes = np.asarray(batch.node_codes)
         X = codes[:, :, None] == np.arange(len(batch.node_vocabulary))
         share = exists / batch.sizes[:, None]
-        arrays = (_scaled(A), _scaled(A.transpose(0, 2, 1)), X, share)
+        both = np.stack([_scaled(A), _scaled(A.transpose(0, 2, 1))], axis=1)
+        arrays = (both, X, share)
         return cls(*(torch.from_numpy(np.ascontiguousarray(a, dtype=np.float32)) for a in arrays))
 
     def take(self, index: torch.Tensor) -> GraphTensors:
         """The graphs at these places; the index may have any shape."""
-        parts = (self.forward, self.backward, self.labels, self.share)
-        return GraphTensors(*(part[index] for part in parts))
+        return GraphTensors(*(part[index] for part in (self.adjacency, self.labels, self.share)))
 
 
 def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]:
@@ -78,10 +81,12 @@ def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]
     return graphs.take(every[:count]), graphs.take(every[count:])
 
 
-def _times(V: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """(M, B, n, w) times (M, w, H): all nodes of a member's graphs in one product."""
-    flat: torch.Tensor = V.flatten(1, 2) @ weight
-    return flat.reshape(len(weight), *V.shape[1:3], -1)
+def _convolved(graphs: GraphTensors, V: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """½ ReLU(A V W⁺) + ½ ReLU(A' V W⁻) of V (M, B, n, w): all nodes of a member in one product."""
+    members, width = len(weight), weight.shape[2] // 2
+    product = (V.flatten(1, 2) @ weight).reshape(members, *V.shape[1:3], 2, width)
+    onward = graphs.adjacency @ product.transpose(2, 3)
+    return torch.relu(onward).mean(dim=2)
 
 
 def _scaled(A: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -115,14 +120,15 @@ class GraphNetworks:
         self.rng = torch.Generator().manual_seed(seed)
         widths = [labels, *[width] * layers]
         pairs = list(pairwise(widths))
-        self.convolutions = [(self._weight(a, b), self._weight(a, b)) for a, b in pairs]
+        self.convolutions = [
+            torch.cat([self._weight(a, b), self._weight(a, b)], dim=2) for a, b in pairs
+        ]
         self.head = [self._weight(width, _HEAD), self._bias(width, _HEAD)]
         self.out = [self._weight(_HEAD, 1), self._bias(_HEAD, 1)]
 
     def parameters(self) -> list[torch.Tensor]:
         """Every weight."""
-        convolutions = [weight for pair in self.convolutions for weight in pair]
-        return [*convolutions, *self.head, *self.out]
+        return [*self.convolutions, *self.head, *self.out]
 
     def forward(self, graphs: GraphTensors, training: bool = False) -> torch.Tensor:
         """What each member says of its graphs, shape (M, B).
@@ -130,12 +136,11 @@ class GraphNetworks:
         The tensors of ``graphs`` have a leading axis of M members, or of 1 for all of them.
         """
         V = graphs.labels
-        for ahead, behind in self.convolutions:
-            onward = torch.relu(graphs.forward @ _times(V, ahead))
-            V = 0.5 * (onward + torch.relu(graphs.backward @ _times(V, behind)))
+        for weight in self.convolutions:
+            V = _convolved(graphs, V, weight)
             if training and self.dropout:
-                kept = torch.rand(V.shape, generator=self.rng) >= self.dropout
-                V = V * kept / (1 - self.dropout)
+                share = 1 - self.dropout
+                V = V * torch.empty_like(V).bernoulli_(share, generator=self.rng).div_(share)
         pooled = (V * graphs.share[..., None]).sum(dim=2)
         hidden = torch.relu(pooled @ self.head[0] + self.head[1])
         return (hidden @ self.out[0] + self.out[1])[..., 0]
@@ -148,22 +153,27 @@ class GraphNetworks:
         batch: int,
         rate: float,
         decay: float = 3e-4,
+        loss: str = "squared",
     ) -> None:
-        """Train with Adam on a cosine schedule; each member has its own order of the data."""
+        """Train with Adam on a cosine schedule; each member has its own order of the data.
+
+        The loss is ``"squared"``, or ``"logistic"`` for targets 0 and 1, of which the network then
+        learns the log-odds.
+        """
+        measure = _LOSSES[loss]
         y = torch.from_numpy(targets.astype(np.float32))
         count = len(y)
         batch = min(batch, count)
         parameters = [parameter.requires_grad_() for parameter in self.parameters()]
-        adam = torch.optim.Adam(parameters, lr=rate, weight_decay=decay)
+        adam = torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adam, epochs)
         for _ in range(epochs):
             order = torch.rand((self.members, count), generator=self.rng).argsort(dim=1)
             for start in range(0, count - batch + 1, batch):  # a last, smaller batch is dropped
                 chosen = order[:, start : start + batch]
                 predicted = self.forward(graphs.take(chosen), training=True)
-                loss = ((predicted - y[chosen]) ** 2).mean(dim=1).sum()
                 adam.zero_grad()
-                loss.backward()
+                measure(predicted, y[chosen], reduction="none").mean(dim=1).sum().backward()
                 adam.step()
             schedule.step()
 

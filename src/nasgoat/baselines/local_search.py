@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.method import Method, heuristic
+from nasgoat.baselines.method import Method, Setup, heuristic
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace
 
 _STREAM = 3  # of the order in which neighbours are tried
 
@@ -26,7 +25,7 @@ class LocalSearch(Method):
     Example:
         >>> from nasgoat import nasbench201
         >>> space = nasbench201()
-        >>> method = LocalSearch(space, initial=2)
+        >>> method = LocalSearch(Setup(space, initial=2))
         >>> for proposal in method.ask(2):
         ...     method.tell(proposal.graph, error=float(len(proposal.graph.edges)))
         >>> best = min(method.observations, key=lambda pair: pair[1])[0]
@@ -36,10 +35,8 @@ class LocalSearch(Method):
 
     batch: ClassVar[int] = 1
 
-    def __init__(
-        self, space: SearchSpace, initial: int = 10, seed: int = 0, evaluations: int = 160
-    ) -> None:
-        super().__init__(space, initial, seed, evaluations)
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
         self._starts: list[int] = []  # observations of the present random start
         self._current: int | None = None  # the observation whose neighbours are tried
         self._neighbours: dict[bytes, LabeledGraph] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,14 +17,31 @@ from nasgoat.spaces import SearchSpace
 _STREAM = 1  # keeps these random numbers apart from those of the initial design
 
 
-class Method(AskTell):
-    """A baseline: proposals come from :meth:`_choose`, and random graphs fill what it leaves.
+@dataclass(frozen=True)
+class Setup:
+    """What every baseline is made with; what is its own comes as keywords beside it.
 
     Args:
         space: The space to search.
         initial: Random graphs before the method's own proposals, the same for every method.
         seed: Seed of everything random.
         evaluations: Budget of the search, for methods that plan with it.
+        noisy: Whether the error of a graph differs from one evaluation to the next, for methods
+            with a noise to fit.
+    """
+
+    space: SearchSpace
+    initial: int = 10
+    seed: int = 0
+    evaluations: int = 160
+    noisy: bool = False
+
+
+class Method(AskTell):
+    """A baseline: proposals come from :meth:`_choose`, and random graphs fill what it leaves.
+
+    Args:
+        setup: Space, initial design, seed, budget and kind of error.
     """
 
     #: Proposals per iteration in the method's own publication.
@@ -31,11 +49,10 @@ class Method(AskTell):
     #: Baselines have no Gaussian process of ours to show.
     surrogate: None = None
 
-    def __init__(
-        self, space: SearchSpace, initial: int = 10, seed: int = 0, evaluations: int = 160
-    ) -> None:
-        super().__init__(space, initial, seed)
-        self.evaluations = evaluations
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup.space, setup.initial, setup.seed)
+        self.evaluations = setup.evaluations
+        self.noisy = setup.noisy
 
     def _propose(self, k: int) -> list[Proposal]:
         taken = self._taken()

@@ -15,16 +15,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
-from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 
 from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import mutations_of
-from nasgoat.baselines.method import Method, lowest
+from nasgoat.baselines.method import Method, Setup, lowest
+from nasgoat.baselines.noise import likeliest_noise, likelihood_terms
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.kernels.weisfeiler_lehman import wl_gram, wl_histograms
-from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TargetScale
 
 Array = NDArray[np.float64]
@@ -37,13 +36,12 @@ _PARENTS = 10
 class NasBowl(Method):
     """Takes the graphs of highest expected improvement from a pool of mutations.
 
+    The noise variance of the standardised target is 1e-3; where errors are noisy it is fitted
+    between 1e-5 and 0.01.
+
     Args:
-        space: The space to search.
-        initial: Random graphs before the first fit.
-        seed: Seed of everything random.
-        evaluations: Not used.
+        setup: Space, initial design, seed and budget.
         pool: Candidates per iteration; where nodes carry the labels half of them are random.
-        noisy: Fit the noise variance between 1e-5 and 0.01 instead of taking 1e-3.
         skip: Edge label that does nothing and is bridged before the kernel is computed.
         as_published: Choose depth (and noise) with the public code's likelihood, whose
             log-determinant has the wrong sign, and take for incumbent the observation of best
@@ -51,7 +49,7 @@ class NasBowl(Method):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = NasBowl(nasbench201(), initial=5)
+        >>> method = NasBowl(Setup(nasbench201(), initial=5))
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(5))
@@ -60,17 +58,14 @@ class NasBowl(Method):
 
     def __init__(
         self,
-        space: SearchSpace,
-        initial: int = 10,
-        seed: int = 0,
-        evaluations: int = 160,
+        setup: Setup,
+        *,
         pool: int = 200,
-        noisy: bool = False,
         skip: str = "skip_connect",
         as_published: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed, evaluations)
-        self.pool, self.noisy, self.skip, self.as_published = pool, noisy, skip, as_published
+        super().__init__(setup)
+        self.pool, self.skip, self.as_published = pool, skip, as_published
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         candidates = self._candidates(taken, rng)
@@ -110,28 +105,11 @@ class NasBowl(Method):
     def _noise(self, K: Array, z: Array) -> float:
         if not self.noisy:
             return _NOISE
-        bounds = np.log(_NOISE_BOUNDS)
-        found = minimize_scalar(
-            lambda log: self._loss(K, z, float(np.exp(log))), bounds=bounds, method="bounded"
-        )
-        return float(np.exp(found.x))
+        return likeliest_noise(lambda noise: self._loss(K, z, noise), _NOISE_BOUNDS)
 
     def _loss(self, K: Array, z: Array, noise: float) -> float:
         fit, log_det = likelihood_terms(K, z, noise)
         return fit - log_det if self.as_published else fit + log_det
-
-
-def likelihood_terms(K: Array, z: Array, noise: float) -> tuple[float, float]:
-    """zᵀ (K + noise I)⁻¹ z and log det (K + noise I): their sum is -2 log p(z) + const.
-
-    Example:
-        >>> fit, log_det = likelihood_terms(np.eye(2), np.array([1.0, 1.0]), noise=1.0)
-        >>> round(fit, 6), round(log_det, 6)
-        (1.0, 1.386294)
-    """
-    L = cholesky(K + noise * np.eye(len(K)), lower=True)
-    half = solve_triangular(L, z, lower=True)
-    return float(half @ half), float(2 * np.log(np.diag(L)).sum())
 
 
 def expected_improvement(incumbent: float, mean: Array, std: Array) -> Array:

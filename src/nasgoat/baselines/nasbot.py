@@ -23,9 +23,11 @@ class Nasbot(DistanceSearch):
 
     Example:
         >>> from nasgoat import nasbench201
+        >>> from nasgoat.baselines.method import Setup
         >>> space = nasbench201()
+        >>> method = Nasbot(Setup(space))
         >>> cell = space.from_digits([1, 2, 3, 4, 1, 2])
-        >>> Nasbot(space).distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
+        >>> method.distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
         [[2.0]]
     """
 

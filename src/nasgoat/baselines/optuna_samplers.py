@@ -16,7 +16,7 @@ from optuna.distributions import CategoricalDistribution
 from optuna.trial import TrialState, create_trial
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.categorical import CategoricalSearch, Choice
+from nasgoat.baselines.categorical import CategoricalSearch, Question
 
 
 class OptunaTpe(CategoricalSearch):
@@ -24,7 +24,8 @@ class OptunaTpe(CategoricalSearch):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = OptunaTpe(nasbench201(), initial=5)
+        >>> from nasgoat.baselines.method import Setup
+        >>> method = OptunaTpe(Setup(nasbench201(), initial=5))
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(1))
@@ -32,6 +33,10 @@ class OptunaTpe(CategoricalSearch):
     """
 
     sampler: ClassVar[Callable[..., optuna.samplers.BaseSampler]] = optuna.samplers.TPESampler
+
+    tries: ClassVar[int] = 50
+    #: Whether an infeasible choice is told the worst error so far, or as a pruned trial.
+    infeasible_is_worst: ClassVar[bool] = False
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         level = optuna.logging.get_verbosity()
@@ -41,7 +46,7 @@ class OptunaTpe(CategoricalSearch):
                 # GPSampler announces that it is experimental; there is nothing to do about it.
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
                 study = self._study(int(rng.integers(2**31)))
-                return self._collect(k, taken, lambda: self._question(study))
+                return self._collect(k, taken, rng, lambda: self._question(study))
         finally:
             optuna.logging.set_verbosity(level)
 
@@ -62,10 +67,12 @@ class OptunaTpe(CategoricalSearch):
             )
         return study
 
-    def _question(self, study: optuna.Study) -> tuple[Choice, Callable[[float | None], None]]:
+    def _question(self, study: optuna.Study) -> Question:
         trial = study.ask(dict(self._distributions))
 
         def answer(error: float | None) -> None:
+            if error is None and self.infeasible_is_worst:
+                error = max(self._errors)
             if error is None:
                 study.tell(trial, state=TrialState.PRUNED)
             else:
@@ -75,7 +82,12 @@ class OptunaTpe(CategoricalSearch):
 
 
 class OptunaGp(OptunaTpe):
-    """Optuna's Gaussian process sampler."""
+    """Optuna's Gaussian process sampler.
 
+    It takes no notice of pruned trials and would suggest the same infeasible choice for ever, so
+    that infeasible choices are told the worst error.
+    """
+
+    tries: ClassVar[int] = 2
+    infeasible_is_worst: ClassVar[bool] = True
     sampler: ClassVar[Callable[..., optuna.samplers.BaseSampler]] = optuna.samplers.GPSampler
-    batch: ClassVar[int] = 1

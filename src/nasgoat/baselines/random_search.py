@@ -15,7 +15,8 @@ class RandomSearch(Method):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = RandomSearch(nasbench201(), initial=2)
+        >>> from nasgoat.baselines.method import Setup
+        >>> method = RandomSearch(Setup(nasbench201(), initial=2))
         >>> for proposal in method.ask(2):
         ...     method.tell(proposal.graph, error=1.0)
         >>> len(method.ask(3))

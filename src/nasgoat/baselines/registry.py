@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
+from nasgoat.baselines.method import Setup
 from nasgoat.bayesopt import Asker, Optimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
@@ -74,6 +76,7 @@ def make_method(
     initial: int = 10,
     seed: int = 0,
     evaluations: int = 160,
+    noisy: bool = False,
     **options: Any,
 ) -> Asker:
     """A method for a space, ready to ask and tell.
@@ -84,6 +87,7 @@ def make_method(
         initial: Random graphs before the method's own proposals.
         seed: Seed of everything random.
         evaluations: Budget of the search, for methods that plan with it.
+        noisy: Whether errors are noisy, for baselines that fit a noise then; ours always does.
         options: What the method's class takes beyond these.
 
     Example:
@@ -95,7 +99,11 @@ def make_method(
     """
     if name == OURS:
         return Optimizer(space, initial=initial, seed=seed, **options)
-    method: Asker = _class(name)(space, initial, seed, evaluations=evaluations, **options)
+    made = _class(name)
+    known = set(signature(made).parameters) - {"setup"}
+    if unknown := set(options) - known:
+        raise UnknownNameError(f"option of {name}", sorted(unknown)[0], sorted(known) or ["none"])
+    method: Asker = made(Setup(space, initial, seed, evaluations, noisy), **options)
     return method
 
 

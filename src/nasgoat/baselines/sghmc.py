@@ -54,8 +54,7 @@ def sghmc(
     """
     tau, mean, square = (np.ones_like(theta) for _ in range(3))
     momentum = np.zeros_like(theta)
-    inverse = np.ones_like(theta)
-    deviation = np.zeros_like(theta)
+    scale, deviation = _scales(square, rate, friction, count)
     for step in range(steps):
         slope = gradient(theta)
         if step < burn_in:
@@ -63,13 +62,18 @@ def sghmc(
             tau += 1 - tau * (mean * mean / square)
             mean += share * (slope - mean)
             square += share * (slope * slope - square)
-            inverse = 1 / np.sqrt(square + _SMALL)
-            variance = 2 * friction * rate**2 * inverse / count - (rate**2 / count) ** 2
-            deviation = np.sqrt(np.maximum(variance, _SMALL))
+            scale, deviation = _scales(square, rate, friction, count)
         noise = rng.standard_normal(theta.shape, dtype=theta.dtype.type)
         momentum *= 1 - friction
-        momentum -= rate**2 * inverse * slope
+        momentum -= scale * slope
         momentum += deviation * noise
         theta += momentum
         if step >= burn_in and (step - burn_in) % keep_every == 0:
             yield theta.copy()
+
+
+def _scales(square: Array, rate: float, friction: float, count: int) -> tuple[Array, Array]:
+    """ε² M⁻¹, and the standard deviation of the noise in the momentum."""
+    scale = rate**2 / np.sqrt(square + _SMALL)
+    variance = 2 * friction * scale / count - (rate**2 / count) ** 2
+    return scale, np.sqrt(np.maximum(variance, _SMALL))

@@ -6,19 +6,24 @@ search.
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from ConfigSpace import Configuration, ConfigurationSpace
+from joblib import parallel_config
 from smac import HyperparameterOptimizationFacade, Scenario
+from smac.model.random_forest import RandomForest
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.categorical import CategoricalSearch, Choice
+from nasgoat.baselines.categorical import CategoricalSearch, Question
+
+_LEAVES = 2**14
+logging.getLogger("smac").addHandler(logging.NullHandler())  # else Python prints its warnings
 
 
 class Smac(CategoricalSearch):
@@ -28,7 +33,8 @@ class Smac(CategoricalSearch):
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> method = Smac(nasbench201(), initial=5)
+        >>> from nasgoat.baselines.method import Setup
+        >>> method = Smac(Setup(nasbench201(), initial=5))
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
         >>> len(method.ask(2))
@@ -38,11 +44,15 @@ class Smac(CategoricalSearch):
     batch: ClassVar[int] = 5
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            warnings.catch_warnings(),
+            parallel_config("sequential"),  # its threads for ten small trees only wait
+        ):
             warnings.simplefilter("ignore")  # SMAC warns of what we ask of it on purpose
             facade = self._facade(Path(folder), int(rng.integers(2**31)))
             worst = max(self._errors)
-            return self._collect(k, taken, lambda: self._question(facade, worst))
+            return self._collect(k, taken, rng, lambda: self._question(facade, worst))
 
     def _facade(self, folder: Path, seed: int) -> Any:
         """A facade that was told every observation."""
@@ -57,6 +67,7 @@ class Smac(CategoricalSearch):
         facade: Any = HyperparameterOptimizationFacade(
             scenario,
             lambda configuration, seed=0: 0.0,
+            model=_forest(scenario),
             initial_design=HyperparameterOptimizationFacade.get_initial_design(
                 scenario, n_configs=0, additional_configs=observed[:1]
             ),
@@ -69,10 +80,28 @@ class Smac(CategoricalSearch):
             )
         return facade
 
-    def _question(self, facade: Any, worst: float) -> tuple[Choice, Callable[[float | None], None]]:
+    def _question(self, facade: Any, worst: float) -> Question:
         info = facade.ask()
 
         def answer(error: float | None) -> None:
             facade.tell(info, TrialValue(cost=worst if error is None else error), save=False)
 
         return {name: str(value) for name, value in dict(info.config).items()}, answer
+
+
+def _forest(scenario: Scenario) -> RandomForest:
+    """The facade's own forest, with room for fewer leaves.
+
+    SMAC reserves space for a million leaves in every tree, which takes longer than to grow it.
+    Trees of this many observations or fewer are the same.
+    """
+    return RandomForest(
+        configspace=scenario.configspace,
+        log_y=True,
+        n_trees=10,
+        ratio_features=1.0,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        max_leaf_nodes=_LEAVES,
+        seed=scenario.seed,
+    )

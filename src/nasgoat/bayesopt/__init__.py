@@ -1,10 +1,11 @@
 """Search: the ask/tell optimiser, the driver around it and what it drives."""
 
-from nasgoat.bayesopt.driver import Asker, Driver, Events, Plan
+from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.ledger import Ledger, MemoryLedger
 from nasgoat.bayesopt.loop import run, search
 from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop, Ticket
 from nasgoat.bayesopt.settings import PRESETS, STRATEGIES, Settings
 from nasgoat.evaluation import Objective

@@ -11,88 +11,22 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.executors import SerialExecutor, Workers, outcome_of
 from nasgoat.bayesopt.ledger import Ledger
-from nasgoat.bayesopt.results import (
-    Evaluation,
-    Iteration,
-    SearchResult,
-    Stop,
-    Ticket,
-    evaluation_of,
-)
-from nasgoat.errors import SettingError, WorkersLostError
+from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
+from nasgoat.bayesopt.results import SearchResult, Stop, Ticket, evaluation_of, iteration_of
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
-from nasgoat.graphs import LabeledGraph
 
 logger = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 3
 _POLL = 0.2  # seconds between two looks at signals and workers
 _AHEAD = 1  # asynchronous: proposals kept ready, so that a freed worker need not wait for a fit
-
-
-class Asker(Protocol):
-    """What the driver asks: our optimiser, or any baseline."""
-
-    @property
-    def initial(self) -> int:
-        """Number of random graphs before the method's own proposals."""
-        ...
-
-    def ask(self, k: int = 1) -> list[Proposal]:
-        """Up to k graphs to evaluate next; none when the space is used up."""
-        ...
-
-    def tell(self, graph: LabeledGraph, error: float) -> None:
-        """Learn the error of a graph."""
-        ...
-
-    def tell_failed(self, graph: LabeledGraph) -> None:
-        """Note that a graph could not be evaluated."""
-        ...
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How much to evaluate, and in which portions.
-
-    Args:
-        evaluations: Graphs to evaluate in all, failed ones included.
-        batch: Graphs to propose at a time after the initial design.
-        asynchronous: Propose one by one, whenever a worker is free.
-    """
-
-    evaluations: int = 160
-    batch: int = 5
-    asynchronous: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("evaluations", "batch"):
-            if (value := getattr(self, name)) < 1:
-                raise SettingError(f"{name} must be at least 1, got {value}")
-
-
-@dataclass(frozen=True)
-class Events:
-    """Whom the driver tells what; each may be None."""
-
-    evaluation: Callable[[Evaluation], None] | None = None
-    failure: Callable[[Ticket], None] | None = None
-    iteration: Callable[[Iteration], None] | None = None
-    proposed: Callable[[Ticket], None] | None = None
 
 
 @dataclass
@@ -142,7 +76,8 @@ class Driver:
                 self._close_batch()
                 self._refill()
                 self._submit()
-            if not self._running and not self._asking:
+            # Proposals that are still computed are not waited for: a resumed search makes the same.
+            if not self._running and (not self._asking or self._stop is not None):
                 break
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
@@ -169,12 +104,12 @@ class Driver:
         self._waiting.extend(left[: max(self.plan.evaluations - len(past) + len(left), 0)])
         if self.plan.asynchronous:
             for ticket in past:
-                self._tell(ticket) if ticket.finished else self._expect(ticket)
+                tell(self.asker, ticket)
             return
         last = max((ticket.iteration for ticket in past), default=-1)
         for ticket in past:
             if ticket.iteration < last:
-                self._tell(ticket)
+                tell(self.asker, ticket)
         self._batch = [ticket for ticket in past if ticket.iteration == last]
         self._complete_batch(last)
 
@@ -203,7 +138,7 @@ class Driver:
         batch = [self._tickets[ticket.number] for ticket in self._batch]
         self._batch = []
         for ticket in batch:
-            self._tell(ticket)
+            tell(self.asker, ticket)
         self._report(batch)
 
     def _refill(self) -> None:
@@ -211,7 +146,7 @@ class Driver:
         if self._asking is not None:
             return
         for ticket in self._untold:
-            self._tell(ticket)
+            tell(self.asker, ticket)
         self._untold = []
         if self._exhausted:
             return
@@ -273,7 +208,7 @@ class Driver:
         done = [future for future in self._running if future.done()]
         for future in sorted(done, key=lambda future: self._running[future].number):
             ticket = self._running.pop(future)
-            self._finish(ticket, _outcome(future))
+            self._finish(ticket, outcome_of(future))
         if not done:
             self.workers.check()
 
@@ -301,39 +236,9 @@ class Driver:
         if self.plan.asynchronous:
             self._report([ticket])
 
-    def _tell(self, ticket: Ticket) -> None:
-        if ticket.outcome is not None and ticket.outcome.metrics is not None:
-            self.asker.tell(ticket.graph, ticket.outcome.metrics["error"])
-        else:
-            self.asker.tell_failed(ticket.graph)
-
-    def _expect(self, ticket: Ticket) -> None:
-        expect = getattr(self.asker, "expect", None)
-        if expect is not None:
-            expect(ticket.graph)
-
     def _report(self, batch: list[Ticket]) -> None:
         if self.events.iteration is None:
             return
-        finished = [t for t in self._tickets.values() if t.outcome and t.outcome.metrics]
-        if not finished:
-            return
-        evaluations = [evaluation_of(ticket) for ticket in finished]
-        best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
-        numbers = {ticket.number for ticket in batch}
-        shown = tuple(e for e in evaluations if e.number in numbers)
-        done = sum(ticket.finished for ticket in self._tickets.values())
-        self.events.iteration(Iteration(batch[0].iteration, shown, best, done, self._elapsed))
-
-
-def _outcome(future: Future[Outcome]) -> Outcome:
-    """What a future brought; an executor that broke ends the search, a lost task does not."""
-    try:
-        return future.result()
-    except CancelledError as problem:
-        raise WorkersLostError("the workers must finish their work, got none left") from problem
-    except BrokenExecutor as problem:
-        raise WorkersLostError(f"the executor must stay usable, got {problem}") from problem
-    except Exception as problem:
-        reason = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
-        return Outcome.failed(FailureKind.LOST, reason)
+        iteration = iteration_of(batch, self._tickets.values(), self._elapsed)
+        if iteration is not None:
+            self.events.iteration(iteration)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from nasgoat.errors import SettingError
+from nasgoat.errors import SettingError, WorkersLostError
+from nasgoat.evaluation import FailureKind, Outcome
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,11 +41,20 @@ class Workers:
         slots: How many run at a time, asked before each submission.
         check: Called while waiting; raises :class:`~nasgoat.errors.WorkersLostError` if nothing
             will ever come back.
+        let_go: Called at the end of a search; by default the executor begins nothing more.
     """
 
     executor: Executor
     slots: Callable[[], int]
     check: Callable[[], None] = lambda: None
+    let_go: Callable[[], None] | None = None
+
+    def close(self) -> None:
+        """Let go of the workers without waiting for them; what has not begun never will."""
+        if self.let_go is not None:
+            self.let_go()
+        else:
+            self.executor.shutdown(wait=False, cancel_futures=True)
 
     @classmethod
     def serial(cls) -> Workers:
@@ -69,3 +79,16 @@ class Workers:
         own: Any = getattr(executor, "_max_workers", None)
         known = count or (own if isinstance(own, int) else 1)
         return cls(executor, lambda: known)
+
+
+def outcome_of(future: Future[Outcome]) -> Outcome:
+    """What a future brought; an executor that broke ends the search, a lost task does not."""
+    try:
+        return future.result()
+    except CancelledError as problem:
+        raise WorkersLostError("the workers must finish their work, got none left") from problem
+    except BrokenExecutor as problem:
+        raise WorkersLostError(f"the executor must stay usable, got {problem}") from problem
+    except Exception as problem:
+        reason = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
+        return Outcome.failed(FailureKind.LOST, reason)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from nasgoat.acquisition import AcquisitionOptimizer
-from nasgoat.bayesopt.driver import Asker, Driver, Events, Plan
+from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import Workers
 from nasgoat.bayesopt.ledger import Ledger, MemoryLedger
 from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import ObjectiveError, SettingError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,3 +135,17 @@ def evaluation_of(ticket: Ticket) -> Evaluation:
     """The evaluation that a ticket with metrics stands for."""
     metrics = ticket.outcome.metrics if ticket.outcome else None
     return Evaluation(ticket.number, ticket.iteration, ticket.proposal, metrics or {})
+
+
+def iteration_of(
+    batch: Sequence[Ticket], tickets: Collection[Ticket], seconds: float
+) -> Iteration | None:
+    """What progress shows when a batch has ended; None before the first success."""
+    evaluations = [evaluation_of(t) for t in tickets if t.outcome and t.outcome.metrics]
+    if not evaluations:
+        return None
+    best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
+    numbers = {ticket.number for ticket in batch}
+    shown = tuple(e for e in evaluations if e.number in numbers)
+    done = sum(ticket.finished for ticket in tickets)
+    return Iteration(batch[0].iteration, shown, best, done, seconds)

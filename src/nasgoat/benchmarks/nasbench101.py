@@ -1,7 +1,8 @@
 """NAS-Bench-101, all 423,624 cells, from one of two tables.
 
 - The folder ``nb101`` that ``nasgoat data import nb101 FILE`` makes of the official file, with
-  validation and test accuracy of each training. The error is the validation error.
+  validation and test accuracy of each training, mapped into memory: opening it reads a few
+  hundred bytes. The error is the validation error.
 - The file ``nb101.npz`` with ``hash16`` (the official module hashes, sorted) and ``test108_mean``
   (mean test accuracy of three trainings, as a fraction). It has no validation accuracy for every
   cell, so its error is the mean *test* error, and :attr:`NasBench101.metric` says so.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -47,9 +49,9 @@ class NasBench101:
     space: NodeLabeledSpace = field(default_factory=nasbench101)
     name: str = "nb101"
     metric: str = field(init=False)
-    hashes: NDArray[np.void] = field(init=False, repr=False)
-    errors: NDArray[np.floating] = field(init=False, repr=False)  # (N, trainings)
-    test_errors: NDArray[np.floating] | None = field(init=False, repr=False)
+    hashes: NDArray[np.bytes_] = field(init=False, repr=False)
+    accuracies: NDArray[np.floating] = field(init=False, repr=False)  # (N, trainings)
+    test_accuracies: NDArray[np.floating] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         path = self.path or data_folder() / FOLDER
@@ -65,7 +67,7 @@ class NasBench101:
                 f"NAS-Bench-101 must be in the data folder, got {problem}; run nasgoat data import "
                 f"nb101 nasbench_only108.tfrecord, or set NASGOAT_DATA to the folder of {FILE}"
             ) from None
-        if self.noisy and self.test_errors is None:
+        if self.noisy and self.test_accuracies is None:
             raise SettingError("noisy must be off for nb101.npz: it has no single trainings")
 
     def _load_folder(self, folder: Path) -> None:
@@ -76,47 +78,57 @@ class NasBench101:
             known = ", ".join(map(str, epochs))
             raise SettingError(f"epochs must be among {known} in this table, got {self.epochs}")
         place = epochs.tolist().index(self.epochs)
-        self._set(f"validation error after {self.epochs} epochs (%)", hashes, validation[:, place])
-        object.__setattr__(self, "test_errors", 100.0 * (1.0 - test[:, place]))
+        metric = f"validation error after {self.epochs} epochs (%)"
+        self._set(metric, hashes, validation[:, place], test[:, place])
 
     def _load_file(self, path: Path) -> None:
         if self.epochs != 108:
             raise SettingError(f"epochs must be 108 for {FILE}, got {self.epochs}")
         with np.load(path) as table:
             hashes, accuracy = table["hash16"], table["test108_mean"]
-        self._set("mean test error after 108 epochs (%)", hashes, accuracy[:, None].astype(float))
-        object.__setattr__(self, "test_errors", None)
+        self._set("mean test error after 108 epochs (%)", hashes, accuracy[:, None], None)
 
-    def _set(self, metric: str, hashes: NDArray[np.uint8], accuracy: NDArray[np.floating]) -> None:
+    def _set(
+        self,
+        metric: str,
+        hashes: NDArray[np.uint8],
+        accuracies: NDArray[np.floating],
+        test_accuracies: NDArray[np.floating] | None,
+    ) -> None:
         object.__setattr__(self, "metric", metric)
-        object.__setattr__(self, "hashes", np.ascontiguousarray(hashes).view("V16").ravel())
-        object.__setattr__(self, "errors", 100.0 * (1.0 - accuracy))
+        object.__setattr__(self, "hashes", hashes.view("S16")[:, 0])
+        object.__setattr__(self, "accuracies", accuracies)
+        object.__setattr__(self, "test_accuracies", test_accuracies)
 
-    @property
+    @cached_property
     def optimum(self) -> float:
         """Smallest mean error of all cells."""
-        return float(np.nanmean(self.errors, axis=1, dtype=float).min())
+        return 100.0 * (1.0 - float(np.nanmean(self.accuracies, axis=1, dtype=float).max()))
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
         """The error of one training at random if noisy, else the mean; and the mean test error."""
         place = self._place(graph)
-        runs = self.errors[place]
-        runs = runs[~np.isnan(runs)].astype(float)
-        metrics = {"error": float(rng.choice(runs) if self.noisy else runs.mean())}
-        if self.test_errors is not None:
-            metrics["test_error"] = float(np.nanmean(self.test_errors[place], dtype=float))
+        runs = self.accuracies[place]
+        accuracy = rng.choice(runs[~np.isnan(runs)]) if self.noisy else _mean(runs)
+        metrics = {"error": 100.0 * (1.0 - float(accuracy))}
+        if self.test_accuracies is not None:
+            metrics["test_error"] = 100.0 * (1.0 - _mean(self.test_accuracies[place]))
         return metrics
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The error of the cell averaged over its trainings."""
-        return float(np.nanmean(self.errors[self._place(graph)], dtype=float))
+        return 100.0 * (1.0 - _mean(self.accuracies[self._place(graph)]))
 
     def _place(self, graph: LabeledGraph) -> int:
-        key = np.frombuffer(module_hash(graph), dtype="V16")[0]
-        place = int(np.searchsorted(self.hashes.view("S16"), key.tobytes()))
-        if place == len(self.hashes) or self.hashes[place].tobytes() != key.tobytes():
+        key = np.frombuffer(module_hash(graph), dtype="S16")
+        place = int(np.searchsorted(self.hashes, key)[0])
+        if place == len(self.hashes) or self.hashes[place] != key[0]:
             raise DataError(f"the cell must be in the table of NAS-Bench-101, got {graph}")
         return place
+
+
+def _mean(runs: NDArray[np.floating]) -> float:
+    return float(np.nanmean(runs, dtype=float))
 
 
 def module_hash(graph: LabeledGraph) -> bytes:

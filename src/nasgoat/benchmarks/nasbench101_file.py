@@ -12,7 +12,6 @@ The table is a folder with ``hash16.npy`` (N, 16) sorted, ``epochs.npy`` (E,), a
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import struct
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasgoat.benchmarks.storage import data_folder, fresh_folder_of
 from nasgoat.benchmarks.tfrecord import records
@@ -55,15 +55,17 @@ def import_nasbench101(source: Path) -> Path:
             place = epochs.index(budget)
             for run, accuracies in enumerate(runs[:_REPEATS]):
                 values[:, i, place, run] = accuracies
-    arrays = {
-        "hash16": np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16),
-        "epochs": np.array(epochs),
-        "validation": values[0],
-        "test": values[1],
-    }
+    hash16 = np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16)
+    return write_table(hash16, np.array(epochs), values)
+
+
+def write_table(
+    hash16: NDArray[np.uint8], epochs: NDArray[np.int_], values: NDArray[np.float32]
+) -> Path:
+    """Write the compact table of sorted hashes (N, 16) and accuracies (2, N, E, 3)."""
     with fresh_folder_of(data_folder() / FOLDER) as folder:
-        for name in ARRAYS:
-            np.save(folder / f"{name}.npy", arrays[name])
+        for name, array in zip(ARRAYS, (hash16, epochs, *values), strict=True):
+            np.save(folder / f"{name}.npy", array)
     return data_folder() / FOLDER
 
 
@@ -71,11 +73,12 @@ def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
     """Hash, epochs, and (validation, test) accuracy at the end of training, of one record."""
     try:
         module_hash, epochs, _, _, metrics = json.loads(data)
-        message = base64.b64decode(metrics, validate=True)
+        # The official reader takes no notice of line breaks inside the text.
+        message = base64.b64decode("".join(metrics.split()), validate=True)
         evaluations = [part for number, part in fields(message) if number == _EVALUATION]
         final = dict(fields(evaluations[2]))
         return bytes.fromhex(module_hash), int(epochs), (final[_VALIDATION], final[_TEST])
-    except (ValueError, TypeError, KeyError, IndexError, binascii.Error, struct.error) as problem:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, struct.error) as problem:
         raise DataError(
             f"a record must be one of NAS-Bench-101, got {problem!r}; "
             "give nasbench_only108.tfrecord or nasbench_full.tfrecord"

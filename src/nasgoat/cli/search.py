@@ -132,7 +132,7 @@ def _run(session: Session, workers: Workers) -> SearchResult:
         raise
     finally:
         kill_children(for_good=True)
-        workers.executor.shutdown(wait=False, cancel_futures=True)
+        workers.close()
 
 
 def _leave(result: SearchResult) -> None:

@@ -218,7 +218,9 @@ class Session:
             }
         budget = call.plan.evaluations
         initial = min(call.initial, budget)
-        return make_method(call.method, self.task.space, initial, call.seed, budget, **options)
+        return make_method(
+            call.method, self.task.space, initial, call.seed, budget, self.task.noisy, **options
+        )
 
     def _show(self, iteration: Iteration) -> None:
         statuses = sorted({str(e.proposal.certificate.status) for e in iteration.batch})

@@ -41,6 +41,7 @@ class Task:
         objective: What must be the same when the search is resumed.
         metric: What ``error`` means.
         benchmark: The benchmark, if it is one.
+        noisy: Whether each evaluation is one training's value.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Task:
     objective: dict[str, Any]
     metric: str = "error"
     benchmark: Benchmark | None = None
+    noisy: bool = False
 
     @property
     def slug(self) -> str:
@@ -91,7 +93,7 @@ def make_task(
         table = find_benchmark(benchmark or _DEFAULT_BENCHMARK, noisy)
         declared = {"benchmark": table.name, "noisy": noisy}
         evaluator = TableEvaluator(table, seed)
-        return Task(table.name, table.space, evaluator, declared, table.metric, table)
+        return Task(table.name, table.space, evaluator, declared, table.metric, table, noisy)
     if benchmark is not None or noisy:
         raise SettingError("--benchmark must come without --objective and --command, got both")
     if space is None:

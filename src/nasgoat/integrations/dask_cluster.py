@@ -6,6 +6,7 @@ authentication: whoever reaches the scheduler can run code on every worker.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -60,7 +61,15 @@ def dask_workers(
     client.run_on_scheduler(_limit_runs)
     watch = _Watch(client, patience)
     executor: Executor = client.get_executor(pure=False, retries=0)
-    return Workers(executor, watch.slots, watch.check)
+    return Workers(executor, watch.slots, watch.check, lambda: _let_go(client, executor))
+
+
+def _let_go(client: Any, executor: Executor) -> None:
+    """Cancel what waits and disconnect; a cluster that is gone is no trouble any more."""
+    with contextlib.suppress(Exception):
+        executor.shutdown(wait=False)
+    with contextlib.suppress(Exception):
+        client.close(timeout=_LOOK_EVERY)
 
 
 def is_loopback(address: str) -> bool:

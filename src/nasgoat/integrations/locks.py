@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from nasgoat.errors import StudyError
 from nasgoat.integrations.addresses import StorageAddress
 
 _PAUSE = 0.02  # seconds between two tries
@@ -171,3 +172,12 @@ class Turn:
         if self._lock is not None:
             self._lock.release()
         self._thread_lock.release()
+
+
+def take(lock: Lock, name: str) -> None:
+    """Take the lock of a study, or :class:`StudyError` if another driver has it."""
+    if not lock.acquire():
+        raise StudyError(
+            f"the study {name!r} must have one driver, got a second; wait for the first to end, "
+            "or give another --study"
+        )

@@ -16,7 +16,6 @@ import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
-from optuna.storages import BaseStorage, RDBStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -24,14 +23,13 @@ from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Sta
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.integrations.addresses import StorageAddress
+from nasgoat.integrations.claims import CLAIM, claim_lock, write_claim
 from nasgoat.integrations.graph_parameters import GraphParameters
-from nasgoat.integrations.locks import Lock, Turn, study_lock
+from nasgoat.integrations.locks import Turn
 from nasgoat.spaces import SearchSpace
 
 logger = logging.getLogger(__name__)
 
-CLAIM = "graph"  # trial attribute: the graph it was given, before Optuna knows the parameter
 _ROUNDS = 20  # proposals that others claimed first, before a random graph is taken
 
 
@@ -102,6 +100,7 @@ class GoatSampler(BaseSampler):
         self.parameters = GraphParameters(space, name)
         self._optimizer = optimizer
         self._pool: list[Proposal] = []
+        self._decoded: dict[tuple[Any, ...], tuple[LabeledGraph, bytes]] = {}  # with their keys
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -153,19 +152,19 @@ class GoatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Without the catalogue, which every process loads for itself."""
         named = self._optimizer if isinstance(self._optimizer, str) else self._optimizer.name
-        return {**self.__dict__, "_optimizer": named, "_pool": []}
+        return {**self.__dict__, "_optimizer": named, "_pool": [], "_decoded": {}}
 
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
         storage = study._storage
-        lock = _claim_lock(storage, study.study_name)
+        lock = claim_lock(storage, study.study_name)
         for _ in range(_ROUNDS):
             proposals = self._pool or self._proposals(study, trial)
             with Turn((id(storage), study.study_name), lock):
                 taken = self._taken(study, trial)
                 for i, proposal in enumerate(proposals):
                     if self.space.key(proposal.graph) not in taken:
-                        _write_claim(storage, trial, proposal)
+                        write_claim(storage, trial, proposal)
                         self._pool = proposals[i + 1 :]
                         return proposal.graph
             self._pool = []
@@ -193,9 +192,10 @@ class GoatSampler(BaseSampler):
         asker = Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
         sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
         for other in study.get_trials(deepcopy=False):
-            graph = None if other.number == trial.number else self._graph(other)
-            if graph is None:
+            found = None if other.number == trial.number else self._graph(other)
+            if found is None:
                 continue
+            graph, _ = found
             if other.state is TrialState.COMPLETE and math.isfinite(other.value or 0.0):
                 asker.tell(graph, sign * float(other.value or 0.0))
             elif other.state.is_finished():
@@ -204,22 +204,26 @@ class GoatSampler(BaseSampler):
                 asker.expect(graph)
         return asker
 
-    def _graph(self, trial: FrozenTrial) -> LabeledGraph | None:
-        """The graph of a trial: its parameter, or its claim while it runs."""
+    def _graph(self, trial: FrozenTrial) -> tuple[LabeledGraph, bytes] | None:
+        """The graph of a trial, from its parameter or its claim while it runs, with its key."""
+        values = tuple(trial.params.get(name) for name in self.parameters.distributions)
+        if values in self._decoded:
+            return self._decoded[values]
         try:
-            if all(name in trial.params for name in self.parameters.distributions):
-                return self.parameters.decode(trial.params)
+            if None not in values:
+                graph = self.parameters.decode(trial.params)
+                self._decoded[values] = graph, self.space.key(graph)
+                return self._decoded[values]
             if trial.state is TrialState.RUNNING and CLAIM in trial.user_attrs:
                 graph = LabeledGraph.from_json(trial.user_attrs[CLAIM])
-                return graph if graph in self.space else None
+                return (graph, self.space.key(graph)) if graph in self.space else None
         except GraphError:
             pass  # another sampler's
         return None
 
     def _taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
         others = (t for t in study.get_trials(deepcopy=False) if t.number != trial.number)
-        graphs = (self._graph(other) for other in others)
-        return {self.space.key(graph) for graph in graphs if graph is not None}
+        return {found[1] for found in map(self._graph, others) if found is not None}
 
     def _any_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A random graph, new if there is one; ends ``optimize`` if the space is used up."""
@@ -232,22 +236,5 @@ class GoatSampler(BaseSampler):
             except RuntimeError:  # not inside optimize: the caller decides
                 logger.info("the caller asks and tells, it goes on")
         graph = (fresh or self.space.sample(1, rng))[0]
-        _write_claim(study._storage, trial, Proposal(graph, Certificate(Status.HEURISTIC)))
+        write_claim(study._storage, trial, Proposal(graph, Certificate(Status.HEURISTIC)))
         return graph
-
-
-def _write_claim(storage: BaseStorage, trial: FrozenTrial, proposal: Proposal) -> None:
-    storage.set_trial_user_attr(trial._trial_id, CLAIM, proposal.graph.to_json())
-    certificate = proposal.certificate.to_dict()
-    storage.set_trial_user_attr(trial._trial_id, "certificate", certificate)
-
-
-def _claim_lock(storage: BaseStorage, study: str) -> Lock | None:
-    """The lock between processes that share a database; None for a storage in memory."""
-    backend = getattr(storage, "_backend", storage)
-    if not isinstance(backend, RDBStorage):
-        return None
-    address = StorageAddress(backend.engine.url)
-    if address.is_file and address.url.database in (None, "", ":memory:"):
-        return None
-    return study_lock(address, study, "claim")

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,23 +20,16 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import DBAPIError
 
-from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import NasgoatError, StorageError, StudyError
-from nasgoat.evaluation import Failure, Outcome
-from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.addresses import StorageAddress
+from nasgoat.integrations.declarations import DECLARATION, PLAN, differences
 from nasgoat.integrations.graph_parameters import GraphParameters
-from nasgoat.integrations.locks import Lock, study_lock
+from nasgoat.integrations.locks import study_lock, take
 from nasgoat.integrations.storages import line, open_storage, persistently
 from nasgoat.integrations.study_file import check_study_file, create_whole
+from nasgoat.integrations.trials import ORPHANED, rank, ticket_number, ticket_of, trial_of
 from nasgoat.spaces import SearchSpace
-
-DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
-PLAN = "plan"  # study attribute: how it was called last
-TICKET = "ticket"  # trial attribute: its place in the search
-ORPHANED = "orphaned"  # trial attribute: its driver died
-_RANK = {TrialState.COMPLETE: 3, TrialState.FAIL: 2, TrialState.RUNNING: 1}
 
 
 class StudyLedger:
@@ -77,7 +68,7 @@ class StudyLedger:
         self._lock = study_lock(address, name)
         self._trials: dict[int, int] = {}  # ticket number -> trial id
         try:
-            _take(self._lock, name)
+            take(self._lock, name)
             self._storage = self._open()
             self._study = self._find()
         except DBAPIError as problem:
@@ -105,11 +96,9 @@ class StudyLedger:
         try:
             for trial in self._storage.get_all_trials(self._study, deepcopy=False):
                 number = ticket_number(trial)
-                if number is not None and (
-                    number not in best or _rank(trial) > _rank(best[number])
-                ):
+                if number is not None and (number not in best or rank(trial) > rank(best[number])):
                     best[number] = trial
-            tickets = [self._ticket(best[number]) for number in range(len(best))]
+            tickets = [ticket_of(best[number], self.parameters) for number in range(len(best))]
         except NasgoatError:
             raise
         except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
@@ -208,7 +197,8 @@ class StudyLedger:
         kept = self._running_trial(ticket.number) if tries else None
         tries.append(ticket.number)
         if kept is None:
-            kept = self._storage.create_new_trial(self._study, self._template(ticket))
+            template = trial_of(ticket, self.parameters, self.artifact(ticket.number))
+            kept = self._storage.create_new_trial(self._study, template)
         self._trials[ticket.number] = kept
 
     def _running_trial(self, number: int) -> int | None:
@@ -217,42 +207,6 @@ class StudyLedger:
         )
         ids = [trial._trial_id for trial in running if ticket_number(trial) == number]
         return ids[0] if ids else None
-
-    def _template(self, ticket: Ticket) -> FrozenTrial:
-        proposal = ticket.proposal
-        artifact = self.artifact(ticket.number)
-        picture = {
-            "artifact_id": artifact,
-            "filename": f"cell-{ticket.number}.png",
-            "mimetype": "image/png",
-            "encoding": None,
-        }
-        attributes = {
-            "graph": ticket.graph.to_json(),
-            "certificate": proposal.certificate.to_dict(),
-            # One attribute for the rest: each costs a query and a row.
-            TICKET: {
-                "number": ticket.number,
-                "iteration": ticket.iteration,
-                "mean": proposal.mean,
-                "std": proposal.std,
-                "hyperparameters": ticket.hyperparameters and dict(ticket.hyperparameters),
-            },
-        }
-        return FrozenTrial(
-            number=-1,  # given by the storage
-            trial_id=-1,
-            state=TrialState.RUNNING,
-            value=None,
-            values=None,
-            datetime_start=datetime.now(),
-            datetime_complete=None,
-            params=self.parameters.encode(ticket.graph),
-            distributions=self.parameters.distributions,
-            user_attrs=attributes,
-            system_attrs={f"artifacts:{artifact}": json.dumps(picture)},
-            intermediate_values={},
-        )
 
     def _abandon(self, trial_id: int) -> None:
         trial = self._storage.get_trial(trial_id)
@@ -282,64 +236,7 @@ class StudyLedger:
     def _still_ours(self) -> None:
         """After an outage the lock is taken again; if another driver was faster, stop."""
         if not self._lock.held():
-            _take(self._lock, self.name)
-
-    def _ticket(self, trial: FrozenTrial) -> Ticket:
-        a = trial.user_attrs
-        graph = LabeledGraph.from_json(a["graph"])
-        if self.parameters.encode(graph) != trial.params:
-            raise ValueError(f"trial {trial.number} has another graph than its parameters say")
-        c = a["certificate"]
-        certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
-        own = a[TICKET]
-        proposal = Proposal(graph, certificate, own["mean"], own["std"])
-        ticket = Ticket(int(own["number"]), int(own["iteration"]), proposal, own["hyperparameters"])
-        if not trial.state.is_finished() or ORPHANED in a:
-            return ticket
-        result = a["result"]
-        failure = result["failure"] and Failure.from_dict(result["failure"])
-        checked = Outcome.of(result["metrics"]) if not failure else Outcome(None, failure)
-        if trial.state is TrialState.COMPLETE and (
-            checked.metrics is None or checked.metrics["error"] != trial.value
-        ):
-            raise ValueError(f"trial {trial.number} has another value than its metrics say")
-        outcome = Outcome(checked.metrics, checked.failure, int(result["attempts"]))
-        return replace(ticket, outcome=outcome, elapsed=float(result["elapsed"]))
-
-
-def ticket_number(trial: FrozenTrial) -> int | None:
-    """The place of a trial in its search; None of a trial that somebody else added."""
-    number: int | None = trial.user_attrs.get(TICKET, {}).get("number")
-    return number
-
-
-def differences(stored: Mapping[str, Any], asked: Mapping[str, Any], path: str = "") -> list[str]:
-    """What differs between two declarations, one line each.
-
-    Example:
-        >>> differences({"seed": 0, "settings": {"kernel": "linear"}}, {"seed": 1, "settings": {}})
-        ['seed was 0, asked 1', "settings.kernel was 'linear', asked None"]
-    """
-    changes: list[str] = []
-    for name in sorted({*stored, *asked}):
-        old, new = stored.get(name), asked.get(name)
-        if isinstance(old, dict) and isinstance(new, dict):
-            changes += differences(old, new, f"{path}{name}.")
-        elif old != new:
-            changes.append(f"{path}{name} was {old!r}, asked {new!r}")
-    return changes
-
-
-def _rank(trial: FrozenTrial) -> int:
-    return 0 if ORPHANED in trial.user_attrs else _RANK.get(trial.state, 0)
-
-
-def _take(lock: Lock, name: str) -> None:
-    if not lock.acquire():
-        raise StudyError(
-            f"the study {name!r} must have one driver, got a second; wait for the first to end, "
-            "or give another --study"
-        )
+            take(self._lock, self.name)
 
 
 optuna.logging.disable_propagation()

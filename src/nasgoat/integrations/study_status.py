@@ -9,10 +9,11 @@ from optuna.trial import TrialState
 
 from nasgoat.errors import StudyError
 from nasgoat.integrations.addresses import StorageAddress
+from nasgoat.integrations.declarations import DECLARATION, PLAN
 from nasgoat.integrations.locks import study_lock
 from nasgoat.integrations.storages import open_storage
 from nasgoat.integrations.study_file import check_study_file
-from nasgoat.integrations.study_ledger import DECLARATION, ORPHANED, PLAN, ticket_number
+from nasgoat.integrations.trials import ORPHANED, ticket_number
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from nasgoat.errors import NasgoatError, SettingError
+from nasgoat.errors import NasgoatError, SettingError, SolverLostError
 
 #: A row is a linear inequality that one set of decisions violates: see :class:`Judge`.
 Values = Mapping[str, float]
 Progress = Callable[[str], None]
 
 
-class SolverError(NasgoatError, RuntimeError):
-    """A solver failed, or its answer contradicts what is known."""
+class SolverError(SolverLostError):
+    """A solver failed; a search that meets it goes on with a heuristic."""
 
 
 class SolverMissingError(NasgoatError, RuntimeError):

@@ -1,0 +1,75 @@
+"""What a driver works with: whom it asks, how much it evaluates, and whom it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.results import Evaluation, Iteration, Ticket
+from nasgoat.errors import SettingError
+from nasgoat.graphs import LabeledGraph
+
+
+class Asker(Protocol):
+    """What the driver asks: our optimiser, or any baseline."""
+
+    @property
+    def initial(self) -> int:
+        """Number of random graphs before the method's own proposals."""
+        ...
+
+    def ask(self, k: int = 1) -> list[Proposal]:
+        """Up to k graphs to evaluate next; none when the space is used up."""
+        ...
+
+    def tell(self, graph: LabeledGraph, error: float) -> None:
+        """Learn the error of a graph."""
+        ...
+
+    def tell_failed(self, graph: LabeledGraph) -> None:
+        """Note that a graph could not be evaluated."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to evaluate, and in which portions.
+
+    Args:
+        evaluations: Graphs to evaluate in all, failed ones included.
+        batch: Graphs to propose at a time after the initial design.
+        asynchronous: Propose one by one, whenever a worker is free.
+    """
+
+    evaluations: int = 160
+    batch: int = 5
+    asynchronous: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("evaluations", "batch"):
+            if (value := getattr(self, name)) < 1:
+                raise SettingError(f"{name} must be at least 1, got {value}")
+
+
+@dataclass(frozen=True)
+class Events:
+    """Whom the driver tells what; each may be None."""
+
+    evaluation: Callable[[Evaluation], None] | None = None
+    failure: Callable[[Ticket], None] | None = None
+    iteration: Callable[[Iteration], None] | None = None
+    proposed: Callable[[Ticket], None] | None = None
+
+
+def tell(asker: Asker, ticket: Ticket) -> None:
+    """Tell how a ticket's evaluation ended, or that it is still to be expected."""
+    if ticket.outcome is None:
+        expect = getattr(asker, "expect", None)
+        if expect is not None:
+            expect(ticket.graph)
+    elif ticket.outcome.metrics is None:
+        asker.tell_failed(ticket.graph)
+    else:
+        asker.tell(ticket.graph, ticket.outcome.metrics["error"])
