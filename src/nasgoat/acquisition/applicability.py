@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
-from nasgoat.acquisition.choice import LARGEST_BRANCH, _graphs, _structures, branch_seconds
+from nasgoat.acquisition.choice import LARGEST_BRANCH, branch_start, graphs_at_most
 from nasgoat.spaces import (
     DartsSpace,
     EdgeLabeledSpace,
@@ -22,7 +22,7 @@ from nasgoat.spaces import (
 _LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 #: Seconds of SCIP at a number of nodes, and the factor for each further node.
 _MIP_SECONDS = {
-    NodeLabeledSpace: (7, 15.0, 3.5),
+    NodeLabeledSpace: (7, 25.0, 5.0),
     EdgeLabeledSpace: (4, 2.0, 8.0),
     DartsSpace: (6, 30.0, 10.0),
     GraphSpace: (4, 20.0, 6.0),
@@ -58,7 +58,7 @@ def applicability(space: SearchSpace) -> list[Applicability]:
 
 
 def _catalogue(space: SearchSpace) -> Applicability:
-    graphs = _graphs(space.with_limits(()))
+    graphs = graphs_at_most(space.with_limits(()))
     if graphs > LARGEST_CATALOGUE:
         said = f"does not apply: up to {short(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed"
         return Applicability("catalogue", False, said)
@@ -69,18 +69,17 @@ def _catalogue(space: SearchSpace) -> Applicability:
 
 
 def _branch(space: SearchSpace) -> Applicability:
-    structures = _structures(space)
-    if structures is None:
-        reason = "its limits" if space.limits else "such graphs"
+    start = branch_start(space, "linear")
+    if start is None:
+        reason = "such graphs"
         if isinstance(space, GraphSpace):
             reason = "graphs in which labels and edges depend on each other"
         return Applicability("branch", False, f"does not apply: it does not know {reason}")
-    if structures > LARGEST_BRANCH:
-        said = f"does not apply: {short(structures)} structures, {LARGEST_BRANCH:,} fit in memory"
+    if start.shapes > LARGEST_BRANCH:
+        said = f"does not apply: {short(start.shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
         return Applicability("branch", False, said)
-    seconds = branch_seconds(space, structures)
-    said = f"about {_about(seconds)} a question, {structures:,} structures at most"
-    return Applicability("branch", True, said, seconds)
+    said = f"about {_about(start.seconds)} a question, {start} at most"
+    return Applicability("branch", True, said, start.seconds)
 
 
 def _mip(space: SearchSpace) -> Applicability:

@@ -61,11 +61,11 @@ def choose(
         questions: How many acquisition problems share one fitted surrogate.
         available: Names of further optimisers that may be taken.
     """
-    graphs = _graphs(space)
+    graphs = graphs_at_most(space)
     if graphs <= _TINY:
         return Choice("catalogue", f"catalogue: {graphs:,} graphs at most are quickly listed")
     listing = scoring = float("inf")
-    start = _start(space, kernel)
+    start = branch_start(space, kernel)
     if start is not None and start.shapes <= LARGEST_BRANCH:
         listing = start.seconds + (5e-7 * graphs if kernel != "linear" else 0.0)
     if graphs <= LARGEST_CATALOGUE:
@@ -88,8 +88,14 @@ def choose(
 
 
 @dataclass(frozen=True)
-class _Start:
-    """What branch and bound starts from."""
+class BranchStart:
+    """What branch and bound starts from.
+
+    Args:
+        shapes: Structures, or their prefixes, at most.
+        seconds: Of one question.
+        prefixes: Whether prefixes are among the shapes.
+    """
 
     shapes: int
     seconds: float
@@ -101,25 +107,25 @@ class _Start:
         )
 
 
-def _start(space: SearchSpace, kernel: str) -> _Start | None:
+def branch_start(space: SearchSpace, kernel: str) -> BranchStart | None:
     """Upper bounds on shapes and seconds; None where branch and bound does not apply."""
     if isinstance(space, NodeLabeledSpace):
         prefixes = None if kernel == "linear" else False
         costs = [shape_cost(space, n, prefixes) for n in space.sizes]
         total, seconds = sum(c.shapes for c in costs), sum(c.seconds for c in costs)
-        return _Start(total, seconds, any(c.prefixes for c in costs))
+        return BranchStart(total, seconds, any(c.prefixes for c in costs))
     if not isinstance(space, IndexedSpace):
         return None
     pairs = len(space.places)
     total = len(space.structures()) if pairs <= 20 else 2**pairs
     if total > LARGEST_BRANCH:
-        return _Start(total, float("inf"))
+        return BranchStart(total, float("inf"))
     most = int(space.structures().sum(axis=(1, 2)).max())
     work = (most * len(space.edge_vocabulary)) ** 2 * len(FeatureMap(space).source)
-    return _Start(total, total * (4e-6 + 4e-10 * work))
+    return BranchStart(total, total * (4e-6 + 4e-10 * work))
 
 
-def _graphs(space: SearchSpace) -> int:
+def graphs_at_most(space: SearchSpace) -> int:
     """An upper bound on the number of graphs."""
     if isinstance(space, NodeLabeledSpace):
         k = len(space.ops)
