@@ -62,10 +62,31 @@ def test_noisy_reaches_the_method(
     assert isinstance(method, NasBowl) and method.noisy is noisy
 
 
+NODES = """
+[space]
+kind = "node-labelled"
+nodes = [2, 5]
+ops = ["conv", "pool"]
+max_edges = 7
+
+[limits]
+shallow = "depth <= 3"
+"""
+EDGES = """
+[space]
+kind = "edge-labelled"
+nodes = 4
+ops = ["conv", "pool", "skip"]
+
+[limits]
+few = "conv + pool <= 4"
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("space", ["nb101", "nb201"])
+@pytest.mark.parametrize("space", [NODES, EDGES], ids=["nodes", "edges"])
 @pytest.mark.parametrize("name", methods())
-def test_every_method_searches_with_an_own_objective(
+def test_every_method_searches_a_declared_space_with_limits(
     name: str, space: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     if not available(name):
@@ -73,8 +94,9 @@ def test_every_method_searches_with_an_own_objective(
     (tmp_path / "edge_count.py").write_text(
         "def error(graph):\n    return 1.0 + len(graph.edges)\n"
     )
+    (tmp_path / "mine.toml").write_text(space)
     monkeypatch.chdir(tmp_path)
-    call = ["search", "--method", name, "--space", space, "--objective", "edge_count:error"]
+    call = ["search", "--method", name, "--space", "mine.toml", "--objective", "edge_count:error"]
     call += ["--evaluations", "12", "--initial", "6", "--no-pictures", "--report", "run"]
     assert run([*call, "--json", "-q"]) == 0
     document = json.loads(capsys.readouterr().out)
