@@ -83,8 +83,8 @@ def count(space: Name, json: Json = False) -> None:
     """Count the graphs of the space, isomorphic ones once; say so if it is only a bound."""
     number, exact = _space(space).size()
     if json:
-        document: dict[str, Any] = {"count": number if exact else None, "at_most": number}
-        print_json(document)
+        bound: dict[str, Any] = {"count": None, "at_most": number}
+        print_json({"count": number} if exact else bound)
         return
     print(number)
     if not exact:
