@@ -87,12 +87,8 @@ def test_constrained_optima_are_those_of_the_filtered_catalogue(number: int) -> 
     agree(number)
 
 
-#: SCIP's LP solver gives up on these: the values are right, but the certificate is ``heuristic``.
-NOT_CERTIFIED = {25}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [n for n in range(10, 100) if n not in NOT_CERTIFIED])
+@pytest.mark.parametrize("number", range(10, 100))
 def test_the_other_constrained_optima(number: int) -> None:
     agree(number)
 

@@ -26,6 +26,7 @@ from nasgoat.surrogate import ExponentialPosterior, LinearPosterior
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
+_LARGEST_EXPONENT = 20.0  # exp of more is no bound that a linear program could use
 
 
 def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> None:
@@ -107,7 +108,18 @@ def exponential_posterior_rows(
     squares = count_variables(m, counts, free)
     t = len(posterior.dual)
     keys = [(i,) for i in range(t)]
-    m.variable("K", keys, pyo.NonNegativeReals, lambda g, i: _kernel(posterior, g.counts)[i])
+    # Counts of paths add up to at most n², and so do those of edges. Without bounds an LP may see
+    # coefficients as large as exp of the whole box of z.
+    pairs = float(m.n**2)
+    largest = 2 * pairs * posterior.projections.max(axis=0, initial=0.0)
+    own_largest = 2 * pairs**2 * float(posterior.squares.max(initial=0.0))
+    m.variable(
+        "K",
+        keys,
+        pyo.NonNegativeReals,
+        lambda g, i: _kernel(posterior, g.counts)[i],
+        bounds=lambda _, i: (0, _at_most(posterior.variance, largest[i])),
+    )
     shift = constants @ posterior.projections
     exponents = [
         linear_sum(((posterior.projections[j, i], m.z[j]) for j in free), float(shift[i]))
@@ -115,7 +127,13 @@ def exponential_posterior_rows(
     ]
     rows = [((i,), m.K[i] == posterior.variance * pyo.exp(exponents[i])) for (i,) in keys]
     m.rows("exponential", "K", rows)
-    m.variable("K_xx", [()], pyo.NonNegativeReals, lambda g: _self_kernel(posterior, g.counts))
+    m.variable(
+        "K_xx",
+        [()],
+        pyo.NonNegativeReals,
+        lambda g: _self_kernel(posterior, g.counts),
+        bounds=(0, _at_most(posterior.variance, own_largest)),
+    )
     own = [(posterior.squares[j] * c2, x) for j in free for c2, x in squares[j]]
     exponent = linear_sum(own, float(posterior.squares @ constants**2))
     m.rows("exponential", "K_xx", [((), m.K_xx <= posterior.variance * pyo.exp(exponent))])
@@ -132,6 +150,11 @@ def exponential_posterior_rows(
     )
     convex = m.sigma**2 + sum(m.q[i] ** 2 for (i,) in keys)
     m.rows("Acq_Opt", "variance", [((), convex <= m.K_xx)])
+
+
+def _at_most(variance: float, exponent: float) -> float | None:
+    """A kernel value as an upper bound, where it is small enough to be of use to an LP."""
+    return float(variance * np.exp(exponent)) if exponent < _LARGEST_EXPONENT else None
 
 
 def _kernel(posterior: ExponentialPosterior, counts: Any) -> Array:
