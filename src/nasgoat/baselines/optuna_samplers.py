@@ -88,6 +88,6 @@ class OptunaGp(OptunaTpe):
     that infeasible choices are told the worst error.
     """
 
-    tries: ClassVar[int] = 2
+    tries: ClassVar[int] = 1
     infeasible_is_worst: ClassVar[bool] = True
     sampler: ClassVar[Callable[..., optuna.samplers.BaseSampler]] = optuna.samplers.GPSampler
