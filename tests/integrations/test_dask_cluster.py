@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nasgoat import LabeledGraph, Optimizer
-from nasgoat.bayesopt import Driver, MemoryLedger, Plan, Workers
+from nasgoat.bayesopt import Driver, Events, MemoryLedger, Plan, Workers
 from nasgoat.cli.app import run
 from nasgoat.errors import WorkersLostError
 from nasgoat.evaluation import Inline
@@ -48,6 +48,18 @@ def pids(cluster: Any) -> list[int]:
     return [worker.pid for worker in cluster.workers.values()]
 
 
+def driven_by(workers: Workers, evaluated: Callable[[object], None]) -> Driver:
+    """A search of 14 slow evaluations, and what to do after each."""
+    return Driver(
+        Optimizer(SPACE, initial=6),
+        Inline(slow_error),
+        Plan(14, 4),
+        MemoryLedger(),
+        workers,
+        Events(evaluation=evaluated),
+    )
+
+
 def test_killed_workers_cost_no_evaluation(cluster: Any) -> None:
     warned: list[str] = []
     workers = dask_workers(cluster.scheduler_address, warned.append)
@@ -60,16 +72,7 @@ def test_killed_workers_cost_no_evaluation(cluster: Any) -> None:
                 killed.append(victim)
                 os.kill(victim, signal.SIGKILL)
 
-    from nasgoat.bayesopt import Events
-
-    driver = Driver(
-        Optimizer(SPACE, initial=6),
-        Inline(slow_error),
-        Plan(14, 4),
-        MemoryLedger(),
-        workers,
-        Events(evaluation=kill_one),
-    )
+    driver = driven_by(workers, kill_one)
     result = driver.run()
     assert len(killed) == 2
     assert len(result.evaluations) + len(result.failures) == 14
@@ -84,16 +87,7 @@ def test_a_lost_cluster_ends_the_search_in_time(cluster: Any) -> None:
     def close(_: object) -> None:
         cluster.scale(0)
 
-    from nasgoat.bayesopt import Events
-
-    driver = Driver(
-        Optimizer(SPACE, initial=6),
-        Inline(slow_error),
-        Plan(14, 4),
-        MemoryLedger(),
-        workers,
-        Events(evaluation=close),
-    )
+    driver = driven_by(workers, close)
     with pytest.raises(WorkersLostError):
         driver.run()
 

@@ -19,7 +19,7 @@ import pyomo.environ as pyo
 
 from nasgoat.formulations.counts import Count, Counts, Equation
 from nasgoat.formulations.kernel_encoding import count_indicators, linear_sum
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import Meaning, TaggedModel
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import GraphSpace
 
@@ -31,33 +31,18 @@ def edge_ends(m: TaggedModel, space: GraphSpace) -> None:
     """(k_e) e: each labelled edge together with the labels of its ends."""
     if not space.edge_ops:
         return
-    labels = range(max(len(space.node_vocabulary), 1))
-    ops, pairs = range(len(space.edge_ops)), space.pairs(m.n)
-    keys = [(u, v, a, b, x) for u, v in pairs for a, b in product(labels, labels) for x in ops]
+    ops = range(len(space.edge_ops))
 
-    def meaning(g: Any, u: int, v: int, a: int, b: int, x: int) -> float:
+    def meaning(g: Any, u: int, v: int, x: int, a: int, b: int) -> float:
         return float(g.edge_codes.get((u, v)) == x and g.codes[u] == a and g.codes[v] == b)
 
-    e = m.variable("e", keys, pyo.UnitInterval, meaning)
-    whole, tail, head = [], [], []
-    for u, v in pairs:
-        for x in ops:
-            total = sum(e[u, v, a, b, x] for a, b in product(labels, labels))
-            whole.append(((u, v, x), total == m.Fe[u, v, x]))
-        for a in labels:
-            leaves = sum(e[u, v, a, b, x] for b in labels for x in ops)
-            enters = sum(e[u, v, b, a, x] for b in labels for x in ops)
-            tail.append(((u, v, a), leaves <= m.F[u, a]))
-            head.append(((u, v, a), enters <= m.F[v, a]))
-    m.rows("k_e", "e_edge", whole)
-    m.rows("k_e", "e_tail", tail)
-    m.rows("k_e", "e_head", head)
+    _marginals(m, space, ("k_e", "e", "edge"), ops, m.Fe, meaning)
 
 
 def edge_type_terms(m: TaggedModel, space: GraphSpace, a: int, b: int, x: int) -> Terms:
     """E[a, b, l] as terms of a sum."""
     ends = {(a, b)} if space.directed else {(a, b), (b, a)}
-    return [(1.0, m.e[u, v, c, d, x]) for u, v in space.pairs(m.n) for c, d in sorted(ends)]
+    return [(1.0, m.e[u, v, x, c, d]) for u, v in space.pairs(m.n) for c, d in sorted(ends)]
 
 
 def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> None:
@@ -79,28 +64,50 @@ def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) ->
 
 def path_links(m: TaggedModel, space: GraphSpace) -> None:
     """(links): p for pairs u ≠ v by marginals; u < v where edges have no direction."""
-    labels = range(max(len(space.node_vocabulary), 1))
-    steps, pairs = range(1, m.n), space.pairs(m.n)
-    keys = [(u, v, s, a, b) for u, v in pairs for s in steps for a, b in product(labels, labels)]
 
     def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
         return float(g.d[u, v] == s and g.codes[u] == a and g.codes[v] == b)
 
-    p = m.variable("p", keys, pyo.UnitInterval, meaning)
+    _marginals(m, space, ("links", "p", "distance"), range(1, m.n), m.ds, meaning)
+
+
+def _marginals(
+    m: TaggedModel,
+    space: GraphSpace,
+    names: tuple[str, str, str],
+    kinds: range,
+    whole: Any,
+    meaning: Meaning,
+) -> None:
+    """x[u, v, k, a, b]: the pair u, v is of kind k, with labels a and b, by marginals.
+
+    Args:
+        m: The model, with F.
+        space: The space.
+        names: Tag of the rows, name of the variable, name of the rows of kinds.
+        kinds: Distances, or labels of edges.
+        whole: whole[u, v, k] is 1 if the pair is of kind k.
+        meaning: Value of the variable on a graph.
+    """
+    tag, name, part = names
+    labels, pairs = range(max(len(space.node_vocabulary), 1)), space.pairs(m.n)
+    both = list(product(labels, labels))
+    keys = [(u, v, k, a, b) for u, v in pairs for k in kinds for a, b in both]
+    x = m.variable(name, keys, pyo.UnitInterval, meaning)
     total, tail, head = [], [], []
     for u, v in pairs:
-        for s in steps:
-            parts = sum(p[u, v, s, a, b] for a, b in product(labels, labels))
-            total.append(((u, v, s), parts == m.ds[u, v, s]))
+        total += [
+            ((u, v, k), sum(x[u, v, k, a, b] for a, b in both) == whole[u, v, k]) for k in kinds
+        ]
         for a in labels:
-            leaves = sum(p[u, v, s, a, b] for s in steps for b in labels)
-            enters = sum(p[u, v, s, b, a] for s in steps for b in labels)
+            leaves = sum(x[u, v, k, a, b] for k in kinds for b in labels)
+            enters = sum(x[u, v, k, b, a] for k in kinds for b in labels)
             tail.append(((u, v, a), leaves <= m.F[u, a]))
             head.append(((u, v, a), enters <= m.F[v, a]))
     if pairs:
-        m.rows("links", "distance", total)
-        m.rows("links", "tail", tail)
-        m.rows("links", "head", head)
+        m.rows(tag, part, total)
+        m.rows(tag, f"{name}_tail", tail)
+        m.rows(tag, f"{name}_head", head)
 
 
 def graph_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Counts:
