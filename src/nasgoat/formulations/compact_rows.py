@@ -103,11 +103,29 @@ def exponential_posterior_rows(
     K[i] = σ_k² exp(k_lin(x, X^i)) and K_xx ≤ σ_k² exp(k_lin(x, x)), both exponents linear in z and
     its indicators; v = L⁻¹ K, so that line 3 is σ² + ‖v‖² ≤ K_xx.
     """
+    _kernel_rows(m, counts, posterior)
+    keys = [(i,) for i in range(len(posterior.dual))]
+    K = list(m.K.values())
+    m.variable("mu", [()], pyo.Reals, lambda g: posterior.dual @ _kernel(posterior, g.counts))
+    m.rows("Acq_Opt", "mean", [((), m.mu == linear_sum(zip(posterior.dual, K, strict=True)))])
+    m.variable(
+        "q", keys, pyo.Reals, lambda g, i: posterior.whitening[i] @ _kernel(posterior, g.counts)
+    )
+    whitened = [linear_sum(zip(posterior.whitening[i], K, strict=True)) for (i,) in keys]
+    m.rows("Acq_Opt", "whitened", [((i,), m.q[i] == whitened[i]) for (i,) in keys])
+    m.variable(
+        "sigma", [()], pyo.NonNegativeReals, lambda g: posterior.mean_std(g.counts[None])[1][0]
+    )
+    convex = m.sigma**2 + sum(m.q[i] ** 2 for (i,) in keys)
+    m.rows("Acq_Opt", "variance", [((), convex <= m.K_xx)])
+
+
+def _kernel_rows(m: TaggedModel, counts: Counts, posterior: ExponentialPosterior) -> None:
+    """K and K_xx by exp of exponents that are linear in z and its indicators."""
     constants = np.array([count.constant for count in counts.counts])
     free = [j for j, count in enumerate(counts.counts) if count.terms]
     squares = count_variables(m, counts, free)
-    t = len(posterior.dual)
-    keys = [(i,) for i in range(t)]
+    keys = [(i,) for i in range(len(posterior.dual))]
     # Counts of paths add up to at most n², and so do those of edges. Without bounds an LP may see
     # coefficients as large as exp of the whole box of z.
     pairs = float(m.n**2)
@@ -137,19 +155,6 @@ def exponential_posterior_rows(
     own = [(posterior.squares[j] * c2, x) for j in free for c2, x in squares[j]]
     exponent = linear_sum(own, float(posterior.squares @ constants**2))
     m.rows("exponential", "K_xx", [((), m.K_xx <= posterior.variance * pyo.exp(exponent))])
-    K = list(m.K.values())
-    m.variable("mu", [()], pyo.Reals, lambda g: posterior.dual @ _kernel(posterior, g.counts))
-    m.rows("Acq_Opt", "mean", [((), m.mu == linear_sum(zip(posterior.dual, K, strict=True)))])
-    m.variable(
-        "q", keys, pyo.Reals, lambda g, i: posterior.whitening[i] @ _kernel(posterior, g.counts)
-    )
-    whitened = [linear_sum(zip(posterior.whitening[i], K, strict=True)) for (i,) in keys]
-    m.rows("Acq_Opt", "whitened", [((i,), m.q[i] == whitened[i]) for (i,) in keys])
-    m.variable(
-        "sigma", [()], pyo.NonNegativeReals, lambda g: posterior.mean_std(g.counts[None])[1][0]
-    )
-    convex = m.sigma**2 + sum(m.q[i] ** 2 for (i,) in keys)
-    m.rows("Acq_Opt", "variance", [((), convex <= m.K_xx)])
 
 
 def _at_most(variance: float, exponent: float) -> float | None:
