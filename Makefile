@@ -7,13 +7,20 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: search test test-slow torture torture-short lint format benchmark quality install-neural install-baselines clean
+.PHONY: search test docs docs-serve test-slow torture torture-short lint format benchmark quality install-neural install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
 
 test: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+# The site in build/site; a warning is an error. No network is needed.
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+docs-serve: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow $(ARGS)

@@ -28,7 +28,8 @@ from nasgoat.spaces.ordered_matrices import ordered_matrices
 from nasgoat.spaces.search_space import checked_ops, checked_sizes
 from nasgoat.spaces.structures import Structures, acyclic_structures
 
-INPUT, OUTPUT = "input", "output"
+INPUT = "input"
+OUTPUT = "output"
 _COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
 LISTABLE = 200_000  # matrices whose structures are listed to count or draw under limits
 

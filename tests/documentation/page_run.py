@@ -1,0 +1,121 @@
+"""Runs the code blocks of a Markdown page from top to bottom, in one folder and one namespace.
+
+| block | what happens |
+|---|---|
+| any language with ``title="name"`` | is written to the file of that name |
+| ``python`` | runs |
+| ``pycon`` | runs; what it prints is compared, ``...`` stands for anything |
+| ``console`` | each ``$ command`` runs, without a shell; output is compared where it is shown |
+| ``toml`` with a table ``[space]`` | must declare a space |
+| any other | is only shown |
+
+A command may fail only if the output that the page shows ends with nasgoat's own line.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nasgoat.spaces import parse_space
+
+_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r'title="([^"]+)"')
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_SECONDS = 300  # a command that hangs must not hang the tests
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    title: str | None
+    code: str
+    place: str
+
+    @property
+    def runs(self) -> bool:
+        """Whether the block does anything but stand there."""
+        return self.language in ("python", "pycon", "console") or "[space]" in self.code
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The fenced blocks of a page in their order."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in _FENCE.finditer(text):
+        title = _TITLE.search(match[2])
+        place = f"{page.name}, line {text[: match.start()].count(chr(10)) + 1}"
+        found.append(Block(match[1], title and title[1], match[3], place))
+    return found
+
+
+@dataclass
+class PageRun:
+    """What the blocks of one page share: a folder, and the names they define."""
+
+    folder: Path
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, block: Block) -> None:
+        """Run a block, or write it to its file."""
+        if block.title is not None:
+            (self.folder / block.title).write_text(block.code, encoding="utf-8")
+        elif block.language == "python":
+            self._python(block)
+        elif block.language == "pycon":
+            self._session(block)
+        elif block.language == "console":
+            self._console(block)
+        if block.language == "toml" and "[space]" in block.code:
+            parse_space(block.code, block.place)
+
+    def _python(self, block: Block) -> None:
+        script = self.folder / f"_{re.sub(r'[^a-z0-9]+', '_', block.place)}.py"
+        script.write_text(block.code, encoding="utf-8")
+        made = runpy.run_path(str(script), self.names)
+        self.names |= {name: value for name, value in made.items() if not name.startswith("__")}
+
+    def _session(self, block: Block) -> None:
+        test = doctest.DocTestParser().get_doctest(
+            block.code, self.names, block.place, block.place, 0
+        )
+        said: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=_FLAGS)
+        runner.run(test, out=said.append, clear_globs=False)
+        assert not runner.failures, "".join(said)
+        self.names |= test.globs
+
+    def _console(self, block: Block) -> None:
+        for part in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
+            command, _, wanted = part.replace("\\\n", " ").partition("\n")
+            self._command(shlex.split(command, comments=True), wanted, block.place)
+
+    def _command(self, command: list[str], wanted: str, place: str) -> None:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=os.environ | {"PATH": path, "COLUMNS": "100", "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        said = f"{place}: {shlex.join(command)} printed\n{done.stdout}"
+        fails = bool(wanted.strip()) and wanted.rstrip().split("\n")[-1].startswith("nasgoat: ")
+        assert (done.returncode != 0) == fails, f"{said}\nexit code {done.returncode}"
+        if wanted.strip():
+            checker = doctest.OutputChecker()
+            assert checker.check_output(wanted, done.stdout, _FLAGS), f"{said}\nwanted\n{wanted}"

@@ -1,0 +1,109 @@
+"""The site builds without a warning, needs nothing from elsewhere and describes every name."""
+
+import html
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs.site.command_line_page import command_line_page, commands
+from docs.site.draw_overview import FOLDER, pictures
+from docs.site.formulas import mathml
+from docs.site.listed_pages import DECISIONS
+from docs.site.reference_pages import homes, packages
+
+import nasgoat
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = [package.full_name for package in packages()]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site, by the command of ``make docs``."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
+    loads = re.compile(
+        r'<(?:script|img|iframe|link rel="(?:stylesheet|preload)")[^>]*https?://[^>]*>'
+    )
+    found = [
+        (page.name, match)
+        for page in site.rglob("*.html")
+        for match in loads.findall(page.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_exported_name_is_in_the_reference(site: Path, package: str) -> None:
+    exported = getattr(importlib.import_module(package), "__all__", None)
+    page = site / "reference" / f"{package.removeprefix('nasgoat.').replace('.', '-')}.html"
+    text = page.read_text("utf-8")
+    for name in exported or [n for n, home in homes().items() if home == package]:
+        if homes()[name] == package:
+            assert f'id="{package}.{name}"' in text, name
+        else:
+            assert f">{name}<" in text, name
+
+
+def test_every_package_with_exports_has_a_page() -> None:
+    found = {path.parent for path in (ROOT / "src" / "nasgoat").rglob("__init__.py")}
+    names = {".".join(path.relative_to(ROOT / "src").parts) for path in found}
+    exporting = {name for name in names if hasattr(importlib.import_module(name), "__all__")}
+    assert exporting - {"nasgoat", "nasgoat.cli"} <= set(PACKAGES)
+
+
+def test_every_name_of_the_package_is_listed_with_a_link(site: Path) -> None:
+    text = (site / "reference" / "python.html").read_text("utf-8")
+    for name in nasgoat.__all__:
+        assert re.search(
+            rf'href="[^"]*#{homes()[name]}\.{name}"[^>]*><code>nasgoat\.{name}<', text
+        ), name
+
+
+def test_every_option_is_in_the_command_line_reference() -> None:
+    page = command_line_page()
+    for name, command in commands():
+        section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+        for parameter in command.params:
+            assert parameter.opts[0] in section or parameter.name.upper() in section
+
+
+def test_every_decision_is_on_the_site(site: Path) -> None:
+    listed = (site / "decisions" / "index.html").read_text("utf-8")
+    for record in DECISIONS.glob("*.md"):
+        assert f'href="{record.stem}.html"' in listed
+        assert (site / "decisions" / f"{record.stem}.html").exists()
+
+
+def test_docstrings_leave_no_sphinx_role_behind(site: Path) -> None:
+    for page in (site / "reference").glob("*.html"):
+        text = re.sub(r"<[^>]+>", "", html.unescape(page.read_text("utf-8")))
+        assert not re.search(r":(class|func|meth|mod|attr):", text), page.name
+
+
+def test_the_overview_is_what_its_script_draws() -> None:
+    for name, content in pictures().items():
+        assert (FOLDER / name).read_text("utf-8") == content, (
+            "run python docs/site/draw_overview.py"
+        )
+
+
+def test_formulas_are_converted_and_unknown_ones_are_refused() -> None:
+    from mkdocs.exceptions import PluginError
+
+    assert "<msqrt>" in mathml(r"\sqrt{\beta}")
+    with pytest.raises(PluginError, match="unknowncommand"):
+        mathml(r"\unknowncommand{x}")
