@@ -19,8 +19,8 @@ class SpaceError(NasgoatError, ValueError):
     """A search space is empty, unsatisfiable or badly declared."""
 
 
-class SpaceFileError(SpaceError):
-    """A file declares no space: one line with file, line, key and reason.
+class FileError(NasgoatError, ValueError):
+    """A file does not say what it should: one line with file, line, key and reason.
 
     Args:
         file: The file's name.
@@ -33,6 +33,14 @@ class SpaceFileError(SpaceError):
         place = f"{file}" if line is None else f"{file}:{line}"
         said = f"{key}{said}" if key and said.startswith(":") else f"{key} {said}".lstrip(" :")
         super().__init__(" ".join(f"{place}: {said}".split()))
+
+
+class SpaceFileError(FileError, SpaceError):
+    """A file declares no space."""
+
+
+class ExperimentFileError(FileError):
+    """A file declares no experiment, or a folder holds no records of one."""
 
 
 class EmptySpaceError(SpaceError):

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from nasgoat.cli import data, methods, scale, search, solve, space, status
+from nasgoat.cli import compare, data, kernels, methods, scale, search, solve, space, status
 from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
 from nasgoat.errors import NasgoatError
 
@@ -27,6 +27,8 @@ app.command("search")(search.search)
 app.command("status")(status.status)
 app.command("solve")(solve.solve)
 app.command("methods")(methods.methods)
+app.command("compare")(compare.compare)
+app.command("kernels")(kernels.kernels)
 app.command("scale")(scale.scale)
 app.add_typer(space.app, name="space")
 app.add_typer(data.app, name="data")

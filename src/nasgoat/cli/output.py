@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shlex
 import sys
-from pathlib import Path
 from typing import Any
 
 _arguments: list[str] | None = None
@@ -48,13 +46,3 @@ class MaskingFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
         return masked(super().format(record))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is either the old one or the whole new one."""
-    partial = path.with_name(path.name + ".part")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

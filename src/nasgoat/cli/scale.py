@@ -3,53 +3,99 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.output import note, print_json
+from nasgoat.cli.experiment import (
+    Call,
+    Dask,
+    Figures,
+    Json,
+    Minutes,
+    Only,
+    Out,
+    PlotOnly,
+    Quiet,
+    WorkersOption,
+    run_experiment,
+)
 from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
-    from nasgoat.experiments.scale import ScaleRecord
+    from nasgoat.experiments.scale import ScaleStudy
+
+RUNS = Path("runs")
 
 
 def scale(
-    nodes: Annotated[str, typer.Option(help="Numbers of nodes, e.g. 5,6,7.")] = "5,6,7",
-    observations: Annotated[str, typer.Option(help="Numbers of observations.")] = "50",
+    file: Annotated[
+        Path | None, typer.Argument(help="TOML file that declares the study; or use the options.")
+    ] = None,
+    nodes: Annotated[str | None, typer.Option(help="Numbers of nodes, e.g. 5,6,7.")] = None,
+    observations: Annotated[str | None, typer.Option(help="Numbers of observations.")] = None,
     methods: Annotated[
-        str, typer.Option(help="scip/compact, scip/paper, gurobi/compact, or optimisers' names.")
-    ] = "branch,scip/compact",
-    kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
-    top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
-    seeds: Annotated[str, typer.Option(help="Seeds of the problems.")] = "0",
-    time_limit: Annotated[float, typer.Option(help="Seconds at most for each solve.")] = 600.0,
-    gap: Annotated[float, typer.Option(help="Relative gap that counts as optimal.")] = 1e-4,
-    figure: Annotated[Path | None, typer.Option(help="Write a figure: .png, .svg, .pdf.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+        str | None,
+        typer.Option(help="scip/compact, scip/paper, gurobi/compact, or optimisers' names."),
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(help="linear, exponential, or both.")] = None,
+    top: Annotated[int | None, typer.Option(help="How many best graphs.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds of the problems.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds at most for a solve.")] = None,
+    gap: Annotated[float | None, typer.Option(help="Relative gap that counts as optimal.")] = None,
+    out: Out = None,
+    only: Only = None,
+    workers: WorkersOption = None,
+    dask: Dask = None,
+    minutes: Minutes = None,
+    plot_only: PlotOnly = False,
+    figures: Figures = None,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Measure how optimisers scale: n nodes, at most n + 2 edges, three operations."""
-    from nasgoat.experiments.scale import ScaleStudy
-    from nasgoat.solvers import Limits
+    from nasgoat.experiments.experiment_file import Experiment, load_experiment
 
-    study = ScaleStudy(
-        methods=[name.strip() for name in methods.split(",")],
-        nodes=_numbers("nodes", nodes),
-        observations=_numbers("observations", observations),
-        kernel=kernel,
-        top=top,
-        seeds=_numbers("seeds", seeds),
-        limits=Limits(seconds=time_limit, gap=gap),
-    )
-    records = list(study.run(note))
-    if figure is not None:
-        from nasgoat.figures.scaling import scaling_figure
-
-        scaling_figure([record.to_dict() for record in records]).savefig(figure)
-    if json:
-        print_json({"records": [record.to_dict() for record in records]})
+    given: dict[str, Any] = {
+        "methods": methods and _names(methods),
+        "nodes": nodes and _numbers("nodes", nodes),
+        "observations": observations and _numbers("observations", observations),
+        "kernels": kernel and _names(kernel),
+        "top": top,
+        "seeds": seeds and _numbers("seeds", seeds),
+        "time_limit": time_limit,
+        "gap": gap,
+    }
+    given = {key: value for key, value in given.items() if value is not None}
+    if file is not None:
+        if given:
+            raise SettingError(
+                f"a call must name a file or options, got both: {file} and {', '.join(given)}"
+            )
+        experiment = load_experiment(file, "scale")
     else:
-        _print(records)
+        study = _study(given)
+        experiment = Experiment("scale", "How the acquisition optimisers scale", "", study)
+    folder = out or (file.with_suffix("") if file else RUNS / _folder_name(given))
+    call = Call(folder, only, workers, dask, minutes, plot_only, figures, json, quiet)
+    run_experiment(experiment, call)
+
+
+def _study(given: dict[str, Any]) -> ScaleStudy:
+    from nasgoat.experiments.scale import ScaleStudy
+
+    return ScaleStudy(**{"methods": ["branch", "scip/compact"], **given})
+
+
+def _folder_name(given: dict[str, Any]) -> str:
+    """A folder for each set of options, so that the same call goes on with its own records."""
+    from nasgoat.experiments.study import Run
+
+    return f"scale-{Run('', given).fingerprint[:6]}" if given else "scale"
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def _numbers(name: str, text: str) -> list[int]:
@@ -57,18 +103,3 @@ def _numbers(name: str, text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise SettingError(f"{name} must be numbers like 5,6,7, got {text!r}") from None
-
-
-def _print(records: list[ScaleRecord]) -> None:
-    print(
-        "method          n    t  status      seconds     cpu   build      gap  variables rows  tree"
-    )
-    for r in records:
-        gap = "-" if r.gap is None else f"{r.gap:.1e}"
-        build = "-" if r.build_seconds is None else f"{r.build_seconds:.2f}"
-        sizes = [("-" if x is None else str(x)) for x in (r.variables, r.constraints, r.tree_nodes)]
-        print(
-            f"{r.method:14s} {r.nodes:2d} {r.observations:4d}  {r.status:9s} {r.seconds:9.2f} "
-            f"{r.cpu_seconds:7.2f} "
-            f"{build:>7s} {gap:>8s} {sizes[0]:>10s} {sizes[1]:>5s} {sizes[2]:>6s}"
-        )

@@ -23,8 +23,9 @@ from nasgoat.bayesopt import (
     Workers,
 )
 from nasgoat.cli.interrupts import Interrupts
-from nasgoat.cli.output import note, write_whole
+from nasgoat.cli.output import note
 from nasgoat.cli.tasks import Task
+from nasgoat.experiments.records import write_whole
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.pictures import Painter
 

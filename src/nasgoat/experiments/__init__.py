@@ -1,1 +1,14 @@
-"""Experiments that print the figures the documentation quotes."""
+"""Experiments: the paper's tables and figures, from records that a killed session leaves whole."""
+
+from nasgoat.experiments.kinds import Table, captions_of, figures_of, tables_of
+from nasgoat.experiments.records import ExperimentRecords, is_experiment, read_experiment
+
+__all__ = [
+    "ExperimentRecords",
+    "Table",
+    "captions_of",
+    "figures_of",
+    "is_experiment",
+    "read_experiment",
+    "tables_of",
+]

@@ -1,6 +1,11 @@
 """Figures: pictures of graphs, in files and in the terminal. Owns matplotlib."""
 
+from typing import TYPE_CHECKING
+
 from nasgoat.figures.drawing import PALETTE, draw, draw_on, save
 from nasgoat.figures.terminal import ladder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Figure  # for annotations elsewhere
 
 __all__ = ["PALETTE", "draw", "draw_on", "ladder", "save"]

@@ -1,0 +1,1 @@
+"""Methods against each other: benchmarks x settings x seeds x methods."""

@@ -1,0 +1,1 @@
+"""Graph kernels against each other: how well a Gaussian process with each predicts."""

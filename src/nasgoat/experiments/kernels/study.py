@@ -1,0 +1,148 @@
+"""The comparison of kernels (Table 2 of the paper): what it measures, and one run of it.
+
+Every kernel sees the same graphs of a replication. All three measures are of the natural logarithm
+of the error; what the Gaussian processes learn is that logarithm, standardised by the training
+graphs, and predictions are turned back before they are measured.
+
+    RMSE      √ mean (y - μ)²
+    MNLL      mean of -log N(y | μ, σ²), σ² with the noise: the density of the measured value
+    Spearman  rank correlation of y and μ
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.stats import norm, spearmanr
+
+from nasgoat.benchmarks import benchmark, benchmark_names
+from nasgoat.errors import DataError, SettingError, UnknownNameError
+from nasgoat.experiments.kernels.models import KERNELS, predict
+from nasgoat.experiments.study import Record, Run, run_id, versions
+from nasgoat.graphs import LabeledGraph
+
+_EDGE_KERNELS = ("WL-edge",)  # make sense only where edges carry the labels
+
+
+@dataclass(frozen=True)
+class KernelStudy:
+    """Kernels on benchmarks, over random replications.
+
+    Args:
+        benchmarks: Names of benchmarks.
+        kernels: Names of kernels.
+        noises: Noise variances of the standardised target; ``"fit"`` fits it.
+        train: Graphs to learn from.
+        test: Graphs to predict.
+        seeds: Replications 0, 1, ...
+
+    Example:
+        >>> study = KernelStudy(("nb201/cifar10",), kernels=("SP",), seeds=1)
+        >>> [run.id for run in study.runs()]
+        ['nb201-cifar10.noise-fit.SP.seed0']
+    """
+
+    benchmarks: Sequence[str]
+    kernels: Sequence[str] = KERNELS
+    noises: Sequence[float | str] = ("fit",)
+    train: int = 50
+    test: int = 400
+    seeds: int = 20
+
+    kind: ClassVar[str] = "kernels"
+
+    def __post_init__(self) -> None:
+        for key, valid in (("benchmarks", benchmark_names()), ("kernels", KERNELS)):
+            for name in getattr(self, key):
+                if name not in valid:
+                    raise UnknownNameError(key, name, valid)
+        for noise in self.noises:
+            if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
+                raise SettingError(f'noises must be positive numbers or "fit", got {noise!r}')
+        for key, least in (("train", 2), ("test", 2), ("seeds", 1)):
+            if (value := getattr(self, key)) < least:
+                raise SettingError(f"{key} must be at least {least}, got {value}")
+
+    def runs(self) -> list[Run]:
+        """Replication by replication, so that whatever is done is the same for every kernel."""
+        gone = self._left_out()
+        return [
+            self._run(name, noise, kernel, seed)
+            for noise, seed, name, kernel in product(
+                self.noises, range(self.seeds), self.benchmarks, self.kernels
+            )
+            if name not in gone and _applies(kernel, name)
+        ]
+
+    def left_out(self) -> list[str]:
+        """Benchmarks without a table."""
+        return [f"{name}: {why}" for name, why in self._left_out().items()]
+
+    def declaration(self) -> Record:
+        """The study as a JSON-ready mapping."""
+        lists = {key: list(getattr(self, key)) for key in ("benchmarks", "kernels", "noises")}
+        return {**lists, "train": self.train, "test": self.test, "seeds": self.seeds}
+
+    def _run(self, name: str, noise: float | str, kernel: str, seed: int) -> Run:
+        settings = {
+            "benchmark": name, "kernel": kernel, "noise": noise, "train": self.train,
+            "test": self.test, "seed": seed,
+        }  # fmt: skip
+        said = noise if isinstance(noise, str) else f"{noise:g}"
+        return Run(run_id(name, f"noise-{said}", kernel, f"seed{seed}"), settings)
+
+    def _left_out(self) -> dict[str, str]:
+        found = {}
+        for name in self.benchmarks:
+            try:
+                benchmark(name)
+            except DataError as problem:
+                found[name] = str(problem)
+        return found
+
+
+def execute(settings: Mapping[str, Any]) -> list[Record]:
+    """One run: its measures, then one line per predicted graph."""
+    train, test, seed = settings["train"], settings["test"], settings["seed"]
+    graphs, errors = _sample(settings["benchmark"], train + test, seed)
+    begun, used = time.perf_counter(), time.process_time()
+    space = benchmark(settings["benchmark"]).space
+    found = predict(
+        settings["kernel"], space, graphs[:train], errors[:train], graphs[train:], settings["noise"]
+    )
+    truth = np.log(errors[train:])
+    summary = {
+        **settings,
+        "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
+        "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
+        "spearman": float(spearmanr(truth, found.mean).statistic),
+        "target_sd": float(truth.std()),
+        "hyperparameters": found.fitted,
+        "seconds": round(time.perf_counter() - begun, 3),
+        "cpu_seconds": round(time.process_time() - used, 3),
+        "versions": versions(),
+    }
+    rows = zip(truth.tolist(), found.mean.tolist(), found.std.tolist(), strict=True)
+    lines = [
+        {"kind": "prediction", "seed": seed, "number": i, "truth": y, "mean": mean, "std": std}
+        for i, (y, mean, std) in enumerate(rows)
+    ]
+    return [summary, *lines]
+
+
+@lru_cache(maxsize=4)
+def _sample(name: str, count: int, seed: int) -> tuple[list[LabeledGraph], np.ndarray]:
+    """Distinct graphs at random and their mean errors, the same for every kernel."""
+    table = benchmark(name)
+    graphs = table.space.sample(count, np.random.default_rng(seed))
+    return graphs, np.array([table.mean_error(graph) for graph in graphs])
+
+
+def _applies(kernel: str, name: str) -> bool:
+    return kernel not in _EDGE_KERNELS or name.startswith("nb201/")

@@ -1,0 +1,59 @@
+"""Acquisition optimisers as experiments compare them: in this process, compiled beforehand."""
+
+from __future__ import annotations
+
+from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer
+from nasgoat.errors import SettingError
+from nasgoat.solvers import Limits
+from nasgoat.spaces import SearchSpace
+
+SOLVERS = ("scip", "gurobi")
+DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
+
+
+def timed_optimizer(
+    name: str,
+    space: SearchSpace,
+    kernel: str,
+    questions: int = 1,
+    seconds: float = DEFAULT_SECONDS,
+    gap: float = 1e-4,
+) -> AcquisitionOptimizer:
+    """An optimiser whose processor time is all its own and all of it.
+
+    Args:
+        name: ``scip/compact``, ``scip/paper``, ``gurobi/compact`` or the name of an optimiser.
+        space: The space to optimise over.
+        kernel: The form of the kernel.
+        questions: How many acquisition problems share one fitted surrogate.
+        seconds: Time limit of one solve.
+        gap: Relative gap that counts as optimal, for the solvers.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> timed_optimizer("catalogue", nasbench201(), "linear").name
+        'catalogue'
+    """
+    solver, slash, formulation = name.partition("/")
+    if slash and solver not in SOLVERS:
+        raise SettingError(
+            f"a method with a formulation must be scip/... or gurobi/..., got {name!r}"
+        )
+    if solver in SOLVERS:
+        from nasgoat.acquisition.mip import MipOptimizer
+
+        # In this process: the start of a child is no part of what is compared.
+        return MipOptimizer(
+            space,
+            solver=solver,
+            formulation=formulation or "compact",
+            limits=Limits(seconds=seconds, gap=gap),
+            child=False,
+        )
+    if name == "branch":
+        from nasgoat.acquisition.branch import BranchAndBound
+        from nasgoat.acquisition.branch.warm_up import warm_up
+
+        warm_up(kernel != "linear")  # compiling is no part of what is compared
+        return BranchAndBound(space, time_limit=seconds)
+    return make_optimizer(name, space, None, kernel, questions)

@@ -1,0 +1,183 @@
+"""The folder of an experiment: what was declared, one summary per run, details of each run.
+
+    FOLDER/experiment.json   kind, name, declaration, command, versions
+    FOLDER/summary.jsonl     one line per finished run; what is worth keeping for ever
+    FOLDER/runs/RUN.jsonl    a run in detail: its summary, then one line per evaluation
+
+Every file is written whole or not at all. A run is done when its details are there or when the
+summary has its line, so that an experiment goes on after its details were thrown away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nasgoat.errors import ExperimentFileError
+from nasgoat.experiments.study import Record, Run
+
+FORMAT = 1
+HEAD, SUMMARY, DETAILS = "experiment.json", "summary.jsonl", "runs"
+
+
+@dataclass(frozen=True)
+class ExperimentRecords:
+    """What an experiment has measured so far.
+
+    Args:
+        folder: Where it is.
+        kind: ``"compare"``, ``"kernels"`` or ``"scale"``.
+        name: Its name.
+        title: One line about it.
+        description: More lines about it.
+        declaration: What was to be measured.
+        command: The command that measured it.
+        versions: Of the packages that the command ran with.
+        runs: One mapping per finished run.
+    """
+
+    folder: Path
+    kind: str
+    name: str
+    title: str
+    description: str
+    declaration: Mapping[str, Any]
+    command: str
+    versions: Mapping[str, str]
+    runs: tuple[Record, ...]
+
+    def details(self, run: str) -> list[Record]:
+        """The lines of a run; none if its details were not kept."""
+        path = self.folder / DETAILS / f"{run}.jsonl"
+        return _lines(path) if path.exists() else []
+
+
+def is_experiment(folder: str | Path) -> bool:
+    """Whether a folder holds the records of an experiment."""
+    return (Path(folder) / HEAD).is_file()
+
+
+def read_experiment(folder: str | Path) -> ExperimentRecords:
+    """The records of an experiment.
+
+    Raises:
+        ExperimentFileError: If the folder holds none, or a file of it is damaged.
+    """
+    folder = Path(folder)
+    path = folder / HEAD
+    if not path.is_file():
+        raise ExperimentFileError(folder, None, "", f"must be a folder with {HEAD}, got none")
+    try:
+        head = json.loads(path.read_text(encoding="utf-8"))
+        if head["format"] != FORMAT:
+            raise ExperimentFileError(path, None, "format", f"must be {FORMAT}, got another")
+        names = ("kind", "name", "title", "description", "declaration", "command", "versions")
+        told = {name: head[name] for name in names}
+        return ExperimentRecords(folder, **told, runs=tuple(_summary(folder)))
+    except (ValueError, KeyError, TypeError) as problem:
+        if isinstance(problem, ExperimentFileError):
+            raise
+        raise ExperimentFileError(path, None, "", f"must be whole, got {problem!r}") from None
+
+
+def write_head(folder: Path, head: Mapping[str, Any]) -> None:
+    """Write what was declared."""
+    document = {"format": FORMAT, **head}
+    write_whole(folder / HEAD, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+class RecordFolder:
+    """The records of an experiment while it runs.
+
+    Args:
+        folder: Where they are; made if it is not there.
+
+    Example:
+        >>> import tempfile
+        >>> folder = RecordFolder(Path(tempfile.mkdtemp()))
+        >>> run = Run("seed0", {"seed": 0})
+        >>> folder.keep(run, [{"seed": 0, "regret": 0.5}])
+        >>> folder.missing([run, Run("seed1", {"seed": 1})])
+        [Run(id='seed1', settings={'seed': 1})]
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / DETAILS).mkdir(parents=True, exist_ok=True)
+        self.known = {line["run"]: line for line in _summary(folder)}
+
+    def missing(self, runs: Iterable[Run]) -> list[Run]:
+        """The runs that are still to be done.
+
+        Raises:
+            ExperimentFileError: If a run of the same name was done with other settings.
+        """
+        left = []
+        for run in runs:
+            done = self.known.get(run.id)
+            if done is None:
+                left.append(run)
+            elif done.get("settings", run.fingerprint) != run.fingerprint:
+                raise ExperimentFileError(
+                    self.folder, None, "", f"must hold runs of the same settings, got other ones "
+                    f"for {run.id}; choose another folder with --out",
+                )  # fmt: skip
+        return left
+
+    def keep(self, run: Run, lines: list[Record]) -> None:
+        """Keep a finished run: its summary, and the lines after it as details."""
+        summary = {"run": run.id, "settings": run.fingerprint, **lines[0]}
+        details = [{"kind": "run", **summary}, *({**line, "run": run.id} for line in lines[1:])]
+        path = self.folder / DETAILS / f"{run.id}.jsonl"
+        write_whole(path, "".join(_line(line) for line in details))
+        self.known[run.id] = summary
+
+    def write_summary(self) -> None:
+        """Write the summaries of all runs, sorted by their names."""
+        lines = [self.known[name] for name in sorted(self.known)]
+        write_whole(self.folder / SUMMARY, "".join(_line(line) for line in lines))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is either the old one or the whole new one."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _summary(folder: Path) -> list[Record]:
+    """One line per finished run: those of the summary, then details that it lacks."""
+    path = folder / SUMMARY
+    found = {line["run"]: line for line in _lines(path)} if path.exists() else {}
+    for details in sorted((folder / DETAILS).glob("*.jsonl")):
+        if details.stem not in found:
+            with details.open(encoding="utf-8") as file:
+                first = _parsed(details, 1, file.readline())
+            found[details.stem] = {key: value for key, value in first.items() if key != "kind"}
+    return [found[name] for name in sorted(found)]
+
+
+def _lines(path: Path) -> list[Record]:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return [_parsed(path, i, line) for i, line in enumerate(lines, start=1) if line]
+
+
+def _parsed(path: Path, number: int, line: str) -> Record:
+    try:
+        record: Record = json.loads(line)
+    except ValueError:
+        raise ExperimentFileError(path, number, "", "must be a line of JSON, got another") from None
+    if not isinstance(record, dict) or "run" not in record:
+        raise ExperimentFileError(path, number, "", "must have the key run, got none")
+    return record
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"

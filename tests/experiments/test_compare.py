@@ -1,0 +1,111 @@
+"""The comparison: its runs, their summaries and what the tables say."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nasgoat.errors import SettingError
+from nasgoat.experiments import figures_of, tables_of
+from nasgoat.experiments.compare.methods import MethodSpec
+from nasgoat.experiments.compare.results import curves, evaluations_to_optimum, scenes
+from nasgoat.experiments.compare.study import CompareStudy, execute
+from nasgoat.experiments.records import ExperimentRecords
+
+GOAT = MethodSpec("goat-l", "goat", options={"kernel": "linear"})
+STUDY = CompareStudy(
+    ("nb201/cifar10",),
+    (MethodSpec("random", "random"), GOAT),
+    settings=("deterministic", "noisy"),
+    seeds=2,
+    evaluations=20,
+)
+
+
+@pytest.fixture(scope="module")
+def records() -> ExperimentRecords:
+    runs = [{"run": run.id, **execute(run.settings)[0]} for run in STUDY.runs()]
+    return ExperimentRecords(
+        Path("nowhere"), "compare", "small", "Small", "", STUDY.declaration(), "", {}, tuple(runs)
+    )
+
+
+def test_a_run_is_deterministic_and_keeps_every_evaluation() -> None:
+    run = STUDY.runs()[1]
+    first, second = execute(run.settings), execute(run.settings)
+    timed = ("seconds", "cpu_seconds", "seconds_per_iteration")
+    assert {k: v for k, v in first[0].items() if k not in timed} == {
+        k: v for k, v in second[0].items() if k not in timed
+    }
+    lines = first[1:]
+    assert [line["number"] for line in lines] == list(range(20))
+    assert [line["iteration"] for line in lines] == [0] * 10 + [1] * 5 + [2] * 5
+    assert {line["status"] for line in lines} == {"initial", "optimal"}
+    assert first[0]["certified"] == 1.0
+    assert first[0]["seconds_per_iteration"] > 0
+
+
+def test_the_summary_is_that_of_the_evaluations() -> None:
+    summary, *lines = execute(STUDY.runs()[0].settings)
+    best = min(lines, key=lambda line: line["error"])
+    assert summary["steps"][-1][:2] == [best["number"] + 1, pytest.approx(best["error"], abs=1e-6)]
+    assert summary["regret"] == pytest.approx(best["mean_error"] - summary["optimum"], abs=1e-5)
+    assert "graph" not in str(summary)
+    assert summary["certified"] is None
+
+
+def test_methods_share_the_initial_design() -> None:
+    random, goat = (execute(run.settings)[1:] for run in STUDY.runs()[:2])
+    assert [line["graph"] for line in random[:10]] == [line["graph"] for line in goat[:10]]
+
+
+def test_runs_go_seed_by_seed() -> None:
+    seeds = [run.settings["seed"] for run in STUDY.runs() if not run.settings["noisy"]]
+    assert seeds == [0, 0, 1, 1]
+
+
+def test_what_can_not_be_measured_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nasgoat.experiments.compare.methods.available", lambda name: False)
+    study = replace(STUDY, methods=(MethodSpec("bonas", "bonas"),))
+    assert study.runs() == []
+    assert study.left_out() == ["bonas: not installed; pip install 'nasgoat[neural]'"]
+
+
+def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, noisy: bool) -> Any:
+        if noisy:
+            raise SettingError("noisy must be off")
+        return object()
+
+    monkeypatch.setattr("nasgoat.experiments.compare.study._table", refuse)
+    assert {run.settings["noisy"] for run in STUDY.runs()} == {False}
+    assert STUDY.left_out() == ["nb201/cifar10, noisy: noisy must be off"]
+
+
+def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) -> None:
+    overview, noisy_overview, table, noisy = tables_of(records)
+    assert overview.columns == ("method", "nb201/cifar10")
+    assert noisy_overview.title.endswith("noisy setting")
+    assert [row[0] for row in table.rows] == ["random", "goat-l"]
+    assert table.rows[1][-1] == "100 %"
+    assert table.rows[0][-1] == "–"
+    assert "Lowest median regret: " in table.notes[1]
+    assert noisy.title.startswith("nb201/cifar10, noisy")
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    drawn = figures_of(records)
+    assert list(drawn) == ["small-deterministic", "small-noisy"]
+    labels = [text.get_text() for text in drawn["small-noisy"].legends[0].get_texts()]
+    assert labels == ["goat-l", "random"]
+
+
+def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
+    old = tuple({**run, "steps": None, "test_error": None} for run in records.runs)
+    without = replace(records, runs=old)
+    assert tables_of(without)[2].rows == tables_of(records)[2].rows
+    assert curves(scenes(without)[0].runs["random"]) is None
+    assert list(figures_of(without)) == ["small-deterministic", "small-noisy"]
+
+
+def test_a_run_that_never_arrives_is_later_than_any_that_does() -> None:
+    assert evaluations_to_optimum([{"reached": None}, {"reached": 20}]) == float("inf")

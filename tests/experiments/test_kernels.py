@@ -1,0 +1,46 @@
+"""The comparison of kernels."""
+
+import numpy as np
+import pytest
+
+from nasgoat import nasbench201
+from nasgoat.errors import UnknownNameError
+from nasgoat.experiments.kernels.models import KERNELS, predict
+from nasgoat.experiments.kernels.study import KernelStudy, execute
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("noise", ["fit", 1e-3])
+def test_every_kernel_predicts(kernel: str, noise: float | str) -> None:
+    settings = {
+        "benchmark": "nb201/cifar10", "kernel": kernel, "noise": noise, "train": 30, "test": 40,
+        "seed": 0,
+    }  # fmt: skip
+    summary, *lines = execute(settings)
+    assert len(lines) == 40
+    truth = np.array([line["truth"] for line in lines])
+    mean = np.array([line["mean"] for line in lines])
+    assert summary["rmse"] == pytest.approx(np.sqrt(np.mean((truth - mean) ** 2)))
+    assert all(line["std"] > 0 for line in lines)
+    if kernel != "WL-edge":  # which sees no label
+        assert summary["spearman"] > 0.5
+
+
+def test_kernels_share_their_cells_and_replications_differ() -> None:
+    study = KernelStudy(("nb201/cifar10",), kernels=("WL", "SP"), train=10, test=10, seeds=2)
+    wl, sp, other, _ = (execute(run.settings) for run in study.runs())
+    assert [line["truth"] for line in wl[1:]] == [line["truth"] for line in sp[1:]]
+    assert [line["truth"] for line in wl[1:]] != [line["truth"] for line in other[1:]]
+
+
+def test_a_fixed_noise_is_kept() -> None:
+    cells = nasbench201().sample(20, np.random.default_rng(0))
+    errors = np.linspace(8.0, 20.0, 20)
+    for kernel in KERNELS:
+        found = predict(kernel, nasbench201(), cells[:15], errors[:15], cells[15:], noise=0.01)
+        assert found.fitted["noise"] == 0.01
+
+
+def test_unknown_kernels_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean WL"):
+        KernelStudy(("nb201/cifar10",), kernels=("WLL",))
