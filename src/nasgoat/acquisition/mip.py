@@ -17,15 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.acquisition.best_graphs import BestGraphs, ModelJudge
+from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
-from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
+from nasgoat.errors import NasgoatError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations import FORMULATIONS, AcquisitionModel, formulate
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Limits, Outcome, Report, SolverError, SolverMissingError
 from nasgoat.solvers.child_process import ChildProcess, Message
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import GraphSpace, SearchSpace
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,8 @@ RESCORE_TOLERANCE = 1e-5
 #: kernel matrix is ill-conditioned. Two values this close are one value.
 SCORE_ROUNDING = 1e-9
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
-_WARM_SHARE = 0.1  # of the time limit that local search may take
+_WARM_SHARE = 0.1  # of the time limit that may go by before the tree starts
+_WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
 Send = Callable[[Message], None]
 
 
@@ -52,6 +54,7 @@ class MipProblem:
     solver: str
     formulation: str
     limits: Limits
+    start: tuple[LabeledGraph, ...] = ()
     seed: int = 0
 
 
@@ -79,6 +82,8 @@ class MipOptimizer:
         limits: Time, gap, threads, memory and nodes.
         child: Whether to solve in a child process that can be stopped.
         seed: Seed of the local search that finds the first graphs.
+        independent: Begin from local search alone. Otherwise a few seconds of branch and bound
+            give the first graphs where it applies; the proof is the solver's either way.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace, GraphGP
@@ -99,6 +104,7 @@ class MipOptimizer:
         limits: Limits | None = None,
         child: bool = True,
         seed: int = 0,
+        independent: bool = False,
     ) -> None:
         if solver not in SOLVERS:
             raise UnknownNameError("solver", solver, SOLVERS)
@@ -110,6 +116,8 @@ class MipOptimizer:
         self.formulation = formulation
         self.limits = limits or Limits()
         self.seed = seed
+        seconds = min(_WARM_SECONDS, _WARM_SHARE * self.limits.seconds)
+        self._first = None if independent else BranchAndBound(space, time_limit=seconds)
         self.last_: MipAnswer = MipAnswer()
         self._child = ChildProcess(self.limits.memory_mb) if child else None
 
@@ -128,6 +136,7 @@ class MipOptimizer:
             self.name,
             self.formulation,
             self.limits,
+            self._first_graphs(acquisition, k, exclude),
             self.seed,
         )
         answer = MipAnswer()
@@ -143,6 +152,19 @@ class MipOptimizer:
             descend(pool, np.random.default_rng(self.seed))
         pool.add(answer.graphs)
         return _certified(pool, answer, self.limits.gap, time.perf_counter() - start)
+
+    def _first_graphs(
+        self, acquisition: LowerConfidenceBound, k: int, exclude: Collection[bytes]
+    ) -> tuple[LabeledGraph, ...]:
+        if self._first is None or isinstance(self.space, GraphSpace):
+            return ()
+        try:
+            return tuple(
+                proposal.graph for proposal in self._first.optimize(acquisition, k, exclude)
+            )
+        except (SettingError, TooLargeError) as refusal:
+            logger.debug("no first graphs by branch and bound: %s", refusal)
+            return ()
 
     def _work(self, problem: MipProblem, answer: MipAnswer) -> None:
         def take(message: Message) -> None:
@@ -181,7 +203,9 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
     limits = problem.limits
     pool = BestGraphs(problem.space, problem.acquisition, problem.k, problem.exclude, limits.gap)
     pool.on_better = lambda graph, _: send(("better", graph))
-    descend(pool, np.random.default_rng(problem.seed), seconds=_WARM_SHARE * limits.seconds)
+    pool.add(problem.start)
+    if len(pool.best) < problem.k:
+        descend(pool, np.random.default_rng(problem.seed), seconds=_WARM_SHARE * limits.seconds)
     for n in reversed(problem.space.sizes):
         left = limits.seconds - (time.monotonic() - start)
         if left <= 0:

@@ -38,6 +38,7 @@ from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
+from nasgoat.formulations.parts import add_parts
 from nasgoat.formulations.profiles import structure_profiles
 from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
@@ -262,11 +263,14 @@ def _compact(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition
     limit_rows(m, space, distance_terms)
     posterior = acquisition.gp.posterior_.on_counts(features, n)
     if isinstance(posterior, LinearPosterior):
-        linear_posterior_rows(m, counts, posterior)
+        squares = linear_posterior_rows(m, counts, posterior)
     else:
         exponential_posterior_rows(m, counts, posterior)
     if isinstance(space, NodeLabeledSpace):
-        tightening_rows(m, space, features, counts)
+        every = tightening_rows(m, space, features, counts)
+        if isinstance(posterior, LinearPosterior):
+            profiles = structure_profiles(n, space.edge_limit)
+            add_parts(m, every, features, counts, squares, posterior.covariance, profiles)
     return m
 
 

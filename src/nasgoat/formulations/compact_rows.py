@@ -2,12 +2,9 @@
 
 Notation
     z, w, Σ = R Rᵀ   counts, weights of the mean and posterior covariance on counts of size-n graphs
-    d, V             convex split and directions, see :mod:`~nasgoat.formulations.convex_split`
-    q = Bᵀ (z - z̄)   with B Bᵀ = V Vᵀ (Diag(d) - Σ) V Vᵀ and z̄ a solution of G z = h
+    q = Bᵀ (z - z̄)   and a: see :mod:`~nasgoat.formulations.variance_bound`
 
-Linear kernel: μ = w·z, and (Acq-Opt), line 3, becomes the convex row
-    σ² + ‖q‖² + 2 (VVᵀ(D - Σ)z̄)·(z - z̄) + z̄ᵀ(D - Σ)z̄  ≤  Σ_j d_j z_j²
-with every z_j² written by indicators, so that both sides differ by σ² - zᵀΣz at every graph.
+Linear kernel: μ = w·z, and (Acq-Opt), line 3, becomes the convex row σ² + ‖q‖² ≤ a.
 """
 
 from __future__ import annotations
@@ -18,81 +15,57 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.convex_split import convex_diagonal, directions
 from nasgoat.formulations.counts import Counts, count_variables
 from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.layers import Terms
 from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.variance_bound import VarianceBound, single_counts, variance_bound
 from nasgoat.surrogate import ExponentialPosterior, LinearPosterior
 
 Array = NDArray[np.float64]
-_NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
+Squares = dict[int, Terms]
 _LARGEST_EXPONENT = 20.0  # exp of more is no bound that a linear program could use
 
 
-def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> None:
-    """(Acq-Opt), lines 2 and 3, for the linear kernel."""
-    w, covariance = posterior.w, posterior.covariance
+def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> Squares:
+    """(Acq-Opt), lines 2 and 3, for the linear kernel; answers the squares of the counts."""
+    w = posterior.w
     constants = np.array([count.constant for count in counts.counts])
-    free = np.array([j for j, count in enumerate(counts.counts) if count.terms], dtype=int)
-    upper = np.array([counts.counts[j].upper for j in free], dtype=float)
-    G, h = counts.matrix()
-    centre = np.linalg.pinv(G[:, free]) @ (h - G @ constants)
-    V = directions(_independent(G[:, free]), len(free))
-    inner = covariance[np.ix_(free, free)]
-    d = convex_diagonal(inner, V, upper**2 / 4)
-    squares = count_variables(m, counts, free.tolist())
-    z = [m.z[j] for j in free.tolist()]
+    largest = {j: float(count.upper) for j, count in enumerate(counts.counts) if count.terms}
+    squares = count_variables(m, counts, largest)
     m.variable("mu", [()], pyo.Reals, lambda g: w @ g.counts)
-    mean = linear_sum(zip(w[free], z, strict=True), float(w @ constants))
+    mean = linear_sum(((w[j], m.z[j]) for j in largest), float(w @ constants))
     m.rows("Acq_Opt", "mean", [((), m.mu == mean)])
-    split = np.diag(d) - inner
-    B = _factor(V, V.T @ split @ V)
-    _projections(m, B, centre, z, free, upper)
-    slope = 2 * (V @ (V.T @ (split @ centre)))
-    cross = 2 * covariance[free] @ constants - slope
-    constant = constants @ covariance @ constants + slope @ centre - centre @ split @ centre
-    terms = [(float(c), x) for c, x in zip(cross, z, strict=True)]
-    for weight, j in zip(d, free.tolist(), strict=True):
-        terms += [(float(weight) * c2, x) for c2, x in squares[j]]
+    functionals = single_counts(len(counts.counts), largest, squares)
+    bound = variance_bound(m.z, counts, posterior.covariance, functionals, constants)
+    _projections(m, bound, np.array(list(largest.values())))
     m.variable(
         "sigma", [()], pyo.NonNegativeReals, lambda g: np.linalg.norm(posterior.R.T @ g.counts)
     )
-    convex = m.sigma**2 + sum(m.q[i] ** 2 for i in range(B.shape[1]))
-    m.rows("Acq_Opt", "variance", [((), convex <= linear_sum(terms, float(constant)))])
+    convex = m.sigma**2 + sum(x**2 for x in m.q.values())
+    m.rows("Acq_Opt", "variance", [((), convex <= linear_sum(bound.affine, bound.constant))])
+    m.variance = bound
+    return squares
 
 
-def _projections(
-    m: TaggedModel, B: Array, centre: Array, z: list[Any], free: Any, upper: Array
-) -> None:
+def _projections(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:
     """(QCR) q = Bᵀ (z - z̄)."""
+    B, shift = bound.B, bound.B.T @ bound.centre
     keys = [(i,) for i in range(B.shape[1])]
-    least = np.minimum(B, 0).T @ upper - B.T @ centre
-    most = np.maximum(B, 0).T @ upper - B.T @ centre
+    least = np.minimum(B, 0).T @ upper - shift
+    most = np.maximum(B, 0).T @ upper - shift
     m.variable(
         "q",
         keys,
         pyo.Reals,
-        lambda g, i: B[:, i] @ (g.counts[free] - centre),
+        lambda g, i: B[:, i] @ (g.counts[bound.free] - bound.centre),
         bounds=lambda _, i: (least[i], most[i]),
     )
     rows = [
-        ((i,), m.q[i] == linear_sum(zip(B[:, i], z, strict=True), float(-B[:, i] @ centre)))
+        ((i,), m.q[i] == linear_sum(zip(B[:, i], bound.z, strict=True), float(-shift[i])))
         for (i,) in keys
     ]
     m.rows("QCR", "q", rows)
-
-
-def _factor(V: Array, S: Array) -> Array:
-    values, vectors = np.linalg.eigh(S)
-    kept = values > _NEGLIGIBLE * max(float(values.max(initial=0.0)), 1e-300)
-    B: Array = V @ (vectors[:, kept] * np.sqrt(values[kept]))
-    return B
-
-
-def _independent(G: Array) -> Array:
-    """The equations that involve a count that varies."""
-    rows: Array = G[np.abs(G).sum(axis=1) > 0]
-    return rows
 
 
 def exponential_posterior_rows(

@@ -21,11 +21,9 @@ from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.kernel_encoding import linear_sum
 from nasgoat.formulations.layers import Terms
 from nasgoat.formulations.profiles import (
-    INNER,
-    SINK,
-    SOURCE,
     Profiles,
     at_least,
+    family_of,
     profile_rows,
     structure_profiles,
 )
@@ -39,17 +37,22 @@ MOST = 1500  # compositions beyond which their rows cost more than they tighten
 
 def tightening_rows(
     m: TaggedModel, space: NodeLabeledSpace, features: FeatureMap, counts: Counts
-) -> None:
-    """What profiles and compositions say, where they are few enough; nothing for tiny cells."""
+) -> list[Composition]:
+    """What profiles and compositions say, where they are few enough; nothing for tiny cells.
+
+    Returns:
+        The compositions, in the order of Y; none where they have no rows.
+    """
     inner, ops = m.n - 2, len(space.ops)
     if inner < 2 or comb(inner + ops - 1, inner) > MOST:
-        return
+        return []
     every = list(compositions(inner, ops))
     profiles = structure_profiles(m.n, space.edge_limit)
     if profiles is not None:
         profile_rows(m, profiles)
     composition_rows(m, every, {t: j for j, t in enumerate(features.path_types)})
     cap_rows(m, features, counts, every, profiles)
+    return every
 
 
 def compositions(total: int, parts: int) -> Iterator[Composition]:
@@ -116,10 +119,12 @@ def cap_rows(
     for j, (s, a, b) in enumerate(features.path_types):
         if s == 0 or (j, 0) not in m.Zc:
             continue
-        family = SOURCE if a == 0 else SINK if b == last else INNER
+        family = family_of(a, b, last)
         for c in range(1, counts.counts[j].upper + 1):
             reached: Terms = [(1.0, m.Zc[j, x]) for x in range(c, counts.counts[j].upper + 1)]
-            few: Terms = [(1.0, m.Y[i]) for i, C in enumerate(every) if _most(C, a, b, last) < c]
+            few: Terms = [
+                (1.0, m.Y[i]) for i, C in enumerate(every) if most_paths(C, a, b, last) < c
+            ]
             if few:
                 rows.append(((j, c, 0), linear_sum([*reached, *few]) <= 1))
             if profiles is not None:
@@ -133,7 +138,7 @@ def _pairs(C: Composition, a: int, b: int) -> int:
     return C[a - 1] * C[b - 1] if a != b else C[a - 1] * (C[a - 1] - 1) // 2
 
 
-def _most(C: Composition, a: int, b: int, last: int) -> int:
+def most_paths(C: Composition, a: int, b: int, last: int) -> int:
     """The largest P[s, a, b] that a composition allows."""
     if a == 0 or b == last:
         return C[(b if a == 0 else a) - 1]

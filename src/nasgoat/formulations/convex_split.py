@@ -1,13 +1,14 @@
-"""Quadratic convex reformulation: a diagonal d with Diag(d) - Σ convex on the graphs' directions.
+"""Quadratic convex reformulation: weights d with L Diag(d) Lᵀ - Σ convex on the graphs' directions.
 
 Notation
     Σ (J, J)   posterior covariance of the weights of the counts that vary, positive semidefinite
     G z = h    equations of the space;  V an orthonormal basis of the null space of G
-    S(d) = Vᵀ (Diag(d) - Σ) V
+    L (J, K)   functionals whose squares are known; the first J of them are the counts: L = (I, ...)
+    U = Lᵀ V;  S(d) = Uᵀ Diag(d) U - Vᵀ Σ V
 
 The problem min cᵀd, S(d) ⪰ 0, d in a box, is solved by Newton steps on the barrier
 cᵀd - τ log det S(d) - τ Σ log(d_j - low) - τ Σ log(high - d_j). The gradient of log det S(d) is
-M_jj and its Hessian -M_ij² with M = V S⁻¹ Vᵀ. Every iterate is strictly feasible, and that is all
+M_kk and its Hessian -M_ik² with M = U S⁻¹ Uᵀ. Every iterate is strictly feasible, and that is all
 that exactness needs: a d that is not optimal only gives a looser bound. The box is there because
 a count that the equations leave no freedom puts no limit on its d_j.
 """
@@ -37,7 +38,7 @@ def directions(G: Array, columns: int) -> Array:
     return null_space(G) if len(G) else np.eye(columns)
 
 
-def convex_diagonal(covariance: Array, V: Array, c: Array) -> Array:
+def convex_diagonal(covariance: Array, V: Array, c: Array, L: Array | None = None) -> Array:
     """A d that nearly minimises cᵀd subject to S(d) ⪰ 0.
 
     Example:
@@ -49,27 +50,28 @@ def convex_diagonal(covariance: Array, V: Array, c: Array) -> Array:
         >>> bool(abs(d.sum()) < 1e-2)
         True
     """
+    size = len(covariance)
+    U = V if L is None else L.T @ V
+    if not V.shape[1]:
+        return np.zeros(len(U))
     scale = max(float(np.linalg.eigvalsh(covariance)[-1]), 1e-300)
     target = V.T @ (covariance / scale) @ V
-    d = np.full(len(covariance), 2.0)
-    if not V.shape[1]:
-        return np.zeros(len(covariance))
+    d = np.concatenate([np.full(size, 2.0), np.zeros(len(U) - size)])
     weight = 1.0
     stop = _PRECISION * max(float(c.sum()), 1e-12) / V.shape[1]
     while weight > stop:
-        d = _centred(d, V, target, c, weight)
+        d = _centred(d, U, target, c, weight)
         weight *= _SHRINK
-    d = d * scale
-    _check_convex(covariance, V, d)
-    return d
+    _check_convex(_split(d, U, target))
+    return d * scale
 
 
-def _centred(d: Array, V: Array, target: Array, c: Array, weight: float) -> Array:
+def _centred(d: Array, U: Array, target: Array, c: Array, weight: float) -> Array:
     """Newton's method on the barrier, with steps that stay strictly feasible."""
     ridge = 1e-12 * np.eye(len(d))
     for _ in range(_STEPS):
-        factor = cho_factor(_split(d, V, target), lower=True)
-        M = V @ cho_solve(factor, V.T)
+        factor = cho_factor(_split(d, U, target), lower=True)
+        M = U @ cho_solve(factor, U.T)
         below, above = 1 / (d - _LOW), 1 / (_HIGH - d)
         gradient = c / weight - M.diagonal() - below + above
         hessian = M * M + np.diag(below**2 + above**2)
@@ -78,27 +80,27 @@ def _centred(d: Array, V: Array, target: Array, c: Array, weight: float) -> Arra
         if decrement < 1e-3:
             break
         size = 1.0 if decrement < 0.25 else 1.0 / (1.0 + np.sqrt(decrement))
-        while not _is_inside(d + size * step, V, target):
+        while not _is_inside(d + size * step, U, target):
             size /= 2
         d = d + size * step
     return d
 
 
-def _split(d: Array, V: Array, target: Array) -> Array:
-    return (V.T * d) @ V - target
+def _split(d: Array, U: Array, target: Array) -> Array:
+    return (U.T * d) @ U - target
 
 
-def _is_inside(d: Array, V: Array, target: Array) -> bool:
+def _is_inside(d: Array, U: Array, target: Array) -> bool:
     if d.min() <= _LOW or d.max() >= _HIGH:
         return False
     try:
-        np.linalg.cholesky(_split(d, V, target))
+        np.linalg.cholesky(_split(d, U, target))
     except np.linalg.LinAlgError:
         return False
     return True
 
 
-def _check_convex(covariance: Array, V: Array, d: Array) -> None:
-    values = np.linalg.eigvalsh(V.T @ (np.diag(d) - covariance) @ V)
+def _check_convex(S: Array) -> None:
+    values = np.linalg.eigvalsh(S)
     if values[0] < -_MARGIN * max(values[-1], 1e-300):
-        raise ConvexityError(f"Diag(d) - Σ must be convex, got eigenvalue {values[0]:.3g}")
+        raise ConvexityError(f"L Diag(d) Lᵀ - Σ must be convex, got eigenvalue {values[0]:.3g}")

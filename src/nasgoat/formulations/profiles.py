@@ -98,6 +98,11 @@ def _crossing(apart: NDArray[np.bool_]) -> int:
     return most
 
 
+def family_of(a: int, b: int, last: int) -> int:
+    """The family of pairs with labels a and b, 0 being the source's and ``last`` the sink's."""
+    return SOURCE if a == 0 else SINK if b == last else INNER
+
+
 def pairs_of(family: int, n: int) -> list[tuple[int, int]]:
     """The pairs of nodes of a family.
 

@@ -34,6 +34,13 @@ class Violation(NamedTuple):
     amount: float
 
 
+class Part(NamedTuple):
+    """The cells for which a binary variable is 1, and the bound of their variance."""
+
+    chosen: Any
+    variance: Callable[[], Any]
+
+
 class TaggedModel:
     """A Pyomo model on n nodes, built by functions that add variables and tagged rows.
 
@@ -85,6 +92,8 @@ class TaggedModel:
         self.pyomo = pyo.ConcreteModel()
         self._meanings: dict[str, Meaning] = {}
         self.branched_first: set[str] = set()  # names of variables to branch on before others
+        self.variance: Any = None  # the bound that the row (Acq_Opt)variance holds, to be separated
+        self.parts: list[Part] = []  # of the cells; a solver may take them one by one
 
     def variable(
         self,

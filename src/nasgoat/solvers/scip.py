@@ -1,13 +1,9 @@
-"""SCIP: one search tree for the k best points.
+"""SCIP: the k best points by exhausting a search tree for each part of the cells.
 
-A constraint handler sits behind integrality. Each time A and F are integral it hands them to a
-judge, which scores the graph exactly with the surrogate, keeps the k best, and names the points to
-cut off: that graph under every topological order. The nonlinear rows only serve to bound; no value
-of the solver ever becomes a value of a proposal, so its feasibility tolerance can't spoil one. The
-objective's upper bound follows the k-th best value (in propagation and enforcement, never inside
-a check). The tree is exhausted when nothing that was not considered can be better.
-
-SCIP never accepts a solution, so its own gap and primal bound mean nothing here.
+SCIP never accepts a solution (see :mod:`~nasgoat.solvers.scip_handlers`), so its own gap and primal
+bound mean nothing here. A tree is exhausted when nothing that was not considered can be better
+than the k-th best. Where a model has parts, each has a tree of its own: every root first, which
+exhausts most of them, then always the part with the lowest bound.
 """
 
 from __future__ import annotations
@@ -15,21 +11,22 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import replace
 from typing import Any
 
 import pyscipopt
-from pyscipopt import SCIP_RESULT
 
 from nasgoat.formulations import TaggedModel
-from nasgoat.solvers.limits import Judge, Limits, Outcome, Point, Progress, Report, SolverError
+from nasgoat.formulations.tagged_model import Part
+from nasgoat.solvers.limits import Judge, Limits, Outcome, Progress, Report, SolverError
+from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
 from nasgoat.solvers.scip_model import ScipModel
 
 logger = logging.getLogger(__name__)
 
-_INTEGRAL = 1e-6  # SCIP's own feasibility tolerance
-_BLIND = 50  # of such points in all before the solve starts again, with care
-_REPORT_EVERY = 2.0  # seconds between two lines of progress
+_SLICE = (
+    0.25  # of the time left that a part has before the one with the lowest bound is chosen anew
+)
+_SHORTEST = 5.0  # seconds of such a slice at least
 _COMPLETE = ("infeasible", "optimal")
 _STOPPED = (
     "timelimit",
@@ -41,114 +38,6 @@ _STOPPED = (
 )
 
 
-class _GraphHandler(pyscipopt.Conshdlr):
-    """Hands integral decisions to the judge and keeps the objective below its cut-off."""
-
-    def __init__(self, decisions: dict[str, Any], objective: Any, judge: Judge) -> None:
-        self.decisions = decisions
-        self.objective = objective
-        self.judge = judge
-        self.applied = float("inf")
-        self.blind = 0  # points that no LP stood behind
-        self.failure: Exception | None = None  # SCIP drops what a callback raises
-
-    def constrans(self, sourceconstraint: Any) -> dict[str, Any]:
-        return {}
-
-    def conslock(self, constraint: Any, locktype: Any, up: int, down: int) -> None:
-        for var in self.decisions.values():
-            self.model.addVarLocks(var, up + down, up + down)
-
-    def conscheck(self, constraints: Any, solution: Any, *_: Any) -> dict[str, Any]:
-        values = self._values(solution)
-        if values is not None:
-            self._consider(values)
-        return {"result": SCIP_RESULT.INFEASIBLE}
-
-    def consenfolp(
-        self, constraints: Any, nusefulconss: int, solinfeasible: bool
-    ) -> dict[str, Any]:
-        return self._enforce()
-
-    def consenfops(
-        self, constraints: Any, nuseful: int, infeasible: bool, objinf: bool
-    ) -> dict[str, Any]:
-        # A pseudo-solution may break rows, so that it is no graph: only the LP knows them.
-        result = self._enforce()
-        if result["result"] != SCIP_RESULT.INFEASIBLE:
-            return result
-        self.blind += 1
-        if self.blind > _BLIND:
-            self.model.interruptSolve()
-        return {"result": SCIP_RESULT.SOLVELP}
-
-    def consprop(self, constraints: Any, nuseful: int, nmarked: int, timing: Any) -> dict[str, Any]:
-        return {"result": SCIP_RESULT.REDUCEDDOM if self._tighten() else SCIP_RESULT.DIDNOTFIND}
-
-    def _enforce(self) -> dict[str, Any]:
-        values = self._values(None)
-        if values is None:
-            return {"result": SCIP_RESULT.INFEASIBLE}
-        points = self._consider(values)
-        self._tighten()
-        for ones, zeros in points:
-            differ = pyscipopt.quicksum(
-                [1 - self.decisions[name] for name in ones]
-                + [self.decisions[name] for name in zeros]
-            )
-            self.model.addCons(differ >= 1, removable=True)
-        # No point to cut off: it broke rows of the model, and those will deal with it.
-        return {"result": SCIP_RESULT.CONSADDED if points else SCIP_RESULT.INFEASIBLE}
-
-    def _values(self, solution: Any) -> dict[str, float] | None:
-        values = {name: self.model.getSolVal(solution, var) for name, var in self.decisions.items()}
-        if any(abs(value - round(value)) > _INTEGRAL for value in values.values()):
-            return None
-        return values
-
-    def _consider(self, values: dict[str, float]) -> list[Point]:
-        try:
-            return self.judge.consider(values)
-        except Exception as problem:
-            self.failure = problem
-            self.model.interruptSolve()
-            return []
-
-    def _tighten(self) -> bool:
-        cutoff = self.judge.cutoff
-        if cutoff >= self.applied:
-            return False
-        self.applied = cutoff
-        infeasible, tightened = self.model.tightenVarUbGlobal(self.objective, cutoff)
-        return bool(infeasible or tightened)
-
-
-class _ProgressEvents(pyscipopt.Eventhdlr):
-    """Tells bound and nodes from time to time, and lets the caller stop the solve."""
-
-    def __init__(self, progress: Progress, judge: Judge) -> None:
-        self.progress = progress
-        self.judge = judge
-        self.last = time.monotonic()
-
-    def eventinit(self) -> None:
-        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
-
-    def eventexit(self) -> None:
-        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
-
-    def eventexec(self, event: Any) -> None:
-        now = time.monotonic()
-        if now - self.last >= _REPORT_EVERY:
-            self.last = now
-            bound, best = self.model.getDualbound(), self.judge.cutoff
-            gap = max(best - bound, 0.0) / max(abs(best), 1e-9)
-            self.progress(
-                f"cut-off {best:.6g}  bound {bound:.6g}  gap {100 * gap:.2f} %  "
-                f"nodes {self.model.getNTotalNodes()}"
-            )
-
-
 def search_with_scip(
     rows: TaggedModel,
     decisions: list[str],
@@ -156,7 +45,7 @@ def search_with_scip(
     limits: Limits,
     progress: Progress | None = None,
 ) -> Report:
-    """Search the whole tree for points below the judge's cut-off.
+    """Search every tree for points below the judge's cut-off.
 
     Args:
         rows: The model, with an objective that is the variable ``lcb``.
@@ -165,109 +54,194 @@ def search_with_scip(
         limits: When to stop.
         progress: Called with a line of text now and then.
     """
-    start = time.perf_counter()
-    report = None
-    for careful in (False, True):
-        left = limits.seconds - (time.perf_counter() - start)
-        if left <= 0:
-            break
+    return _Search(rows, decisions, judge, limits, progress).run()
+
+
+class _Search:
+    """The trees of one model."""
+
+    def __init__(
+        self,
+        rows: TaggedModel,
+        decisions: list[str],
+        judge: Judge,
+        limits: Limits,
+        progress: Progress | None,
+    ) -> None:
+        self.start = time.perf_counter()
+        self.rows, self.decisions, self.judge = rows, decisions, judge
+        self.limits, self.progress = limits, progress
+        self.whole = ScipModel(rows, separated=rows.variance is not None)
+        self.built = time.perf_counter() - self.start
+        parts: list[Part | None] = [*rows.parts] or [None]
+        self.trees = [_Tree(self, part) for part in parts]
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.limits.seconds - (time.perf_counter() - self.start)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all trees."""
+        return sum(tree.nodes for tree in self.trees)
+
+    @property
+    def bound(self) -> float:
+        """What every point that was not considered is worth at least."""
+        return min(tree.bound for tree in self.trees)
+
+    def run(self) -> Report:
+        """Roots first, then the lowest bound, until all trees or the limits are exhausted."""
+        if len(self.trees) > 1:
+            for tree in self.trees:
+                tree.grow(self.left, nodes=1)
+        while not self._is_over():
+            lowest = min((tree for tree in self.trees if tree.is_open), key=lambda t: t.bound)
+            alone = sum(tree.is_open for tree in self.trees) == 1
+            lowest.grow(self.left if alone else max(_SLICE * self.left, _SHORTEST))
+        return self._report()
+
+    def _is_over(self) -> bool:
+        exhausted = 0 <= self.limits.nodes <= self.nodes
+        return self.left <= 0 or exhausted or not any(tree.is_open for tree in self.trees)
+
+    def _report(self) -> Report:
+        complete = all(tree.is_complete for tree in self.trees)
+        return Report(
+            Outcome.COMPLETE if complete else Outcome.STOPPED,
+            self.judge.cutoff if complete else min(self.bound, self.judge.cutoff),
+            time.perf_counter() - self.start,
+            self.nodes,
+            sum(1 for _ in self.rows.variables()),
+            sum(1 for _ in self.rows.constraints()),
+            self.built,
+        )
+
+
+class _Tree:
+    """The tree of one part, which can grow in slices of time."""
+
+    def __init__(self, search: _Search, part: Part | None) -> None:
+        self.search = search
+        self.part = part
+        self.bound = -math.inf
+        self.nodes = 0
+        self.is_complete = False
+        self.is_stuck = False
+        self._careful = False
+        self._scip: Any = None
+        self._handler: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more time would help."""
+        return not (self.is_complete or self.is_stuck)
+
+    def grow(self, seconds: float, nodes: int | None = None) -> None:
+        """Search on for some time or some nodes; start again, with care, on numerical trouble."""
+        if seconds <= 0 or not self.is_open:
+            return
+        if self._scip is None:
+            self._plant()
+        scip, handler, limits = self._scip, self._handler, self.search.limits
+        self._lower_objective()
+        scip.setParam("limits/time", min(scip.getSolvingTime() + seconds, 1e20))
+        left = -1 if limits.nodes < 0 else max(limits.nodes - self.search.nodes, 0) + self.nodes
+        allowed = [count for count in (left, nodes) if count is not None and count >= 0]
+        scip.setParam("limits/totalnodes", min(allowed, default=-1))
         try:
-            report = _solve(
-                rows, decisions, judge, replace(limits, seconds=left), progress, careful
-            )
-            break
-        except _NumericalTroubleError as trouble:
-            logger.info("SCIP had numerical trouble (%s)%s", trouble, "" if careful else "; again")
-    return report or Report(
-        Outcome.STOPPED, -math.inf, time.perf_counter() - start, 0, *_size(rows)
-    )
+            scip.optimize()
+        except Exception as problem:  # PySCIPOpt raises bare exceptions
+            if handler.failure is None:
+                self._start_again(str(problem))
+                return
+        if handler.failure is not None:
+            raise SolverError("a graph of the model must be in the space") from handler.failure
+        if handler.blind > BLIND:
+            self._start_again("no LP could be solved")
+            return
+        self._take_note(nodes)
 
+    def _plant(self) -> None:
+        search = self.search
+        model = search.whole if self.part is None else search.whole.of_part(self.part)
+        scip = self._scip = model.scip
+        _settings(scip, search.limits)
+        if self._careful:
+            scip.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.NUMERICS)
+        self._handler = GraphHandler(model, search.decisions, search.judge)
+        scip.includeConshdlr(
+            self._handler,
+            "graphs",
+            "judges integral graphs",
+            sepapriority=1,
+            enfopriority=-10,  # after integrality (0), before nonlinear rows (-60)
+            chckpriority=10**6,  # before anything else: a check only takes note
+            sepafreq=-1 if model.bound is None else 1,
+            propfreq=1,
+            eagerfreq=-1,
+            needscons=True,
+            maxprerounds=0,
+        )
+        scip.markDoNotMultaggrVar(self._handler.objective)  # its bound must stay changeable
+        scip.addPyCons(scip.createCons(self._handler, "graphs"))
+        if search.progress is not None:
+            events = ProgressEvents(search.progress, search.judge, self._total)
+            scip.includeEventhdlr(events, "progress", "reports progress")
 
-def _solve(
-    rows: TaggedModel,
-    decisions: list[str],
-    judge: Judge,
-    limits: Limits,
-    progress: Progress | None,
-    careful: bool,
-) -> Report:
-    start = time.perf_counter()
-    model = ScipModel(rows)
-    scip, objective = model.scip, model.by_name["lcb"]
-    built = time.perf_counter() - start
-    handler = _GraphHandler({name: model.by_name[name] for name in decisions}, objective, judge)
-    scip.includeConshdlr(
-        handler,
-        "graphs",
-        "judges integral graphs",
-        enfopriority=-10,  # after integrality (0), before nonlinear rows (-60)
-        chckpriority=10**6,  # before anything else: a check only takes note
-        propfreq=1,
-        eagerfreq=-1,
-        needscons=True,
-        maxprerounds=0,
-    )
-    scip.markDoNotMultaggrVar(objective)  # its bound must stay changeable
-    scip.addPyCons(scip.createCons(handler, "graphs"))
-    if progress is not None:
-        scip.includeEventhdlr(_ProgressEvents(progress, judge), "progress", "reports progress")
-    _settings(scip, limits)
-    if careful:
-        scip.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.NUMERICS)
-    if judge.cutoff < math.inf:
-        scip.chgVarUb(objective, judge.cutoff)
-        handler.applied = judge.cutoff
-    try:
-        scip.optimize()
-    except Exception as problem:  # PySCIPOpt raises bare exceptions
-        if handler.failure is None:
-            raise _NumericalTroubleError(str(problem)) from None
-    if handler.blind > _BLIND and handler.failure is None:
-        raise _NumericalTroubleError("no LP could be solved")
-    if handler.failure is not None:
-        raise SolverError("a graph of the model must be in the space") from handler.failure
-    return _report(scip, judge, time.perf_counter() - start, built, rows)
+    def _lower_objective(self) -> None:
+        """Between slices, and before the first, the objective's bound is set from outside."""
+        cutoff, handler = self.search.judge.cutoff, self._handler
+        if cutoff < handler.applied and self._scip.getStage() == pyscipopt.SCIP_STAGE.PROBLEM:
+            self._scip.chgVarUb(handler.objective, cutoff)
+            handler.applied = cutoff
 
+    def _start_again(self, trouble: str) -> None:
+        logger.info(
+            "SCIP had numerical trouble (%s)%s", trouble, "" if self._careful else "; again"
+        )
+        self.is_stuck, self._careful = self._careful, True
+        self._scip = self._handler = None
+        self.bound = -math.inf
 
-class _NumericalTroubleError(Exception):
-    """SCIP gave up on a linear program."""
+    def _take_note(self, nodes: int | None) -> None:
+        scip, judge = self._scip, self.search.judge
+        status = scip.getStatus()
+        if status not in (*_COMPLETE, *_STOPPED):
+            raise SolverError(f"SCIP must end with a known status, got {status!r}")
+        self.nodes = int(scip.getNTotalNodes())
+        self.is_complete = status in _COMPLETE
+        self.bound = judge.cutoff if self.is_complete else float(scip.getDualbound())
+        # Memory and the caller's own limits are the end of a tree; slices of time are not.
+        self.is_stuck = status in ("memlimit", "userinterrupt")
+        if not self.is_open:
+            self._scip = self._handler = None
+
+    def _total(self, bound: float, nodes: int) -> tuple[float, int]:
+        others = [tree for tree in self.search.trees if tree is not self]
+        return (
+            min([bound, *(tree.bound for tree in others)]),
+            nodes + sum(tree.nodes for tree in others),
+        )
 
 
 def _settings(scip: Any, limits: Limits) -> None:
-    scip.setParam("limits/time", limits.seconds)
     scip.setParam("limits/memory", limits.memory_mb)
-    scip.setParam("limits/totalnodes", limits.nodes)
     # The handler cuts points off one by one: reductions that keep only one optimum are unsound.
     scip.setParam("misc/allowweakdualreds", False)
     scip.setParam("misc/allowstrongdualreds", False)
     scip.setParam("misc/usesymmetry", 0)
     scip.setParam("presolving/maxrestarts", 0)
     # On cells of 6 and 7 nodes probing and general-purpose cuts cost more time than they
-    # save (one problem each; docs/compact-formulation.md). Cuts for nonlinear rows stay on.
+    # save (docs/compact-formulation.md). The tangents of the variance are ours.
     scip.setParam("propagating/probing/maxprerounds", 0)
     scip.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
+    scip.setParam("separating/maxstallroundsroot", 100)
+    scip.setParam("separating/maxrounds", 3)
+    scip.setParam("separating/maxstallrounds", 3)
     # Two thirds of the time went into strong branching: fewer iterations, no propagation.
     scip.setParam("branching/relpscost/inititer", 30)
     scip.setParam("branching/relpscost/maxproprounds", 0)
     # Good graphs are known from local search before the tree starts.
     scip.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
-
-
-def _report(scip: Any, judge: Judge, seconds: float, built: float, rows: TaggedModel) -> Report:
-    status = scip.getStatus()
-    if status not in (*_COMPLETE, *_STOPPED):
-        raise SolverError(f"SCIP must end with a known status, got {status!r}")
-    complete = status in _COMPLETE
-    bound = judge.cutoff if complete else min(float(scip.getDualbound()), judge.cutoff)
-    return Report(
-        Outcome.COMPLETE if complete else Outcome.STOPPED,
-        bound,
-        seconds,
-        int(scip.getNTotalNodes()),
-        *_size(rows),
-        built,
-    )
-
-
-def _size(rows: TaggedModel) -> tuple[int, int]:
-    return sum(1 for _ in rows.variables()), sum(1 for _ in rows.constraints())

@@ -19,13 +19,21 @@ from pyomo.repn import generate_standard_repn
 
 from nasgoat.errors import SettingError
 from nasgoat.formulations import TaggedModel, entry_name
+from nasgoat.formulations.tagged_model import Part
+from nasgoat.formulations.variance_bound import VarianceBound
 from nasgoat.solvers.limits import SolverError
 
+_PROJECTED = "q"
+_CONVEX = ("(QCR)q", "(Acq_Opt)variance")
 EXPORTS = (".lp", ".mps", ".cip", ".nl")
 
 
 class ScipModel:
     """A SCIP model with the variables of a Pyomo model, by name.
+
+    Args:
+        rows: The model.
+        separated: Replace the convex row of the variance by its bound, to be separated.
 
     Example:
         >>> from nasgoat.formulations import graph_encoding
@@ -33,19 +41,51 @@ class ScipModel:
         4
     """
 
-    def __init__(self, rows: TaggedModel) -> None:
+    def __init__(self, rows: TaggedModel, separated: bool = False) -> None:
         self.scip = pyscipopt.Model()
         self.scip.hideOutput()
+        self.bound: VarianceBound | None = None
         self.by_name: dict[str, Any] = {}
         self._by_id: dict[int, Any] = {}
         for var in rows.variables():
-            self._add_variable(var)
-            if var.parent_component().local_name in rows.branched_first:
-                self.scip.chgVarBranchPriority(self._by_id[id(var)], 1)
+            if not (separated and var.parent_component().local_name == _PROJECTED):
+                self._add_variable(var)
+                if var.parent_component().local_name in rows.branched_first:
+                    self.scip.chgVarBranchPriority(self._by_id[id(var)], 1)
         for row in rows.constraints():
-            self._add_row(row)
+            if not (separated and row.parent_component().local_name in _CONVEX):
+                self._add_row(row)
         for objective in rows.pyomo.component_data_objects(pyo.Objective):
             self.scip.setObjective(self._expression(objective.expr), "minimize")
+        if separated and not rows.parts:
+            self._add_bound(rows.variance)
+
+    def of_part(self, part: Part) -> ScipModel:
+        """A copy that holds the cells of one part, with the bound of their variance."""
+        copy = ScipModel.__new__(ScipModel)
+        copy.scip = pyscipopt.Model(sourceModel=self.scip, origcopy=True)
+        copy.scip.hideOutput()
+        copy.by_name = {var.name: var for var in copy.scip.getVars()}
+        copy._by_id = {id_: copy.by_name[var.name] for id_, var in self._by_id.items()}
+        copy.scip.chgVarLb(copy._by_id[id(part.chosen)], 1.0)
+        copy._add_bound(part.variance())
+        return copy
+
+    @property
+    def counted(self) -> list[str]:
+        """Names of the counts z in the bound of the variance."""
+        return [] if self.bound is None else [entry_name(x) for x in self.bound.z]
+
+    def _add_bound(self, bound: VarianceBound) -> None:
+        """The affine part a of the bound, and a first tangent, which bounds σ."""
+        self.bound = bound
+        affine = self.by_name["affine"] = self.scip.addVar("affine", lb=0.0)
+        terms = [_finite(c, x) * self._by_id[id(x)] for c, x in bound.affine]
+        self.scip.addCons(affine == pyscipopt.quicksum(terms) + bound.constant, name="(QCR)a")
+        first = bound.tangent(bound.centre, 1.0)
+        self.scip.addCons(
+            self.by_name["sigma"] <= first.slope * affine + first.constant, name="(QCR)first"
+        )
 
     def count(self) -> int:
         """Number of feasible points in the integer variables, counted exactly."""

@@ -1,0 +1,137 @@
+"""Concave upper bounds of the posterior variance, over all cells or over a part of them.
+
+Notation
+    z, z̄, V    counts that vary, a solution of G z = h, an orthonormal basis of the null space of G
+    c          counts that are constant;  Σ the posterior covariance of all of them
+    ℓ_k        functionals whose squares (ℓ_k·z)² are linear in indicators: each z_j, totals of them
+    Λ          Σ_k d_k ℓ_k ℓ_kᵀ, with Vᵀ(Λ - Σ)V ⪰ 0
+    a          Σ_k d_k (ℓ_k·z)² + terms linear in z + a constant
+
+At every cell σ² = a - ‖Bᵀ(z - z̄)‖² with B Bᵀ = VVᵀ(Λ - Σ)VVᵀ. The right-hand side is concave in
+z and a, so its tangents are linear rows that hold for every cell:
+
+    σ ≤ (a - 2 (B q)·(z - z̄) + q·q) / (2θ) + θ/2   for every q and every θ > 0,
+
+by ‖x‖² ≥ 2 q·x - q·q and √x ≤ x/(2θ) + θ/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.formulations.convex_split import convex_diagonal, directions
+from nasgoat.formulations.counts import Counts
+from nasgoat.formulations.layers import Terms
+
+Array = NDArray[np.float64]
+_NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
+_SMALLEST = 1e-2  # of a standard deviation: steeper tangents make poor rows
+
+
+class Functional(NamedTuple):
+    """ℓ·z over all counts, the largest value it takes, and its square in indicators."""
+
+    weights: Array
+    largest: float
+    square: Terms
+
+
+class Tangent(NamedTuple):
+    """σ ≤ slope · a + slopes · z + constant."""
+
+    slope: float
+    slopes: Array
+    constant: float
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceBound:
+    """σ² ≤ a - ‖Bᵀ(z - z̄)‖².
+
+    Args:
+        free: Indices of the counts z.
+        z: Their variables.
+        B: Factor of the convex part, shape (counts, rank).
+        centre: z̄.
+        affine: Terms of a.
+        constant: The rest of a.
+    """
+
+    free: NDArray[np.int_]
+    z: list[Any]
+    B: Array
+    centre: Array
+    affine: Terms
+    constant: float
+
+    def tangent(self, z: Array, affine: float) -> Tangent:
+        """The tangent at a point.
+
+        Example:
+            >>> import numpy as np
+            >>> one = np.ones((1, 1))
+            >>> bound = VarianceBound(np.array([0]), [None], one, np.zeros(1), [], 0.0)
+            >>> bound.tangent(np.array([3.0]), 25.0)  # σ² ≤ a - z², so σ = 4 there
+            Tangent(slope=0.125, slopes=array([-0.75]), constant=3.125)
+        """
+        q = self.B.T @ (z - self.centre)
+        squared = float(q @ q)
+        theta = max(float(np.sqrt(max(affine - squared, 0.0))), _SMALLEST)
+        normal = 2 * (self.B @ q)
+        constant = (normal @ self.centre + squared) / (2 * theta) + theta / 2
+        return Tangent(1 / (2 * theta), -normal / (2 * theta), float(constant))
+
+
+def variance_bound(
+    z: Any, counts: Counts, covariance: Array, functionals: Sequence[Functional], constants: Array
+) -> VarianceBound:
+    """The bound whose weights d are best for the functionals.
+
+    Args:
+        z: Variables of the counts that vary.
+        counts: The counts, their largest values, and their equations.
+        covariance: Σ over all counts.
+        functionals: At least one for each count that varies; others are constant.
+        constants: The value of each count that is constant, 0 for the others.
+    """
+    L = np.array([functional.weights for functional in functionals])
+    varies = np.abs(L).sum(axis=0) > 0
+    free = np.flatnonzero(varies)
+    L = L[:, free].T
+    G, h = counts.matrix()
+    equations = G[:, free]
+    centre = np.linalg.pinv(equations) @ (h - G @ constants)
+    V = directions(equations[np.abs(equations).sum(axis=1) > 0], len(free))
+    inner = covariance[np.ix_(free, free)]
+    largest = np.array([functional.largest for functional in functionals])
+    d = convex_diagonal(inner, V, largest**2 / 4, L)
+    split = (L * d) @ L.T - inner
+    slope = 2 * (V @ (V.T @ (split @ centre)))
+    cross = 2 * covariance[free] @ constants - slope
+    constant = constants @ covariance @ constants + slope @ centre - centre @ split @ centre
+    variables = [z[j] for j in free.tolist()]
+    affine: Terms = [(float(c), x) for c, x in zip(cross, variables, strict=True)]
+    for weight, functional in zip(d, functionals, strict=True):
+        affine += [(float(weight) * c2, x) for c2, x in functional.square]
+    B = _factor(V, V.T @ split @ V)
+    return VarianceBound(free, variables, B, centre, affine, float(constant))
+
+
+def single_counts(
+    size: int, largest: dict[int, float], squares: dict[int, Terms]
+) -> list[Functional]:
+    """One functional for each count that varies."""
+    unit = np.eye(size)
+    return [Functional(unit[j], most, squares[j]) for j, most in largest.items()]
+
+
+def _factor(V: Array, S: Array) -> Array:
+    values, vectors = np.linalg.eigh(S)
+    kept = values > _NEGLIGIBLE * max(float(values.max(initial=0.0)), 1e-300)
+    B: Array = V @ (vectors[:, kept] * np.sqrt(values[kept]))
+    return B
