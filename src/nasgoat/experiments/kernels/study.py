@@ -134,7 +134,7 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
         **settings,
         "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
         "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
-        "spearman": float(spearmanr(truth, found.mean).statistic),
+        "spearman": _spearman(truth, found.mean),
         "target_sd": float(truth.std()),
         "hyperparameters": found.fitted,
         "seconds": round(time.perf_counter() - begun, 3),
@@ -147,6 +147,13 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
         for i, (y, mean, std) in enumerate(rows)
     ]
     return [summary, *lines]
+
+
+def _spearman(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
+    """The rank correlation; 0 where all predictions are the same and rank nothing."""
+    if np.ptp(predicted) == 0 or np.ptp(truth) == 0:
+        return 0.0
+    return float(spearmanr(truth, predicted).statistic)
 
 
 @lru_cache(maxsize=4)
