@@ -55,7 +55,9 @@ def _overviews(found: Sequence[Scene]) -> list[Table]:
         names = list(dict.fromkeys(name for scene in own for name in scene.runs))
         rows = [(name, *(_short(scene, name) for scene in own)) for name in names]
         columns = ("method", *(scene.benchmark for scene in own))
-        title = f"Median regret and runs that reach the optimum, {setting} setting"
+        title = (
+            f"Median regret, runs that reach the optimum, and evaluations to it (median), {setting}"
+        )
         overviews.append(Table(title, columns, tuple(rows)))
     return overviews
 
@@ -67,7 +69,7 @@ def _short(scene: Scene, name: str) -> str:
     regret = median(run["regret"] for run in runs)
     least = min(median(run["regret"] for run in other) for other in scene.runs.values())
     shown = f"**{regret:.3f}**" if regret <= least else f"{regret:.3f}"
-    return f"{shown}, {_share(runs)}"
+    return f"{shown}, {_share(runs)}, {_when(runs)}"
 
 
 def _table(scene: Scene) -> Table:
@@ -82,7 +84,6 @@ def _table(scene: Scene) -> Table:
 def _row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tuple[str, ...]:
     tests = test_errors(runs)
     gain = None if name == _RANDOM else below(runs, random)
-    when = evaluations_to_optimum(runs)
     seconds = [run["seconds_per_iteration"] for run in runs if run["seconds_per_iteration"]]
     proven = [run["certified"] for run in runs if run["certified"] is not None]
     return (
@@ -93,7 +94,7 @@ def _row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tuple[s
         _NOTHING if gain is None else f"{gain[0]:.3f} ± {gain[1]:.3f}",
         _spread(tests) if tests else _NOTHING,
         _share(runs),
-        f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}",
+        _when(runs),
         f"{median(seconds):.3g}" if seconds else _NOTHING,
         f"{100 * sum(proven) / len(proven):.0f} %" if proven else _NOTHING,
     )
@@ -122,6 +123,11 @@ def _leaders(scene: Scene) -> str:
     if soon[first] < float("inf"):
         said += f" First at the optimum in the median: {first}, after {soon[first]:.0f}."
     return said
+
+
+def _when(runs: Sequence[Record]) -> str:
+    when = evaluations_to_optimum(runs)
+    return f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}"
 
 
 def _share(runs: Sequence[Record]) -> str:
