@@ -7,7 +7,13 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: search test docs docs-serve test-slow torture torture-short lint format benchmark quality install-neural install-baselines clean
+# Tables that are beside the project, if any: NAS-Bench-101, which no package brings along.
+DATA := $(if $(NASGOAT_DATA),,$(if $(wildcard ../shared/data),NASGOAT_DATA=../shared/data))
+GOAT := $(DATA) $(BIN)/nasgoat
+WORKERS ?= 1
+
+.PHONY: search test docs docs-serve test-slow torture torture-short lint format benchmark quality reproduce reproduce-full \
+    install-neural install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
@@ -38,8 +44,24 @@ format: $(VENV)/.installed-dev
 benchmark: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/speed.py
 
-quality: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/quality.py
+# How often and how soon our own method reaches the optimum; runs that are recorded are not repeated.
+quality: $(VENV)/.installed
+	$(GOAT) compare experiments/compare.toml --workers $(WORKERS) \
+	    --only method=goat-e,goat-l,paper-e,paper-l --only noisy=False
+
+# Every table and figure of the paper from a reduced set of runs: minutes.
+reproduce: $(VENV)/.installed
+	$(GOAT) kernels experiments/reduced/kernels.toml --out runs/reproduce/kernels --workers $(WORKERS)
+	$(GOAT) scale experiments/reduced/scale.toml --out runs/reproduce/scale --workers $(WORKERS)
+	$(GOAT) compare experiments/reduced/ablation.toml --out runs/reproduce/ablation --workers $(WORKERS)
+	$(GOAT) compare experiments/reduced/compare.toml --out runs/reproduce/compare --workers $(WORKERS)
+
+# The paper's own size: hours; the same command goes on where it was stopped.
+reproduce-full: install-baselines
+	$(GOAT) kernels experiments/kernels.toml --out runs/reproduce-full/kernels --workers $(WORKERS)
+	$(GOAT) scale experiments/scale.toml --out runs/reproduce-full/scale --workers $(WORKERS)
+	$(GOAT) compare experiments/ablation.toml --out runs/reproduce-full/ablation --workers $(WORKERS)
+	$(GOAT) compare experiments/compare.toml --out runs/reproduce-full/compare --workers $(WORKERS)
 
 # PyTorch, for two neural baselines, Optuna's GPSampler and nasgoat.export.to_torch.
 install-neural: $(VENV)/.installed-dev

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,8 +10,9 @@ import pytest
 
 from nasgoat import benchmark, make_method, run
 from nasgoat.baselines import available, methods, own_batch
+from nasgoat.experiments import read_experiment
 
-RECORDS = Path(__file__).parents[2] / "benchmarks" / "records" / "baselines.jsonl"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 #: Ours has its own benchmark; the other packages' optimisers need not beat anything.
 OTHERS = ("goat", "random", "tpe", "optuna-gp", "smac")
 BASELINES = [name for name in methods() if name not in OTHERS]
@@ -44,24 +44,23 @@ def test_beats_random_in_the_mean_over_20_seeds(name: str) -> None:
     assert mean_regret(name, 20, evaluations) < mean_regret("random", 20, evaluations)
 
 
-def recorded(name: str, evaluations: int) -> dict[int, float]:
-    """Regret by seed in the records of benchmarks/baselines.py."""
-    lines = [json.loads(line) for line in RECORDS.read_text().splitlines()]
+def recorded(experiment: str, name: str) -> dict[int, float]:
+    """Regret by seed in the records of our comparisons."""
     return {
-        r["seed"]: r["regret"]
-        for r in lines
-        if (r["method"], r["evaluations"], r["benchmark"]) == (name, evaluations, "nb201/cifar10")
+        run["seed"]: run["regret"]
+        for run in read_experiment(EXPERIMENTS / experiment).runs
+        if (run["method"], run["benchmark"], run["noisy"]) == (name, "nb201/cifar10", False)
     }
 
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_recorded_runs_of_20_seeds_beat_random(name: str) -> None:
-    for evaluations in (160, 80):
-        found, random = recorded(name, evaluations), recorded("random", evaluations)
+    for experiment in ("compare", "compare-80"):
+        found, random = recorded(experiment, name), recorded(experiment, "random")
         if len(found) >= 20 and set(found) == set(random):
             assert np.mean(list(found.values())) < np.mean(list(random.values()))
             return
-    pytest.skip(f"20 seeds of {name} are not recorded yet; run benchmarks/baselines.py")
+    pytest.skip(f"20 seeds of {name} are not recorded yet; run nasgoat compare")
 
 
 @pytest.mark.parametrize("name", QUICK)

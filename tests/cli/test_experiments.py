@@ -141,6 +141,24 @@ def test_local_processes_measure_the_same(
         }
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_measures_the_same(
+    declared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+    call = ["compare", str(declared), "--only", "method=evolution", "--only", "seed=0", "--json"]
+    assert run([*call, "--quiet"]) == 0
+    serial = document(capsys)["records"]
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    )
+    with cluster:
+        other = ["--out", str(declared.with_name("other")), "--dask", cluster.scheduler_address]
+        assert run([*call, *other, "--quiet"]) == 0
+    found = document(capsys)["records"]
+    assert [r["steps"] for r in found] == [r["steps"] for r in serial]
+
+
 def test_a_failed_run_is_told_and_tried_again(
     declared: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

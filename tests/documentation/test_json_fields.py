@@ -16,9 +16,19 @@ CALLS = {
     "nasgoat status": ["status", "run"],
     "nasgoat solve": ["solve", "--space", "nb201", "--observations", "5", "--top", "1"],
     "nasgoat methods": ["methods"],
-    "nasgoat scale": ["scale", "--nodes", "4", "--methods", "catalogue", "--observations", "5"],
+    "nasgoat scale": ["scale", "scale.toml", "--quiet"],
+    "nasgoat compare": ["compare", "compare.toml", "--quiet"],
+    "nasgoat kernels": ["kernels", "kernels.toml", "--quiet"],
     "nasgoat space check": ["space", "check", "nb201"],
     "nasgoat data status": ["data", "status"],
+}
+
+
+NB201 = 'benchmarks = ["nb201/cifar10"]\n'
+EXPERIMENTS = {
+    "scale.toml": 'kind = "scale"\nmethods = ["catalogue"]\nnodes = [4]\nobservations = [5]\n',
+    "compare.toml": f'kind = "compare"\n{NB201}methods = ["random"]\nseeds = 1\nevaluations = 11',
+    "kernels.toml": f'kind = "kernels"\n{NB201}kernels = ["SP"]\nseeds = 1\ntrain = 5\ntest = 5',
 }
 
 
@@ -41,8 +51,10 @@ def fields(document: Any, known: set[str], path: str = "") -> set[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run."""
+    """A folder with a finished run and declared experiments."""
     folder = tmp_path_factory.mktemp("json")
+    for name, text in EXPERIMENTS.items():
+        (folder / name).write_text(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert run([*SEARCH, "--json"]) == 0

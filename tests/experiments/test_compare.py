@@ -86,7 +86,7 @@ def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch
 def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) -> None:
     overview, noisy_overview, table, noisy = tables_of(records)
     assert overview.columns == ("method", "nb201/cifar10")
-    assert noisy_overview.title.endswith("noisy setting")
+    assert noisy_overview.title.endswith(", noisy")
     assert [row[0] for row in table.rows] == ["random", "goat-l"]
     assert table.rows[1][-1] == "100 %"
     assert table.rows[0][-1] == "–"

@@ -8,11 +8,11 @@ from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments.compare.study import CompareStudy
 from nasgoat.experiments.experiment_file import load_experiment, parse_experiment
 
-DECLARED = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+DECLARED = sorted((Path(__file__).parents[2] / "experiments").rglob("*.toml"))
 COMPARE = 'kind = "compare"\nbenchmarks = ["nb201/cifar10"]\n'
 
 
-@pytest.mark.parametrize("path", DECLARED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", DECLARED, ids=lambda path: f"{path.parent.stem}-{path.stem}")
 def test_every_declared_experiment_is_read(path: Path) -> None:
     experiment = load_experiment(path)
     assert experiment.name == path.stem

@@ -14,7 +14,7 @@ from nasgoat.experiments.kernels.study import KernelStudy, execute
 def test_every_kernel_predicts(kernel: str, noise: float | str) -> None:
     settings = {
         "benchmark": "nb201/cifar10", "kernel": kernel, "noise": noise, "train": 30, "test": 40,
-        "seed": 0,
+        "seed": 0, "cells": "searched",
     }  # fmt: skip
     summary, *lines = execute(settings)
     assert len(lines) == 40
@@ -31,6 +31,14 @@ def test_kernels_share_their_cells_and_replications_differ() -> None:
     wl, sp, other, _ = (execute(run.settings) for run in study.runs())
     assert [line["truth"] for line in wl[1:]] == [line["truth"] for line in sp[1:]]
     assert [line["truth"] for line in wl[1:]] != [line["truth"] for line in other[1:]]
+
+
+def test_cells_that_no_search_goes_through_can_be_drawn() -> None:
+    study = KernelStudy(("nb201/cifar10",), ("SP",), ("searched", "all"), train=20, test=300)
+    searched, every = (
+        execute(run.settings)[0] for run in study.runs() if run.settings["seed"] == 0
+    )
+    assert every["target_sd"] > searched["target_sd"]  # cells that learn nothing are among them
 
 
 def test_a_fixed_noise_is_kept() -> None:

@@ -66,6 +66,7 @@ _KEYS: dict[str, dict[str, Type]] = {
     "kernels": {
         "benchmarks": _NAMES,
         "kernels": _NAMES,
+        "cells": _NAMES,
         "noises": (
             _list_of(lambda x: x == "fit" or _number(x)),
             'a list of numbers and "fit", at least one',

@@ -109,6 +109,22 @@ def evaluations_to_optimum(runs: Sequence[Record]) -> float:
     return median(run["reached"] or float("inf") for run in runs)
 
 
+def below(runs: Sequence[Record], others: Sequence[Record]) -> tuple[float, float] | None:
+    """Mean advantage in regret over runs of the same seeds, and its standard error.
+
+    Example:
+        >>> ours = [{"seed": 0, "regret": 0.0}, {"seed": 1, "regret": 0.1}]
+        >>> theirs = [{"seed": 0, "regret": 0.3}, {"seed": 1, "regret": 0.6}]
+        >>> [round(value, 3) for value in below(ours, theirs)]
+        [0.4, 0.1]
+    """
+    by_seed = {run["seed"]: run["regret"] for run in others}
+    gains = [by_seed[run["seed"]] - run["regret"] for run in runs if run["seed"] in by_seed]
+    if len(gains) < 2:
+        return None
+    return float(np.mean(gains)), deviation(gains) / float(np.sqrt(len(gains)))
+
+
 def deviation(values: Sequence[float]) -> float:
     """Standard deviation over runs; 0 for a single one."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -7,6 +7,7 @@ from statistics import median
 
 from nasgoat.experiments.compare.results import (
     Scene,
+    below,
     deviation,
     evaluations_to_optimum,
     final_errors,
@@ -18,11 +19,13 @@ from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
 
 _NOTHING = "–"
+_RANDOM = "random"
 _COLUMNS = (
     "method",
     "seeds",
     "error",
     "regret",
+    "below random",
     "test error",
     "at the optimum",
     "evaluations to it",
@@ -31,10 +34,11 @@ _COLUMNS = (
 )
 _HOW = (
     "Median over seeds (one standard deviation in brackets) of the cell of lowest error, in "
-    "percent; the test error is that of the same cell. Evaluations to the optimum: median, a run "
-    "that never reaches it counts as later than any that does. Seconds are processor time of the "
-    "proposals of one iteration. Certified: share of the iterations whose proposals are all proven "
-    "optimal."
+    "percent; the test error, where a run kept it, is that of the same cell. Below random: mean "
+    "advantage in regret over random search with the same seeds and its standard error. "
+    "Evaluations to the optimum: median, a run that never reaches it counts as later than any that "
+    "does. Seconds are processor time of the proposals of one iteration. Certified: share of the "
+    "iterations whose proposals are all proven optimal."
 )
 
 
@@ -51,7 +55,9 @@ def _overviews(found: Sequence[Scene]) -> list[Table]:
         names = list(dict.fromkeys(name for scene in own for name in scene.runs))
         rows = [(name, *(_short(scene, name) for scene in own)) for name in names]
         columns = ("method", *(scene.benchmark for scene in own))
-        title = f"Median regret and runs that reach the optimum, {setting} setting"
+        title = (
+            f"Median regret, runs that reach the optimum, and evaluations to it (median), {setting}"
+        )
         overviews.append(Table(title, columns, tuple(rows)))
     return overviews
 
@@ -63,20 +69,21 @@ def _short(scene: Scene, name: str) -> str:
     regret = median(run["regret"] for run in runs)
     least = min(median(run["regret"] for run in other) for other in scene.runs.values())
     shown = f"**{regret:.3f}**" if regret <= least else f"{regret:.3f}"
-    return f"{shown}, {_share(runs)}"
+    return f"{shown}, {_share(runs)}, {_when(runs)}"
 
 
 def _table(scene: Scene) -> Table:
-    rows = tuple(_row(name, runs) for name, runs in scene.runs.items())
+    random = scene.runs.get(_RANDOM, [])
+    rows = tuple(_row(name, runs, random) for name, runs in scene.runs.items())
     title = f"{scene.benchmark}, {scene.setting}: {scene.metric}, the best cell has " + (
         f"{scene.optimum:.3f}"
     )
     return Table(title, _COLUMNS, rows, (_HOW, *_notes(scene)))
 
 
-def _row(name: str, runs: Sequence[Record]) -> tuple[str, ...]:
+def _row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tuple[str, ...]:
     tests = test_errors(runs)
-    when = evaluations_to_optimum(runs)
+    gain = None if name == _RANDOM else below(runs, random)
     seconds = [run["seconds_per_iteration"] for run in runs if run["seconds_per_iteration"]]
     proven = [run["certified"] for run in runs if run["certified"] is not None]
     return (
@@ -84,9 +91,10 @@ def _row(name: str, runs: Sequence[Record]) -> tuple[str, ...]:
         str(len(runs)),
         _spread(final_errors(runs)),
         f"{median(run['regret'] for run in runs):.3f}",
+        _NOTHING if gain is None else f"{gain[0]:.3f} ± {gain[1]:.3f}",
         _spread(tests) if tests else _NOTHING,
         _share(runs),
-        f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}",
+        _when(runs),
         f"{median(seconds):.3g}" if seconds else _NOTHING,
         f"{100 * sum(proven) / len(proven):.0f} %" if proven else _NOTHING,
     )
@@ -115,6 +123,11 @@ def _leaders(scene: Scene) -> str:
     if soon[first] < float("inf"):
         said += f" First at the optimum in the median: {first}, after {soon[first]:.0f}."
     return said
+
+
+def _when(runs: Sequence[Record]) -> str:
+    when = evaluations_to_optimum(runs)
+    return f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}"
 
 
 def _share(runs: Sequence[Record]) -> str:

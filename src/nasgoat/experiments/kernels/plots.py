@@ -14,6 +14,7 @@ from nasgoat.figures.predictions import predictions_figure
 if TYPE_CHECKING:
     from nasgoat.figures import Figure
 
+_KEYS = ("benchmark", "kernel", "cells", "noise", "seed")
 _CAPTION = (
     "Predicted against true error of {test} cells after learning from {train}, first replication, "
     "bars of one standard deviation, both axes logarithmic."
@@ -45,10 +46,10 @@ def figures(records: ExperimentRecords) -> dict[str, Figure]:
 
 
 def _first(records: ExperimentRecords, benchmark: str, kernel: str) -> Record | None:
-    noise = records.declaration["noises"][0]
+    declared = records.declaration
+    wanted = (benchmark, kernel, declared["cells"][0], declared["noises"][0], 0)
     for run in records.runs:
-        wanted = (benchmark, kernel, noise, 0)
-        if (run["benchmark"], run["kernel"], run["noise"], run["seed"]) == wanted:
+        if tuple(run[key] for key in _KEYS) == wanted:
             return run
     return None
 

@@ -19,14 +19,18 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm, spearmanr
 
-from nasgoat.benchmarks import benchmark, benchmark_names
+from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
 from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.experiments.kernels.models import KERNELS, predict
 from nasgoat.experiments.study import Record, Run, run_id, versions
 from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import nasbench201
 
+CELLS = ("searched", "all")
+_LISTS = ("benchmarks", "kernels", "cells", "noises")
 _EDGE_KERNELS = ("WL-edge",)  # make sense only where edges carry the labels
 
 
@@ -37,6 +41,8 @@ class KernelStudy:
     Args:
         benchmarks: Names of benchmarks.
         kernels: Names of kernels.
+        cells: ``"searched"`` draws from the space that a search goes through; ``"all"`` draws from
+            all 15,625 cells of NAS-Bench-201, those without a path from input to output included.
         noises: Noise variances of the standardised target; ``"fit"`` fits it.
         train: Graphs to learn from.
         test: Graphs to predict.
@@ -45,11 +51,12 @@ class KernelStudy:
     Example:
         >>> study = KernelStudy(("nb201/cifar10",), kernels=("SP",), seeds=1)
         >>> [run.id for run in study.runs()]
-        ['nb201-cifar10.noise-fit.SP.seed0']
+        ['nb201-cifar10.searched.noise-fit.SP.seed0']
     """
 
     benchmarks: Sequence[str]
     kernels: Sequence[str] = KERNELS
+    cells: Sequence[str] = ("searched",)
     noises: Sequence[float | str] = ("fit",)
     train: int = 50
     test: int = 400
@@ -58,7 +65,8 @@ class KernelStudy:
     kind: ClassVar[str] = "kernels"
 
     def __post_init__(self) -> None:
-        for key, valid in (("benchmarks", benchmark_names()), ("kernels", KERNELS)):
+        known = {"benchmarks": benchmark_names(), "kernels": KERNELS, "cells": CELLS}
+        for key, valid in known.items():
             for name in getattr(self, key):
                 if name not in valid:
                     raise UnknownNameError(key, name, valid)
@@ -73,11 +81,11 @@ class KernelStudy:
         """Replication by replication, so that whatever is done is the same for every kernel."""
         gone = self._left_out()
         return [
-            self._run(name, noise, kernel, seed)
-            for noise, seed, name, kernel in product(
-                self.noises, range(self.seeds), self.benchmarks, self.kernels
+            self._run(name, cells, noise, kernel, seed)
+            for noise, cells, seed, name, kernel in product(
+                self.noises, self.cells, range(self.seeds), self.benchmarks, self.kernels
             )
-            if name not in gone and _applies(kernel, name)
+            if name not in gone and _applies(kernel, cells, name)
         ]
 
     def left_out(self) -> list[str]:
@@ -86,16 +94,16 @@ class KernelStudy:
 
     def declaration(self) -> Record:
         """The study as a JSON-ready mapping."""
-        lists = {key: list(getattr(self, key)) for key in ("benchmarks", "kernels", "noises")}
+        lists = {key: list(getattr(self, key)) for key in _LISTS}
         return {**lists, "train": self.train, "test": self.test, "seeds": self.seeds}
 
-    def _run(self, name: str, noise: float | str, kernel: str, seed: int) -> Run:
+    def _run(self, name: str, cells: str, noise: float | str, kernel: str, seed: int) -> Run:
         settings = {
-            "benchmark": name, "kernel": kernel, "noise": noise, "train": self.train,
-            "test": self.test, "seed": seed,
+            "benchmark": name, "cells": cells, "kernel": kernel, "noise": noise,
+            "train": self.train, "test": self.test, "seed": seed,
         }  # fmt: skip
         said = noise if isinstance(noise, str) else f"{noise:g}"
-        return Run(run_id(name, f"noise-{said}", kernel, f"seed{seed}"), settings)
+        return Run(run_id(name, cells, f"noise-{said}", kernel, f"seed{seed}"), settings)
 
     def _left_out(self) -> dict[str, str]:
         found = {}
@@ -110,18 +118,23 @@ class KernelStudy:
 def execute(settings: Mapping[str, Any]) -> list[Record]:
     """One run: its measures, then one line per predicted graph."""
     train, test, seed = settings["train"], settings["test"], settings["seed"]
-    graphs, errors = _sample(settings["benchmark"], train + test, seed)
+    table = _table(settings["benchmark"], settings["cells"])
+    graphs, errors = _sample(settings["benchmark"], settings["cells"], train + test, seed)
     begun, used = time.perf_counter(), time.process_time()
-    space = benchmark(settings["benchmark"]).space
     found = predict(
-        settings["kernel"], space, graphs[:train], errors[:train], graphs[train:], settings["noise"]
+        settings["kernel"],
+        table.space,
+        graphs[:train],
+        errors[:train],
+        graphs[train:],
+        settings["noise"],
     )
     truth = np.log(errors[train:])
     summary = {
         **settings,
         "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
         "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
-        "spearman": float(spearmanr(truth, found.mean).statistic),
+        "spearman": _spearman(truth, found.mean),
         "target_sd": float(truth.std()),
         "hyperparameters": found.fitted,
         "seconds": round(time.perf_counter() - begun, 3),
@@ -136,13 +149,30 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
     return [summary, *lines]
 
 
+def _spearman(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
+    """The rank correlation; 0 where all predictions are the same and rank nothing."""
+    if np.ptp(predicted) == 0 or np.ptp(truth) == 0:
+        return 0.0
+    return float(spearmanr(truth, predicted).statistic)
+
+
 @lru_cache(maxsize=4)
-def _sample(name: str, count: int, seed: int) -> tuple[list[LabeledGraph], np.ndarray]:
-    """Distinct graphs at random and their mean errors, the same for every kernel."""
+def _table(name: str, cells: str) -> Benchmark:
     table = benchmark(name)
+    if cells == "all" and isinstance(table, NasBench201):
+        return NasBench201(table.dataset, space=nasbench201(connected=False))
+    return table
+
+
+@lru_cache(maxsize=4)
+def _sample(
+    name: str, cells: str, count: int, seed: int
+) -> tuple[list[LabeledGraph], NDArray[np.float64]]:
+    """Distinct graphs at random and their mean errors, the same for every kernel."""
+    table = _table(name, cells)
     graphs = table.space.sample(count, np.random.default_rng(seed))
     return graphs, np.array([table.mean_error(graph) for graph in graphs])
 
 
-def _applies(kernel: str, name: str) -> bool:
-    return kernel not in _EDGE_KERNELS or name.startswith("nb201/")
+def _applies(kernel: str, cells: str, name: str) -> bool:
+    return name.startswith("nb201/") or (kernel not in _EDGE_KERNELS and cells == "searched")

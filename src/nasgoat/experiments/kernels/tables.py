@@ -22,13 +22,17 @@ _SCALE = (
 
 
 def tables(records: ExperimentRecords) -> list[Table]:
-    """One table per benchmark and noise."""
+    """One table per benchmark, draw of cells and noise."""
     found = []
     for noise in records.declaration["noises"]:
         for name in records.declaration["benchmarks"]:
-            own = [r for r in records.runs if r["benchmark"] == name and r["noise"] == noise]
-            if own:
-                found.append(_table(name, noise, own))
+            for cells in records.declaration["cells"]:
+                wanted = (name, cells, noise)
+                own = [
+                    r for r in records.runs if (r["benchmark"], r["cells"], r["noise"]) == wanted
+                ]
+                if own:
+                    found.append(_table(name, noise, own))
     return found
 
 
@@ -37,8 +41,10 @@ def _table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
     by_kernel = {kernel: own for kernel, own in by_kernel.items() if own}
     first = runs[0]
     said = "fitted" if noise == "fit" else f"fixed at {noise:g} of the target's variance"
+    drawn = ", all 15,625 cells" if first["cells"] == "all" else ""
     title = (
-        f"{name}, noise {said}: {first['train']} cells to learn from, {first['test']} to predict"
+        f"{name}{drawn}, noise {said}: {first['train']} cells to learn from, "
+        f"{first['test']} to predict"
     )
     columns = ("kernel", "replications", *(h for m in MEASURES for h in (_HEADS[m], "paper")))
     rows = tuple(_row(name, kernel, own) for kernel, own in by_kernel.items())

@@ -1,0 +1,43 @@
+"""The records of our own runs: whole, without values of the benchmark tables, shown as they are."""
+
+from pathlib import Path
+
+import pytest
+
+from nasgoat.experiments import read_experiment, tables_of
+from nasgoat.experiments.experiment_file import load_experiment
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = sorted(path.parent for path in (ROOT / "experiments").glob("*/experiment.json"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_tables_are_those_of_the_records(folder: Path) -> None:
+    tables = tables_of(read_experiment(folder))
+    shown = "\n\n".join(table.markdown() for table in tables) + "\n"
+    assert (folder / "tables.md").read_text(encoding="utf-8") == shown
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_summaries_hold_no_graph(folder: Path) -> None:
+    text = (folder / "summary.jsonl").read_text(encoding="utf-8")
+    assert text
+    assert "graph" not in text and "truth" not in text
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_records_are_those_of_the_declared_experiment(folder: Path) -> None:
+    study = load_experiment(folder.with_suffix(".toml")).study
+    declared = {run.id: run.fingerprint for run in study.runs()}
+    found = {run["run"]: run["settings"] for run in read_experiment(folder).runs}
+    both = set(declared) & set(found)
+    assert both
+    assert {name: declared[name] for name in both} == {name: found[name] for name in both}
+    assert dict(study.declaration()) == dict(read_experiment(folder).declaration)
+
+
+def test_the_overview_is_on_the_pages_that_show_it() -> None:
+    overview = tables_of(read_experiment(ROOT / "experiments" / "compare"))[0].markdown()
+    table = overview.split("\n\n")[1]
+    for page in ("README.md", "docs/benchmarks.md", "docs/experiments.md"):
+        assert table in (ROOT / page).read_text(encoding="utf-8")
