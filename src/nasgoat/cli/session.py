@@ -6,6 +6,7 @@ import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,11 @@ class Session:
             StudyLedger(self.address, self.study, self.task.space, declaration) as ledger,
             Interrupts() as interrupts,
         ):
-            plan = {"evaluations": self.call.plan.evaluations, "command": self.call.command}
+            plan = {
+                "evaluations": self.call.plan.evaluations,
+                "command": self.call.command,
+                "version": version("nasgoat"),
+            }
             ledger.note(plan)
             driver = self._driver(ledger, workers, interrupts)
             if not self.call.quiet:
