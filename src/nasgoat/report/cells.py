@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 
 from nasgoat.figures.layout import Layout, Point, layered
 from nasgoat.graphs import Edge, LabeledGraph
+from nasgoat.report.lines import arrow_head, between_boxes, smooth, straight
 from nasgoat.report.markup import Html, cut, element
 
 COLOURS = 8  # in the style sheet: classes o1 to o8; o0 is for what is no operation
 ENDS = ("input", "output")
-_LABEL = 16  # characters of a label in a picture
+_LABEL, _SMALL_LABEL = 16, 10  # characters of a label in a large and in a small picture
 _CHARACTER = 7.6  # width of one of them, 13 high
+_ENLARGED = 1.3  # a large picture, where there is room
 _ROW = 62.0  # between two rows
 _BOX = 30.0  # height of a node
 
@@ -54,14 +56,14 @@ def in_words(graph: LabeledGraph) -> str:
 def cell(
     graph: LabeledGraph, classes: dict[str, str], identity: str, title: str, large: bool = False
 ) -> Html:
-    """A picture of a graph from left to right.
+    """A picture of a graph.
 
     Args:
         graph: The graph.
         classes: The class of each operation.
         identity: A name, unique on its page.
         title: What the picture is called.
-        large: With the labels of its edges.
+        large: From left to right, with the labels of its edges.
     """
     picture = _Picture(graph, layered(graph), classes, large)
     width, height = picture.size
@@ -73,100 +75,145 @@ def cell(
         [picture.node(v) for v in range(graph.n)],
         class_="cell large" if large else "cell",
         viewBox=f"0 0 {width:.0f} {height:.0f}",
-        width=round(width),
-        height=round(height),
+        width=round(width * (_ENLARGED if large else 1)),
+        height=round(height * (_ENLARGED if large else 1)),
         role="img",
         aria_labelledby=f"{identity}-title {identity}-desc",
     )
 
 
-def legend(classes: dict[str, str], graph: LabeledGraph) -> Html:
-    """The operations with their colours; on edges as lines, on nodes as boxes."""
-    on_edges = graph.node_labels is None
+def legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
+    """The operations with their colours; those of edges as lines, others as boxes."""
     items = []
     for name, class_ in classes.items():
-        way = "M0 7H18" if on_edges else "M2 1h14v12H2z"
-        mark = element("path", d=way, class_=f"{'edge' if on_edges else 'node'} {class_}")
+        way, kind = ("M0 7H18", "edge") if name in on_edges else ("M2 1h14v12H2z", "node")
+        mark = element("path", d=way, class_=f"{kind} {class_}")
         swatch = element("svg", mark, class_="swatch", viewBox="0 0 18 14", aria_hidden="true")
         items.append(element("li", swatch, element("bdi", cut(name, 40))))
-    return element("ul", items, class_="legend operations")
+    return element("ul", items, class_="legend")
 
 
 @dataclass(frozen=True)
 class _Picture:
+    """A graph's picture in directions of its own: ``along`` the edges and ``across`` them.
+
+    A large picture runs from left to right. A small one of labelled nodes runs from top to bottom:
+    so its labels stay large enough to be read.
+    """
+
     graph: LabeledGraph
     layout: Layout
     classes: dict[str, str]
     large: bool
 
-    @property
-    def _column(self) -> float:
-        """Between two columns: room for the longest label."""
+    @cached_property
+    def _acyclic(self) -> bool:
+        return self.graph.is_acyclic()
+
+    @cached_property
+    def _upright(self) -> bool:
+        return not self.large and self._acyclic and self.graph.node_labels is not None
+
+    @cached_property
+    def _steps(self) -> Point:
+        """Between two layers, and between two nodes of a layer: room for the longest label."""
         graph = self.graph
-        texts = graph.node_labels or ()
+        widest = 2 * max(self._half(v) for v in range(graph.n))
+        if self._upright:
+            return 54.0, widest + 12
         if self.large and graph.edge_labels:
-            texts = (*texts, *graph.edge_labels.values())
-        longest = max((len(cut(x, _LABEL)) for x in texts), default=2)
-        return 46 + _CHARACTER * longest + (70 if graph.edge_labels and self.large else 0)
+            longest = max(len(cut(x, _LABEL)) for x in graph.edge_labels.values())
+            return widest + _CHARACTER * longest + 76, _ROW
+        return widest + (30 if graph.node_labels is None else 44), _ROW
+
+    @cached_property
+    def _corner(self) -> Point:
+        """Where the picture begins, in its own directions."""
+        points = [self._raw(point) for line in self._lines for point in line]
+        return min(a for a, _ in points) - self._reach[0], min(b for _, b in points) - self._reach[
+            1
+        ]
 
     @property
-    def size(self) -> tuple[float, float]:
-        (left, top), (right, bottom) = self._corners
-        return right - left, bottom - top
+    def size(self) -> Point:
+        """Width and height."""
+        points = [self._at(point) for line in self._lines for point in line]
+        along, across = (max(values) for values in zip(*points, strict=True))
+        return self._turned((along + self._reach[0], across + self._reach[1]))
 
     @property
-    def _corners(self) -> tuple[Point, Point]:
-        lines = [*self.layout.edges.values(), list(self.layout.nodes.values())]
-        points = [self._raw(point) for line in lines for point in line]
-        half = max(self._half(v) for v in range(self.graph.n)) + 6
-        tall = _BOX / 2 + 6
-        across, down = [x for x, _ in points], [y for _, y in points]
-        return (min(across) - half, min(down) - tall), (max(across) + half, max(down) + tall)
+    def _lines(self) -> list[list[Point]]:
+        return [*self.layout.edges.values(), list(self.layout.nodes.values())]
+
+    @cached_property
+    def _reach(self) -> Point:
+        """From the middle of a node to the border of the picture."""
+        half = max(self._half(v) for v in range(self.graph.n)) + 5
+        if self.large and self.graph.edge_labels and not self._acyclic:
+            # On a circle, an edge's label may lie above or below a node.
+            half = max(half, *(_half_label(x) + 2 for x in self.graph.edge_labels.values()))
+        return (_BOX / 2 + 5, half) if self._upright else (half, _BOX / 2 + 5)
 
     def _raw(self, point: Point) -> Point:
-        return point[0] * self._column, -point[1] * _ROW
+        along, across = self._steps
+        return point[0] * along, -point[1] * across
 
     def _at(self, point: Point) -> Point:
-        (left, top), _ = self._corners
-        x, y = self._raw(point)
-        return x - left, y - top
+        along, across = self._raw(point)
+        return along - self._corner[0], across - self._corner[1]
+
+    def _turned(self, point: Point) -> Point:
+        return (point[1], point[0]) if self._upright else point
 
     def _text(self, v: int) -> str:
         return str(v) if self.graph.node_labels is None else self.graph.node_labels[v]
 
     def _half(self, v: int) -> float:
-        return max(_BOX / 2, _CHARACTER * len(cut(self._text(v), _LABEL)) / 2 + 9)
+        """Half the width of a node."""
+        shown = cut(self._text(v), _LABEL if self.large else _SMALL_LABEL)
+        return max(_BOX / 2, _CHARACTER * len(shown) / 2 + 9)
 
     def node(self, v: int) -> Html:
-        x, y = self._at(self.layout.nodes[v])
+        """A node with its label."""
+        x, y = self._turned(self._at(self.layout.nodes[v]))
         half, text = self._half(v), self._text(v)
         class_ = "o0" if self.graph.node_labels is None else self.classes.get(text, "o0")
         box = element(
             "rect", x=x - half, y=y - _BOX / 2, width=2 * half, height=_BOX, rx=8,
             class_=f"node {class_}",
         )  # fmt: skip
-        return Html(box + element("text", cut(text, _LABEL), x=x, y=y + 4.5, class_=class_))
+        shown = cut(text, _LABEL if self.large else _SMALL_LABEL)
+        return Html(box + element("text", shown, x=x, y=y + 4.5, class_=class_))
 
     def edge(self, edge: Edge) -> Html:
-        u, v = edge
-        points = [self._at(point) for point in self.layout.edges[edge]]
+        """An edge with its head and, in a large picture, its label."""
         label = self.graph.edge_labels[edge] if self.graph.edge_labels else None
         class_ = "o0" if label is None else self.classes.get(label, "o0")
-        if self.graph.is_acyclic():  # from layer to layer a line arrives horizontally
-            (x0, y0), (x1, y1) = points[0], points[-1]
-            points[0] = (x0, y0 + self._port(edge, 0))
-            points[-1] = (x1 - self._half(v) - 2, y1 + self._port(edge, 1))
-            parts = element("path", d=_smooth(points), class_=f"edge {class_}")
-        else:
-            points = _between_boxes(points[0], points[-1], self._half(u), self._half(v) + 2)
-            parts = element("path", d=_straight(points), class_=f"edge {class_}")
+        points = self._course(edge)
+        turned = [self._turned(point) for point in points]
+        way = smooth(points, self._turned) if self._acyclic else straight(turned)
+        parts = element("path", d=way, class_=f"edge {class_}")
         if self.graph.directed:
-            flat = points if not self.graph.is_acyclic() else [(0.0, 0.0), (1.0, 0.0)]
-            head = element("path", d=_head(flat, points[-1]), class_=f"head {class_}")
-            parts = Html(parts + head)
+            before = (points[-1][0] - 1, points[-1][1]) if self._acyclic else points[0]
+            head = arrow_head(self._turned(before), turned[-1])
+            parts = Html(parts + element("path", d=head, class_=f"head {class_}"))
         if label is None or not self.large:
             return parts
-        return Html(parts + self._edge_label(points, label, class_))
+        return Html(parts + _edge_label(turned, label, class_))
+
+    def _course(self, edge: Edge) -> list[Point]:
+        """The points of an edge's line, from border to border where that shows."""
+        u, v = edge
+        points = [self._at(point) for point in self.layout.edges[edge]]
+        if not self._acyclic:
+            halves = (self._half(u), self._half(v) + 2)
+            return between_boxes(points[0], points[-1], *halves, _BOX / 2 + 2)
+        # From layer to layer a line leaves and arrives in the direction of the layers.
+        (first, start), (last, end) = points[0], points[-1]
+        border = _BOX / 2 if self._upright else self._half(v)
+        points[0] = (first, start + self._port(edge, 0))
+        points[-1] = (last - border - 2, end + self._port(edge, 1))
+        return points
 
     def _port(self, edge: Edge, end: int) -> float:
         """How far from the middle of its node's side an edge ends, so that lines stay apart."""
@@ -176,53 +223,20 @@ class _Picture:
             (other for other in lines if other[end] == edge[end]),
             key=lambda other: (-lines[other][near][1], other),
         )
-        step = min(9.0, (_BOX - 8) / len(shared))
+        side = 2 * self._half(edge[end]) if self._upright else _BOX
+        step = min(12.0 if self._upright else 9.0, (side - 8) / len(shared))
         return (shared.index(edge) - (len(shared) - 1) / 2) * step
 
-    def _edge_label(self, points: list[Point], text: str, class_: str) -> Html:
-        middle = points[(len(points) - 1) // 2 : len(points) // 2 + 1]
-        x = sum(p[0] for p in middle) / len(middle)
-        y = sum(p[1] for p in middle) / len(middle)
-        shown = cut(text, _LABEL)
-        half = _CHARACTER * len(shown) / 2 + 4
-        back = element("rect", x=x - half, y=y - 10, width=2 * half, height=20, class_="back")
-        return Html(back + element("text", shown, x=x, y=y + 4.5, class_=f"on-edge {class_}"))
+
+def _edge_label(points: list[Point], text: str, class_: str) -> Html:
+    middle = points[(len(points) - 1) // 2 : len(points) // 2 + 1]
+    x = sum(p[0] for p in middle) / len(middle)
+    y = sum(p[1] for p in middle) / len(middle)
+    shown, half = cut(text, _LABEL), _half_label(text)
+    back = element("rect", x=x - half, y=y - 10, width=2 * half, height=20, class_="back")
+    return Html(back + element("text", shown, x=x, y=y + 4.5, class_=f"on-edge {class_}"))
 
 
-def _between_boxes(start: Point, end: Point, first: float, second: float) -> list[Point]:
-    """The straight line from the border of one node's box to that of the other's."""
-    across, down = end[0] - start[0], end[1] - start[1]
-
-    def reach(half: float) -> float:
-        sides = [(half, abs(across)), (_BOX / 2 + 2, abs(down))]
-        return min((room / way for room, way in sides if way > 1e-9), default=0.0)
-
-    one, two = reach(first), 1 - reach(second)
-    return [(start[0] + t * across, start[1] + t * down) for t in (one, two)]
-
-
-def _straight(points: list[Point]) -> str:
-    return "M" + "L".join(f"{x:.0f} {y:.0f}" for x, y in points)
-
-
-def _smooth(points: list[Point]) -> str:
-    """A path through the points whose pieces leave and arrive horizontally."""
-    way = f"M{points[0][0]:.0f} {points[0][1]:.0f}"
-    for (x0, y0), (x1, y1) in pairwise(points):
-        if abs(y0 - y1) < 0.5:
-            way += f"H{x1:.0f}"
-            continue
-        reach = 0.45 * max(x1 - x0, 0.0)
-        way += f"C{x0 + reach:.0f} {y0:.0f} {x1 - reach:.0f} {y1:.0f} {x1:.0f} {y1:.0f}"
-    return way
-
-
-def _head(line: list[Point], tip: Point) -> str:
-    """The arrow's head at the end of a line, in its direction."""
-    (x0, y0), (x1, y1) = line
-    length = max(((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5, 1e-9)
-    across, down = (x1 - x0) / length, (y1 - y0) / length
-    back = (tip[0] - 9 * across, tip[1] - 9 * down)
-    one = (back[0] - 4.2 * down, back[1] + 4.2 * across)
-    two = (back[0] + 4.2 * down, back[1] - 4.2 * across)
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (tip, one, two)) + "z"
+def _half_label(text: str) -> float:
+    """Half the width of an edge's label."""
+    return _CHARACTER * len(cut(text, _LABEL)) / 2 + 4

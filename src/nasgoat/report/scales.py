@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 _STEPS = (1, 2, 5, 10)
 _EMPTY_DECADE = 0.5  # room below the smallest positive value, in decades, where zero is drawn
+_NEGLIGIBLE = 1e-12  # times the largest value: rounding, not data
+_TINY = 1e-290  # too small to be divided by
 _CLOSE = 0.1  # ticks nearer to zero than this share of the axis would overlap it
 
 
@@ -46,11 +48,13 @@ class Scale:
             True
         """
         known = [value for value in values if math.isfinite(value)]
-        if log and (positive := [value for value in known if value > 0]):
-            return cls._logarithmic(positive, len(positive) < len(known))
         low, high = min(known, default=0.0), max(known, default=1.0)
-        if low == high:
-            room = 1.0 if integer else abs(low) / 2 or 0.5
+        if log and high > _TINY:
+            positive = [value for value in known if value > _NEGLIGIBLE * high]
+            return cls._logarithmic(positive, len(positive) < len(known))
+        largest = max(abs(low), abs(high))
+        if high - low <= max(_NEGLIGIBLE * largest, _TINY):
+            room = 1.0 if integer else largest / 2 if largest > _TINY else 0.5
             return cls(low - room, high + room)
         room = margin * (high - low)
         return cls(low - room, high + room)

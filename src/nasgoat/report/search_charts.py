@@ -23,8 +23,8 @@ _KINDS = {
 EVALUATION = Axis("evaluation", integer=True)
 
 
-def history(run: SearchRun) -> Html:
-    """Every error, and the lowest so far."""
+def history(run: SearchRun, alone: bool) -> Html:
+    """Every error, and the lowest so far; a wide chart if it stands alone."""
     errors = [error_of(ticket) for ticket in run.done]
     marks: list[Mark] = [
         Line([t.number + 1 for t in run.done], list(map(error_of, run.leaders)), 2, True,
@@ -45,6 +45,7 @@ def history(run: SearchRun) -> Html:
         EVALUATION,
         Axis("error", log=min(errors) > 0 and max(errors) > _WIDE_RATIO * min(errors)),
         marks,
+        width=992.0 if alone else 480.0,
     )
     what = f": {run.metric}" if run.metric != "error" else ""
     return figure(

@@ -44,7 +44,7 @@ def search_page(run: SearchRun) -> str:
     if run.failed:
         sections.append(Section("failures", "Failures", search_tables.failures(run)))
     if run.tickets:
-        shown = join(legend(classes, run.tickets[0].graph), gallery(run, classes))
+        shown = join(legend(classes, run.stored.space.edge_vocabulary), gallery(run, classes))
         sections.append(Section("gallery", "Gallery of cells", shown))
     sections.append(Section("space", "The search space", _space(run)))
     sections.append(Section("repeat", "Repeat this search", _repeat(run)))
@@ -67,7 +67,7 @@ def _lede(run: SearchRun) -> Child:
     by = f"The baseline {run.method}"
     if run.ours:
         kernel = run.settings.get("kernel", "?")
-        by = f"Exact Bayesian optimisation with the {kernel} shortest-path kernel"
+        by = f"Bayesian optimisation with the {kernel} shortest-path kernel"
     said: list[Child] = [element("span", text, class_=f"state {kind}"), f" {by}, {done}{of}. "]
     if run.best is None:
         return [*said, "Nothing has been evaluated yet."]
@@ -125,7 +125,7 @@ def _best(run: SearchRun, best: Ticket, classes: dict[str, str]) -> Section:
     stored = json.dumps(best.graph.to_dict())
     body = join(
         element("div", picture, class_="hero", tabindex=0, role="region", aria_label=title),
-        legend(classes, best.graph),
+        legend(classes, run.stored.space.edge_vocabulary),
         element("p", f"Found at evaluation {best.number + 1}, iteration {best.iteration}.{ties}"),
         element("dl", pairs, class_="pairs") if pairs else None,
         element(
@@ -138,8 +138,8 @@ def _best(run: SearchRun, best: Ticket, classes: dict[str, str]) -> Section:
 
 
 def _history(run: SearchRun) -> Html:
-    figures = [search_charts.history(run), search_charts.regret(run), search_charts.tested(run)]
-    return element("div", figures, class_="grid")
+    others = [chart for chart in (search_charts.regret(run), search_charts.tested(run)) if chart]
+    return element("div", search_charts.history(run, not others), others, class_="grid")
 
 
 def _proposals(run: SearchRun) -> Html:
@@ -162,6 +162,10 @@ def _certified(run: SearchRun) -> str:
     if not chosen:
         return "Only the initial design has been proposed so far."
     proven = sum(t.proposal.certificate.certified for t in chosen)
+    if not proven:
+        return (
+            f"None of {plural(len(chosen), 'proposal')} after the initial design is proven optimal."
+        )
     lead = "All" if proven == len(chosen) else f"{proven} of"
     target = _TARGETS.get(str(run.settings.get("target")), "the target")
     return (

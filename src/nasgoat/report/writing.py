@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def write_report(html: str, path: Path) -> None:
         partial.write_text(html, encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as problem:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         reason = problem.strerror or problem
         raise ReportError(f"the output {path} must be writable, got {reason}") from None
 
