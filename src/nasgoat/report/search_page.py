@@ -125,7 +125,6 @@ def _best(run: SearchRun, best: Ticket, classes: dict[str, str]) -> Section:
     stored = json.dumps(best.graph.to_dict())
     body = join(
         element("div", picture, class_="hero", tabindex=0, role="region", aria_label=title),
-        legend(classes, run.stored.space.edge_vocabulary),
         element("p", f"Found at evaluation {best.number + 1}, iteration {best.iteration}.{ties}"),
         element("dl", pairs, class_="pairs") if pairs else None,
         element(
