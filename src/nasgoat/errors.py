@@ -97,6 +97,10 @@ class StorageError(NasgoatError, RuntimeError):
     """A study can't be written: the disk is full, the database is gone."""
 
 
+class ReportError(NasgoatError, ValueError):
+    """There is nothing to report, or the report can't be written where it was asked for."""
+
+
 class MissingPackageError(NasgoatError, ValueError):
     """An optional package is not installed."""
 

@@ -12,7 +12,18 @@ import sys
 
 import typer
 
-from nasgoat.cli import compare, data, kernels, methods, scale, search, solve, space, status
+from nasgoat.cli import (
+    compare,
+    data,
+    kernels,
+    methods,
+    report,
+    scale,
+    search,
+    solve,
+    space,
+    status,
+)
 from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
 from nasgoat.errors import NasgoatError
 
@@ -25,6 +36,7 @@ app = typer.Typer(
 )
 app.command("search")(search.search)
 app.command("status")(status.status)
+app.command("report")(report.report)
 app.command("solve")(solve.solve)
 app.command("methods")(methods.methods)
 app.command("compare")(compare.compare)

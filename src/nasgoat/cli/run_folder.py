@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nasgoat.errors import StudyError
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.study_status import study_status
 
@@ -42,3 +43,18 @@ def choose_folder(
             if (same and left) or (not same and wanted is not None):
                 return folder, StorageAddress.of(path)
         number += 1
+
+
+def run_address(run: Path | None, usage: str) -> StorageAddress:
+    """The address of a run's study: of its folder, of its study file, or of the latest run.
+
+    Args:
+        run: The folder or file; None for the latest in ``runs/``.
+        usage: How to name a run, for the message when there is none.
+    """
+    if run is None:
+        files = sorted(RUNS.glob(f"*/{STUDY_FILE}"), key=lambda path: path.stat().st_mtime)
+        if not files:
+            raise StudyError(f"a run must be given, got none in {RUNS}/; {usage}")
+        return StorageAddress.of(files[-1])
+    return StorageAddress.of(run / STUDY_FILE if run.is_dir() or not run.suffix else run)

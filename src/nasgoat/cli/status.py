@@ -11,7 +11,6 @@ import typer
 from nasgoat.cli.output import print_json
 
 if TYPE_CHECKING:
-    from nasgoat.integrations import StorageAddress
     from nasgoat.integrations.study_status import StudyStatus
 
 
@@ -27,11 +26,16 @@ def status(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say how a search stands: what is done, what runs, the best so far, how to resume."""
+    from nasgoat.cli.run_folder import run_address
     from nasgoat.errors import StudyError
     from nasgoat.integrations import StorageAddress
     from nasgoat.integrations.study_status import study_names, study_status
 
-    address = StorageAddress.of(storage) if storage and run is None else _address(run)
+    address = (
+        StorageAddress.of(storage)
+        if storage and run is None
+        else run_address(run, "nasgoat status FOLDER")
+    )
     names = [study] if study else study_names(address)
     if not names:
         raise StudyError(f"the storage {address} must hold a search, got none")
@@ -41,19 +45,6 @@ def status(
         return
     for status in found:
         _print(status)
-
-
-def _address(run: Path | None) -> StorageAddress:
-    from nasgoat.cli.run_folder import RUNS, STUDY_FILE
-    from nasgoat.errors import StudyError
-    from nasgoat.integrations import StorageAddress
-
-    if run is None:
-        files = sorted(RUNS.glob(f"*/{STUDY_FILE}"), key=lambda path: path.stat().st_mtime)
-        if not files:
-            raise StudyError(f"a run must be given, got none in {RUNS}/; nasgoat status FOLDER")
-        return StorageAddress.of(files[-1])
-    return StorageAddress.of(run / STUDY_FILE if run.is_dir() or not run.suffix else run)
 
 
 def _document(status: StudyStatus) -> dict[str, Any]:

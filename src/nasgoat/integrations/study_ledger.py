@@ -17,7 +17,7 @@ from uuid import NAMESPACE_URL, uuid5
 import optuna
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 from sqlalchemy.exc import DBAPIError
 
 from nasgoat.bayesopt import Ticket
@@ -28,7 +28,7 @@ from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import study_lock, take
 from nasgoat.integrations.storages import line, open_storage, persistently
 from nasgoat.integrations.study_file import check_study_file, create_whole
-from nasgoat.integrations.trials import ORPHANED, rank, ticket_number, ticket_of, trial_of
+from nasgoat.integrations.trials import ORPHANED, counting, ticket_number, ticket_of, trial_of
 from nasgoat.spaces import SearchSpace
 
 
@@ -92,12 +92,8 @@ class StudyLedger:
 
     def tickets(self) -> list[Ticket]:
         """Every ticket by number; without an outcome if its evaluation never ended."""
-        best: dict[int, FrozenTrial] = {}
         try:
-            for trial in self._storage.get_all_trials(self._study, deepcopy=False):
-                number = ticket_number(trial)
-                if number is not None and (number not in best or rank(trial) > rank(best[number])):
-                    best[number] = trial
+            best = counting(self._storage.get_all_trials(self._study, deepcopy=False))
             tickets = [ticket_of(best[number], self.parameters) for number in range(len(best))]
         except NasgoatError:
             raise

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from optuna.trial import TrialState
+from optuna.storages import RDBStorage
+from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.errors import StudyError
 from nasgoat.integrations.addresses import StorageAddress
@@ -14,6 +17,8 @@ from nasgoat.integrations.locks import study_lock
 from nasgoat.integrations.storages import open_storage
 from nasgoat.integrations.study_file import check_study_file
 from nasgoat.integrations.trials import ORPHANED, ticket_number
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -70,16 +75,24 @@ def study_status(address: StorageAddress, name: str) -> StudyStatus:
     Raises:
         StudyError: If there is no such study, or it is damaged.
     """
+    return read_study(address, name, partial(status_of, address, name))
+
+
+def read_study(
+    address: StorageAddress, name: str, read: Callable[[dict[str, Any], list[FrozenTrial]], T]
+) -> T:
+    """What a function makes of the attributes and trials of a study.
+
+    Raises:
+        StudyError: If there is no such study, or it is damaged.
+    """
     if address.is_file:
         check_study_file(address.path)
     storage = open_storage(address)
     try:
-        study = storage.get_study_id_from_name(name)
+        study = _identity(storage, address, name)
         attributes = storage.get_study_user_attrs(study)
-        trials = storage.get_all_trials(study, deepcopy=False)
-        return _status(address, name, attributes, trials)
-    except KeyError:
-        raise StudyError(f"the study must be in {address}, got {name!r}") from None
+        return read(attributes, storage.get_all_trials(study, deepcopy=False))
     except StudyError:
         raise
     except Exception as problem:
@@ -88,6 +101,13 @@ def study_status(address: StorageAddress, name: str) -> StudyStatus:
         ) from None
     finally:
         storage.engine.dispose()
+
+
+def _identity(storage: RDBStorage, address: StorageAddress, name: str) -> int:
+    try:
+        return storage.get_study_id_from_name(name)
+    except KeyError:
+        raise StudyError(f"the study must be in {address}, got {name!r}") from None
 
 
 def has_driver(address: StorageAddress, name: str) -> bool:
@@ -99,9 +119,10 @@ def has_driver(address: StorageAddress, name: str) -> bool:
     return False
 
 
-def _status(
-    address: StorageAddress, name: str, attributes: dict[str, Any], trials: list[Any]
+def status_of(
+    address: StorageAddress, name: str, attributes: dict[str, Any], trials: list[FrozenTrial]
 ) -> StudyStatus:
+    """How the study with these attributes and trials stands."""
     declaration = attributes.get(DECLARATION)
     if not isinstance(declaration, dict):
         raise StudyError(f"the study {name!r} must be one of nasgoat search, got another")
@@ -119,8 +140,9 @@ def _status(
         complete=len(complete),
         failed=len(failed),
         open=len(numbers) - len(complete) - len(failed),
-        best=best
-        and {
+        best=None
+        if best is None
+        else {
             "number": ticket_number(best),
             "error": best.value,
             "graph": best.user_attrs["graph"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -93,3 +94,13 @@ def ticket_number(trial: FrozenTrial) -> int | None:
 def rank(trial: FrozenTrial) -> int:
     """Which of several trials of one ticket counts: the highest."""
     return 0 if ORPHANED in trial.user_attrs else _RANK.get(trial.state, 0)
+
+
+def counting(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial]:
+    """The trial that counts for each ticket, in the order of their numbers."""
+    best: dict[int, FrozenTrial] = {}
+    for trial in trials:
+        number = ticket_number(trial)
+        if number is not None and (number not in best or rank(trial) > rank(best[number])):
+            best[number] = trial
+    return dict(sorted(best.items()))

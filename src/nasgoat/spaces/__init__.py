@@ -18,7 +18,7 @@ from nasgoat.spaces.presets import (
 )
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_file import load_space, parse_space
-from nasgoat.spaces.toml_text import to_toml
+from nasgoat.spaces.toml_text import declared_space, to_toml
 
 __all__ = [
     "INPUT",
@@ -31,6 +31,7 @@ __all__ = [
     "NodeLabeledSpace",
     "SearchSpace",
     "darts",
+    "declared_space",
     "find_space",
     "load_space",
     "molecules",

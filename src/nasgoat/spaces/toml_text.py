@@ -8,7 +8,7 @@ from typing import Any
 
 from nasgoat.errors import SpaceError
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import KINDS
+from nasgoat.spaces.toml_file import KINDS, parse_space
 
 
 def to_toml(space: SearchSpace) -> str:
@@ -33,6 +33,26 @@ def to_toml(space: SearchSpace) -> str:
     declared = space.to_dict()
     if declared["kind"] not in KINDS:
         raise SpaceError(f"the space must have a declaration, got {space.describe()}")
+    return _text(declared)
+
+
+def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
+    """The space that :meth:`~nasgoat.spaces.SearchSpace.to_dict` declared, also after JSON.
+
+    Raises:
+        SpaceError: If the declaration is of no space.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> declared_space(nasbench201().to_dict()) == nasbench201()
+        True
+    """
+    if not isinstance(declaration, Mapping) or declaration.get("kind") not in KINDS:
+        raise SpaceError(f"the space must have a declaration, got {declaration!r:.80}")
+    return parse_space(_text(dict(declaration)))
+
+
+def _text(declared: dict[str, Any]) -> str:
     limits = declared.pop("limits", [])
     simple = {k: v for k, v in declared.items() if not isinstance(v, dict) and v is not None}
     lines = ["[space]", *(f"{key} = {_value(value)}" for key, value in simple.items())]

@@ -1,0 +1,85 @@
+"""``nasgoat report``: a search or an experiment as one HTML file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nasgoat.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from nasgoat.integrations import StorageAddress
+
+_FILE = "report.html"
+
+
+def report(
+    run: Annotated[
+        Path | None, typer.Argument(help="Folder of a run or experiment; the latest in runs/.")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
+    ] = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Write a search or an experiment as one HTML file that opens anywhere, without a network."""
+    from nasgoat.report import write_report
+
+    html, facts, wanted = _search(run, storage, study)
+    path = output or wanted
+    write_report(html, path)
+    if json:
+        print_json({"report": str(path), "bytes": len(html.encode()), **facts})
+    else:
+        note(f"wrote {path}")
+
+
+def _search(
+    run: Path | None, storage: str | None, study: str | None
+) -> tuple[str, dict[str, Any], Path]:
+    """The report of a search, what it is about, and where it goes unless somebody says."""
+    from nasgoat.cli.run_folder import run_address
+    from nasgoat.integrations import StorageAddress
+    from nasgoat.integrations.stored_search import stored_search
+    from nasgoat.report import SearchRun, search_page
+
+    if storage and run is None:
+        address, folder = StorageAddress.of(storage), None
+    else:
+        address = run_address(run, "nasgoat report FOLDER")
+        folder = address.path.parent
+    name = study or _only_study(address)
+    found = SearchRun(stored_search(address, name), folder)
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:80]
+    wanted = folder / _FILE if folder else Path(f"{slug or 'search'}-report.html")
+    facts = {
+        "kind": "search",
+        "study": name,
+        "storage": str(address),
+        "state": found.state,
+        "evaluations": len(found.done),
+        "failed": len(found.failed),
+    }
+    return search_page(found), facts, wanted
+
+
+def _only_study(address: StorageAddress) -> str:
+    from nasgoat.errors import StudyError
+    from nasgoat.integrations.study_status import study_names
+
+    names = study_names(address)
+    if not names:
+        raise StudyError(f"the storage {address} must hold a search, got none")
+    if len(names) > 1:
+        shown = ", ".join(sorted(names)[:10])
+        raise StudyError(f"--study must be given, got none; the storage holds {shown}")
+    return names[0]

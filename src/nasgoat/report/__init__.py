@@ -1,0 +1,7 @@
+"""Reports: one self-contained HTML file about a search or an experiment."""
+
+from nasgoat.report.search_page import search_page
+from nasgoat.report.search_run import SearchRun
+from nasgoat.report.writing import is_report, write_report
+
+__all__ = ["SearchRun", "is_report", "search_page", "write_report"]

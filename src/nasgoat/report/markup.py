@@ -1,0 +1,107 @@
+"""HTML and SVG as values: every text is escaped unless it is markup already.
+
+What is written is also well-formed XML, so a strict parser can check it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+_VOID = frozenset({"br", "hr", "link", "meta", "wbr"})
+# Characters that no document may hold, that change the direction of the text around them, or that
+# only pretend to be nothing.
+_UNFIT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+    "\ufeff\ud800-\udfff\ufffe\uffff]"
+)
+
+
+class Html(str):
+    """Markup that needs no escaping."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "Html | str | int | float | Iterable[Child] | None"
+Attribute: TypeAlias = "str | int | float | bool | None"
+
+
+def escape(text: str) -> Html:
+    r"""A text as markup; characters that a page can't show become U+FFFD.
+
+    Example:
+        >>> escape("<b> & \x00\u202e")
+        '&lt;b&gt; &amp; ��'
+    """
+    shown = _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
+    for character, entity in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot"), ("'", "#39")):
+        shown = shown.replace(character, f"&{entity};")
+    return Html(shown)
+
+
+def cut(text: str, longest: int) -> str:
+    """A text of at most so many characters.
+
+    Example:
+        >>> cut("separable convolution", 9)
+        'separabl…'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def join(*children: Child) -> Html:
+    """Several children one after the other."""
+    return Html("".join(_text(child) for child in children))
+
+
+def element(name: str, *children: Child, **attributes: Attribute) -> Html:
+    """One element; ``class_`` becomes class and ``aria_label`` aria-label.
+
+    An attribute that is None or False is left out; True is written as an empty one.
+
+    Example:
+        >>> element("p", "a < b", element("br"), class_="note", hidden=True)
+        '<p class="note" hidden="">a &lt; b<br/></p>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if name in _VOID:
+        return Html(f"<{name}{written}/>")
+    return Html(f"<{name}{written}>{join(*children)}</{name}>")
+
+
+def label(text: str, longest: int = 80) -> Html:
+    """A text from outside, cut, in whatever direction its script runs."""
+    return element("bdi", cut(text, longest))
+
+
+def code_block(text: str, name: str, copy: bool = False) -> Html:
+    """Text as it stands, in a box that wraps and scrolls; with a button to copy it if asked."""
+    class_ = "wrap copy" if copy else "wrap"
+    return element("pre", text, class_=class_, tabindex=0, role="region", aria_label=name)
+
+
+def _text(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, Html):
+        return child
+    if isinstance(child, str):
+        return escape(child)
+    if isinstance(child, int | float):
+        return _value(child)
+    return "".join(map(_text, child))
+
+
+def _value(value: Attribute) -> str:
+    if value is True:
+        return ""
+    if isinstance(value, float):
+        # A tenth of a pixel is enough, and "-0" must not depend on rounding.
+        return f"{value:.1f}".removesuffix(".0").replace("-0", "0", value > -0.05)
+    return escape(str(value))

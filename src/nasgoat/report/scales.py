@@ -1,0 +1,133 @@
+"""Axes: where a value lies between two ends, and where ticks are good to read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_STEPS = (1, 2, 5, 10)
+_EMPTY_DECADE = 0.5  # room below the smallest positive value, in decades, where zero is drawn
+_NEGLIGIBLE = 1e-12  # times the largest value: rounding, not data
+_TINY = 1e-290  # too small to be divided by
+_CLOSE = 0.1  # ticks nearer to zero than this share of the axis would overlap it
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear or logarithmic axis.
+
+    Args:
+        low: The value at its start.
+        high: The value at its end.
+        log: Logarithmic.
+        zero: Of a logarithmic axis: the start stands for zero and less.
+
+    Example:
+        >>> Scale(0.0, 10.0).place(2.5)
+        0.25
+        >>> Scale(0.1, 10.0, log=True).place(1.0)
+        0.5
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    zero: bool = False
+
+    @classmethod
+    def of(
+        cls, values: Iterable[float], log: bool = False, integer: bool = False, margin: float = 0.05
+    ) -> Scale:
+        """A scale that shows all of these values with a margin around them.
+
+        Example:
+            >>> Scale.of([1.0, 3.0], margin=0.0)
+            Scale(low=1.0, high=3.0, log=False, zero=False)
+            >>> Scale.of([0.0, 1.0, 100.0], log=True).zero
+            True
+        """
+        known = [value for value in values if math.isfinite(value)]
+        low, high = min(known, default=0.0), max(known, default=1.0)
+        if log and high > _TINY:
+            positive = [value for value in known if value > _NEGLIGIBLE * high]
+            return cls._logarithmic(positive, len(positive) < len(known))
+        largest = max(abs(low), abs(high))
+        if high - low <= max(_NEGLIGIBLE * largest, _TINY):
+            room = 1.0 if integer else largest / 2 if largest > _TINY else 0.5
+            return cls(low - room, high + room)
+        room = margin * (high - low)
+        return cls(low - room, high + room)
+
+    @classmethod
+    def _logarithmic(cls, positive: list[float], zero: bool) -> Scale:
+        low, high = math.log10(min(positive)), math.log10(max(positive))
+        room = max(0.06 * (high - low), 0.06)
+        below = _EMPTY_DECADE * max(1.0, (high - low) / 2) if zero else room
+        return cls(10 ** (low - below), 10 ** (high + room), log=True, zero=zero)
+
+    def place(self, value: float) -> float:
+        """Where a value lies: 0 at the start, 1 at the end; never outside."""
+        if not self.log:
+            share = (value - self.low) / (self.high - self.low)
+        elif value <= self.low:
+            share = 0.0
+        else:
+            share = math.log10(value / self.low) / math.log10(self.high / self.low)
+        return min(max(share, 0.0), 1.0)
+
+    def ticks(self, most: int = 6, integer: bool = False) -> list[tuple[float, str]]:
+        """Values to mark, each with its text.
+
+        Example:
+            >>> Scale(0.0, 10.0).ticks(6)
+            [(0.0, '0'), (2.0, '2'), (4.0, '4'), (6.0, '6'), (8.0, '8'), (10.0, '10')]
+            >>> [text for _, text in Scale(0.02, 30.0, log=True).ticks()]
+            ['0.1', '1', '10']
+        """
+        if not self.log:
+            return self._linear_ticks(most, integer)
+        values = self._decades(most)
+        if len(values) < 3:
+            values = self._within_decades((1, 2, 5))
+        if len(values) < 3:
+            return self._linear_ticks(most, integer)
+        found = [(value, _short(value)) for value in values[-most:]]
+        if not self.zero:
+            return found
+        return [(self.low, "0"), *(tick for tick in found if self.place(tick[0]) > _CLOSE)]
+
+    def _linear_ticks(self, most: int, integer: bool) -> list[tuple[float, str]]:
+        span = self.high - self.low
+        power = 10.0 ** math.floor(math.log10(span / most))
+        step = next(s * power for s in _STEPS if span / (s * power) <= most)
+        if integer:
+            step = max(step, 1.0)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        return [(i * step, _fixed(i * step, decimals)) for i in range(first, last + 1)]
+
+    def _decades(self, most: int) -> list[float]:
+        first = math.ceil(math.log10(self.low) - 1e-9)
+        last = math.floor(math.log10(self.high) + 1e-9)
+        every = max(1, math.ceil((last - first + 1) / most))
+        return [10.0**power for power in range(first, last + 1) if (last - power) % every == 0]
+
+    def _within_decades(self, factors: tuple[int, ...]) -> list[float]:
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        values = [f * 10.0**power for power in range(first, last + 1) for f in factors]
+        return [value for value in values if self.low <= value <= self.high]
+
+
+def _fixed(value: float, decimals: int) -> str:
+    if decimals > 5 or abs(value) >= 1e6:
+        return _short(value)
+    return f"{value + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def _short(value: float) -> str:
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.10g}".replace("-", "−")
+    mantissa, _, exponent = f"{value:e}".partition("e")
+    whole = f"{float(mantissa):g}e{int(exponent)}"
+    return whole.replace("-", "−")

@@ -1,0 +1,217 @@
+"""What a report says of a search: everything is read from its study, nothing is evaluated."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nasgoat.acquisition import Status
+from nasgoat.baselines import OURS
+from nasgoat.bayesopt import Ticket
+from nasgoat.benchmarks import Benchmark, benchmark
+from nasgoat.errors import NasgoatError
+from nasgoat.integrations.stored_search import StoredSearch
+from nasgoat.surrogate import TargetScale
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SearchRun:
+    """A search to report.
+
+    Args:
+        stored: What its study holds.
+        folder: Its folder, which may have a ``result.json``; None if there is none.
+    """
+
+    stored: StoredSearch
+    folder: Path | None = None
+
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """What the search was declared to be."""
+        return self.stored.status.declaration
+
+    @property
+    def objective(self) -> dict[str, Any]:
+        """What is evaluated: a benchmark, a function or a command."""
+        declared = self.declaration.get("objective")
+        return declared if isinstance(declared, dict) else {}
+
+    @property
+    def objective_name(self) -> str:
+        """What is evaluated, in a word or two."""
+        if "benchmark" in self.objective:
+            return f"{self.objective['benchmark']}{' (noisy)' * bool(self.objective.get('noisy'))}"
+        if "command" in self.objective:
+            return " ".join(map(str, self.objective["command"]))
+        return str(self.objective.get("objective", self.stored.status.study))
+
+    @property
+    def method(self) -> str:
+        """The name of the search method."""
+        return str(self.declaration.get("method", OURS))
+
+    @property
+    def ours(self) -> bool:
+        """Whether the method is ours, with a surrogate and certificates."""
+        return self.method == OURS
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Kernel, target and batch strategy of ours; empty for other methods."""
+        return self.declaration.get("settings") or {}
+
+    @cached_property
+    def benchmark(self) -> Benchmark | None:
+        """The table the errors come from; None without one, or where it is not installed."""
+        name = self.objective.get("benchmark")
+        if not isinstance(name, str):
+            return None
+        try:
+            table = benchmark(name, bool(self.objective.get("noisy")))
+            _ = table.optimum
+        except NasgoatError as problem:
+            logger.warning("the regret is not known: %s", problem)
+            return None
+        return table
+
+    @property
+    def metric(self) -> str:
+        """What ``error`` means."""
+        return self.benchmark.metric if self.benchmark else "error"
+
+    @property
+    def tickets(self) -> Sequence[Ticket]:
+        """Every proposal, by number."""
+        return self.stored.tickets
+
+    @cached_property
+    def done(self) -> list[Ticket]:
+        """Proposals with an error."""
+        return [t for t in self.tickets if t.outcome and t.outcome.metrics]
+
+    @cached_property
+    def failed(self) -> list[Ticket]:
+        """Proposals whose evaluation failed."""
+        return [t for t in self.tickets if t.outcome and t.outcome.failure]
+
+    @cached_property
+    def best(self) -> Ticket | None:
+        """The proposal of lowest error, the first of equals."""
+        return min(self.done, key=lambda t: (error_of(t), t.number), default=None)
+
+    @cached_property
+    def leaders(self) -> list[Ticket]:
+        """The best proposal so far at each evaluation with an error."""
+        found: list[Ticket] = []
+        for ticket in self.done:
+            better = not found or error_of(ticket) < error_of(found[-1])
+            found.append(ticket if better else found[-1])
+        return found
+
+    def regret(self, ticket: Ticket) -> float | None:
+        """How much its mean error lies above the best of the table; None without a table."""
+        if self.benchmark is None:
+            return None
+        return self.benchmark.mean_error(ticket.graph) - self.benchmark.optimum
+
+    @property
+    def chosen(self) -> list[Ticket]:
+        """Proposals after the initial design."""
+        return [t for t in self.tickets if t.proposal.certificate.status is not Status.INITIAL]
+
+    @property
+    def certified(self) -> float | None:
+        """Share of the proposals after the initial design that are proven optimal."""
+        chosen = self.chosen
+        if not chosen or not self.ours:
+            return None
+        return sum(t.proposal.certificate.certified for t in chosen) / len(chosen)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of search, over all its sessions."""
+        return max((t.elapsed for t in self.tickets), default=0.0)
+
+    @property
+    def state(self) -> str:
+        """``finished``, ``running``, ``stopped``, ``exhausted`` or ``failing``."""
+        status = self.stored.status
+        if status.running:
+            return "running"
+        if status.finished:
+            return "finished"
+        ended = self._result()
+        if ended.get("stop") in ("exhausted", "failing", "interrupted"):
+            return str(ended["stop"])
+        return "stopped"
+
+    def _result(self) -> dict[str, Any]:
+        """What the last session wrote, if it is about what the study holds."""
+        try:
+            path = (self.folder or Path()) / "result.json"
+            result = json.loads(path.read_text(encoding="utf-8")) if self.folder else {}
+        except (OSError, ValueError, RecursionError):
+            return {}
+        known = (self.stored.status.complete, self.stored.status.failed)
+        same = (
+            isinstance(result, dict) and (result.get("evaluations"), result.get("failed")) == known
+        )
+        return result if same else {}
+
+    @cached_property
+    def forecasts(self) -> list[tuple[Ticket, float]]:
+        """Proposals with a posterior, each with what came out on the scale of that posterior.
+
+        The scale is the one that the errors known at the time call for. When evaluations end in any
+        order it can't be told which those were, and there are none.
+        """
+        target = self.settings.get("target")
+        if not isinstance(target, str) or self.declaration.get("asynchronous"):
+            return []
+        found, scales = [], dict[int, TargetScale]()
+        for ticket in self.done:
+            if ticket.proposal.mean is None or ticket.proposal.std is None:
+                continue
+            if ticket.iteration not in scales:
+                before = [error_of(t) for t in self.done if t.iteration < ticket.iteration]
+                if not before:
+                    continue
+                scales[ticket.iteration] = TargetScale.of(np.array(before), target)
+            scored = scales[ticket.iteration].to_target(np.array([error_of(ticket)]))
+            if np.isfinite(scored[0]):
+                found.append((ticket, float(scored[0])))
+        return found
+
+
+def error_of(ticket: Ticket) -> float:
+    """The error of a proposal that has one."""
+    if ticket.outcome is None or ticket.outcome.metrics is None:
+        raise ValueError(f"proposal {ticket.number} must have an error, got none")
+    return float(ticket.outcome.metrics["error"])
+
+
+def tested_error(ticket: Ticket) -> float | None:
+    """The test error of a proposal, if its objective gave one."""
+    metrics = (ticket.outcome.metrics if ticket.outcome else None) or {}
+    value = metrics.get("test_error")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def sqrt_beta_of(ticket: Ticket) -> float | None:
+    """√β of the acquisition that proposed a graph: LCB = mean - √β sd."""
+    mean, std, lcb = ticket.proposal.mean, ticket.proposal.std, ticket.proposal.lcb
+    if mean is None or std is None or lcb is None or std < 1e-9:  # nothing to divide by
+        return None
+    return (mean - lcb) / std

@@ -1,0 +1,56 @@
+"""Pictures of cells: every kind of graph, every node and edge, hostile labels."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from nasgoat.graphs import LabeledGraph
+from nasgoat.report.cells import cell, in_words, operation_classes
+from nasgoat.spaces import SearchSpace, preset, preset_names
+from tests.graph_spaces import DECLARED
+from tests.report.studies import HOSTILE, hostile_space
+
+
+@pytest.mark.parametrize("space", [*map(preset, preset_names()), *DECLARED, hostile_space()])
+@pytest.mark.parametrize("large", [False, True])
+def test_every_node_and_edge_of_every_kind_of_graph_is_drawn(
+    space: SearchSpace, large: bool
+) -> None:
+    classes = operation_classes([*space.node_vocabulary, *space.edge_vocabulary])
+    for graph in space.sample(3, np.random.default_rng(0)):
+        read = ET.fromstring(cell(graph, classes, "c", "A cell", large))  # noqa: S314
+        kinds = [str(part.get("class")).split()[0] for part in read]
+        assert kinds.count("node") == graph.n
+        assert kinds.count("edge") == len(graph.edges)
+        assert kinds.count("head") == (len(graph.edges) if graph.directed else 0)
+        width, height = map(float, str(read.get("viewBox")).split()[2:])
+        for box in read.iter("rect"):
+            x, y, w, h = (float(str(box.get(k))) for k in ("x", "y", "width", "height"))
+            assert x >= 0
+            assert y >= 0
+            assert x + w <= width + 1
+            assert y + h <= height + 1
+
+
+def test_labels_are_cut_and_stay_text() -> None:
+    graph = LabeledGraph.from_edges(
+        8, [(i, i + 1) for i in range(7)], ["input", *HOSTILE, "output"]
+    )
+    drawn = cell(graph, operation_classes(HOSTILE), "c", "A cell", large=True)
+    assert "<script" not in drawn
+    assert "\x00" not in drawn
+    assert "x" * 41 not in drawn
+    read = ET.fromstring(drawn)  # noqa: S314
+    assert len(read) == 2 + 7 * 2 + 8 * 2
+    assert not any(name.startswith("on") for part in read.iter() for name in part.attrib)
+
+
+def test_the_words_tell_the_whole_graph() -> None:
+    graph = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], edge_labels=["a", "b"], directed=False)
+    assert in_words(graph) == "3 nodes; 2 edges: 0 with 1 a, 1 with 2 b"
+    assert in_words(LabeledGraph.from_edges(1, [])) == "1 node; 0 edges"
+
+
+def test_an_operation_has_one_colour_all_over_a_page() -> None:
+    assert operation_classes(["input", "b", "a", "output", "b"]) == {"b": "o1", "a": "o2"}

@@ -1,0 +1,155 @@
+"""The report of a search: complete, sound and safe, whatever the search was."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nasgoat.integrations import StorageAddress
+from nasgoat.integrations.stored_search import stored_search
+from nasgoat.report import SearchRun, search_page
+from nasgoat.report.search_run import error_of, sqrt_beta_of
+from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
+from tests.report.documents import assert_sound
+from tests.report.studies import OURS, RANDOM, hostile_space, made, store
+
+BENCHMARK = {**OURS, "objective": {"benchmark": "nb201/cifar10", "noisy": False}}
+
+
+def titles(html: str) -> list[str]:
+    return ["".join(part.itertext()) for part in assert_sound(html).iter("h2")]
+
+
+def test_a_search_has_every_section() -> None:
+    run = made(nasbench201(), 12, failed={7: "no memory"})
+    assert titles(search_page(run)) == [
+        "The best cell",
+        "History",
+        "Proposals and certificates",
+        "The surrogate over time",
+        "Failures",
+        "Gallery of cells",
+        "The search space",
+        "Repeat this search",
+    ]
+
+
+@pytest.mark.parametrize("space", [nasbench101(), nasbench201(), molecules(), hostile_space()])
+@pytest.mark.parametrize("declaration", [OURS, RANDOM], ids=["ours", "random"])
+def test_any_space_and_method_gives_a_sound_page(
+    space: SearchSpace, declaration: dict[str, object]
+) -> None:
+    run = made(space, 9, declaration, failed={6: "no memory"}, unfinished=1, gap=0.5)
+    assert_sound(search_page(run))
+
+
+def test_labels_reasons_and_commands_stay_text() -> None:
+    attack = "<img src=x onerror=alert(1)> ]]> \x00 \u202e ${title}"
+    run = made(hostile_space(), 8, failed={5: attack}, command=f"nasgoat {attack}")
+    html = search_page(run)
+    page = assert_sound(html)
+    assert [script.text for script in page.iter("script")] != []
+    assert len(list(page.iter("script"))) == 1
+    assert "<img" not in html
+    assert not {"\x00", "\u202e"} & set(html)
+    assert "${title}" in html
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 5])
+def test_a_search_that_has_hardly_begun_can_be_reported(count: int) -> None:
+    run = made(nasbench201(), count)
+    assert "The search space" in titles(search_page(run))
+
+
+def test_a_search_without_any_result_can_be_reported() -> None:
+    html = search_page(made(nasbench201(), 3, unfinished=3))
+    assert "Nothing has been evaluated yet" in html
+    assert "not evaluated yet" in html
+
+
+def test_a_search_of_failures_alone_can_be_reported(tmp_path: Path) -> None:
+    run = made(nasbench201(), 3, failed=dict.fromkeys(range(3), "broken"), folder=tmp_path)
+    (tmp_path / "result.json").write_text('{"stop": "failing", "evaluations": 0, "failed": 3}')
+    assert "Failures" in titles(search_page(run))
+
+
+def test_each_proposal_shows_posterior_bound_and_gap() -> None:
+    run = made(nasbench201(), 8, gap=0.5)
+    page = assert_sound(search_page(run))
+    table = next(part for part in page.iter("table") if "LCB" in "".join(part.itertext()))
+    heads = ["".join(th.itertext()) for th in table.iter("th") if th.get("scope") == "col"]
+    rows = [["".join(cell.itertext()) for cell in row] for row in table.find("tbody") or []]
+    last = dict(zip(heads, rows[-1], strict=True))
+    assert last["mean"] == "0.000"
+    assert last["sd"] == "0.500"
+    assert last["√β"] == "3.00"
+    assert last["LCB"] == "−1.500"
+    assert last["bound"] == "−2.000"
+    assert last["gap"] == "0.333"
+    assert last["certificate"] == "feasible"
+    assert len(rows) == 8
+
+
+def test_the_regret_comes_from_the_table() -> None:
+    run = made(nasbench201(), 6, BENCHMARK)
+    assert run.best is not None
+    assert run.benchmark is not None
+    assert run.regret(run.best) == pytest.approx(
+        run.benchmark.mean_error(run.best.graph) - run.benchmark.optimum
+    )
+    assert "Regret." in search_page(run)
+
+
+def test_a_benchmark_that_is_not_there_costs_the_regret_alone() -> None:
+    unknown = {**OURS, "objective": {"benchmark": "nb999", "noisy": False}}
+    html = search_page(made(nasbench201(), 6, unknown))
+    assert_sound(html)
+    assert "Regret." not in html
+
+
+def test_the_same_study_gives_the_same_file(tmp_path: Path) -> None:
+    run = store(tmp_path, nasbench101(), 8, failed={6: "no memory"})
+    again = SearchRun(stored_search(StorageAddress.of(tmp_path / "study.db"), "demo"), tmp_path)
+    assert search_page(run) == search_page(again)
+
+
+def test_160_evaluations_take_less_than_a_megabyte() -> None:
+    run = made(nasbench101(), 160)
+    html = search_page(run)
+    assert_sound(html)
+    assert len(html.encode()) < 1_000_000
+
+
+def test_a_forecast_is_on_the_scale_of_what_was_known() -> None:
+    run = made(nasbench201(), 8)
+    assert [t.number for t, _ in run.forecasts] == [4, 5, 6, 7]
+    # The initial errors are 5, 6, 7 and 8: their normal scores are ±0.319 and ±1.150, and what
+    # comes out above all of them counts as the highest.
+    assert [round(value, 2) for _, value in run.forecasts[:2]] == [1.15, 1.15]
+
+
+def test_a_search_whose_evaluations_end_in_any_order_has_no_forecasts() -> None:
+    assert made(nasbench201(), 8, {**OURS, "asynchronous": True}).forecasts == []
+
+
+def test_the_state_says_why_a_search_ended(tmp_path: Path) -> None:
+    run = made(nasbench201(), 6, unfinished=2, folder=tmp_path)
+    assert run.state == "stopped"
+    result = {"stop": "interrupted", "evaluations": 4, "failed": 0}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    assert run.state == "interrupted"
+    (tmp_path / "result.json").write_text(json.dumps({**result, "evaluations": 3}))
+    assert run.state == "stopped"
+    (tmp_path / "result.json").write_text("{")
+    assert run.state == "stopped"
+    running = replace(run.stored, status=replace(run.stored.status, running=True))
+    assert SearchRun(running, tmp_path).state == "running"
+
+
+def test_beta_is_what_the_acquisition_says() -> None:
+    run = made(nasbench201(), 5)
+    assert sqrt_beta_of(run.tickets[0]) is None
+    assert sqrt_beta_of(run.tickets[4]) == pytest.approx(3.0)
+    with pytest.raises(ValueError, match="must have an error"):
+        error_of(replace(run.tickets[4], outcome=None))
