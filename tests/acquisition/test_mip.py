@@ -80,6 +80,15 @@ def test_scip_finds_the_catalogues_five_best(
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 
 
+def test_a_range_of_sizes_up_to_six_nodes() -> None:
+    """Cells of fewer nodes have no path as long as the kernel's longest."""
+    space = NodeLabeledSpace(nodes=(2, 6), ops=OPS[:2], max_edges=8)
+    lcb, seen = acquisition(space, 30, "linear", 3)
+    optimizer = MipOptimizer(space, limits=Limits(gap=0.0), child=False)
+    assert_agrees(optimizer.optimize(lcb, 5, seen), Catalogue(space).optimize(lcb, 5, seen))
+    assert sorted(optimizer.last_.reports) == [2, 3, 4, 5, 6]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "space", "t", "form", "excluding"), list(problems(200, 6)))
 def test_scip_finds_the_catalogues_five_best_on_larger_problems(

@@ -34,3 +34,17 @@ def test_wrong_options_are_one_line_and_exit_code_2(capsys: pytest.CaptureFixtur
         assert len(capsys.readouterr().err.splitlines()) == 1
     assert run([*SOLVE, "--optimizer", "scip", "--export", "model.txt"]) == 2
     assert "must end in" in capsys.readouterr().err
+
+
+def test_search_takes_the_same_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    search = ["search", "--preset", "paper", "--evaluations", "12", "--initial", "10", "--batch"]
+    options = ["--time-limit", "60", "--gap", "0.001", "--formulation", "compact", "--threads", "1"]
+    folder = ["--report", str(tmp_path / "run"), "--no-pictures", "--json"]
+    assert run([*search, "2", "--optimizer", "scip", *options, *folder]) == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["optimizer"]["name"] == "scip"
+    assert document["certified"] == 1.0
+    assert "variables" in captured.err  # the solver's own progress
+    assert run([*search, "2", "--optimizer", "scip", "--time-limit", "0"]) == 2
+    assert "time_limit must be positive" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, nasbench201
@@ -113,3 +114,30 @@ def test_darts_cells() -> None:
 def test_nasbench201_has_9280_cells() -> None:
     assert paper_count(nasbench201(), 4) == 9280
     assert compact_count(nasbench201(), 4) == 9280
+
+
+def forward_structures(n: int, edges: int) -> int:
+    """Upper-triangular adjacency matrices with every node on a path from first to last, by bits."""
+    pairs = [(u, v) for v in range(n) for u in range(v)]
+    codes = np.arange(2 ** len(pairs), dtype=np.int64)
+    codes = codes[np.bitwise_count(codes) <= edges]
+    edge = {pair: (codes >> i & 1).astype(bool) for i, pair in enumerate(pairs)}
+    reached = [np.ones(len(codes), dtype=bool)]
+    for v in range(1, n):
+        reached.append(np.logical_or.reduce([reached[u] & edge[u, v] for u in range(v)]))
+    reaches = {n - 1: np.ones(len(codes), dtype=bool)}
+    for u in reversed(range(n - 1)):
+        later = range(u + 1, n)
+        reaches[u] = np.logical_or.reduce([edge[u, v] & reaches[v] for v in later])
+    return int(np.logical_and.reduce([reached[v] & reaches[v] for v in range(n)]).sum())
+
+
+@pytest.mark.parametrize(("n", "cells"), [(3, 6), (4, 90), (5, 3267), (6, 125_145), (7, 1_164_699)])
+def test_nasbench101_cells_by_size_without_a_solver(n: int, cells: int) -> None:
+    assert forward_structures(n, 9) * 3 ** (n - 2) == cells
+
+
+@pytest.mark.slow
+def test_scip_counts_the_structures_of_six_nodes() -> None:
+    space = NodeLabeledSpace(nodes=(6, 6), ops=["conv"], max_edges=9)
+    assert compact_count(space, 6) == forward_structures(6, 9) == 1545

@@ -4,6 +4,7 @@ from nasgoat.acquisition.ask_tell import AskTell, initial_design
 from nasgoat.acquisition.candidates import mutation_candidates, mutations_of
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.choice import Choice, choose
+from nasgoat.acquisition.effort import Effort
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.problems import AcquisitionProblem, random_problem
@@ -23,6 +24,7 @@ __all__ = [
     "Catalogue",
     "Certificate",
     "Choice",
+    "Effort",
     "LowerConfidenceBound",
     "Mutation",
     "Pool",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.choice import Choice, choose
+from nasgoat.acquisition.effort import Effort
 from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import UnknownNameError
@@ -51,6 +52,7 @@ def make_optimizer(
     progress: Progress | None = None,
     kernel: str = "linear",
     questions: int = 1,
+    effort: Effort | None = None,
 ) -> AcquisitionOptimizer:
     """An acquisition optimiser for a space.
 
@@ -60,6 +62,7 @@ def make_optimizer(
         progress: Called with a line of text when something takes long.
         kernel: The form of the kernel, for the choice.
         questions: How many acquisition problems share one fitted surrogate, for the choice.
+        effort: Limits of one acquisition problem, where the optimiser has any.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -69,7 +72,8 @@ def make_optimizer(
     choice = chosen_optimizer(name, space, kernel, questions)
     if progress and name == "auto":
         progress(f"optimiser: {choice.reason}")
-    return _MAKERS[choice.name](space, progress)
+    limited = None if effort is None else effort.optimizer(choice.name, space, progress)
+    return limited or _MAKERS[choice.name](space, progress)
 
 
 def chosen_optimizer(

@@ -44,6 +44,14 @@ def search(
     batch_strategy: Annotated[str | None, typer.Option(help="portfolio or top.")] = None,
     target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None,
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto",
+    formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact",
+    time_limit: Annotated[
+        float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
+    ] = 1800.0,
+    gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
+    threads: Annotated[
+        int | None, typer.Option(help="Gurobi and branch and bound: threads.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Evaluations at a time, on this machine.")] = 1,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     asynchronous: Annotated[
@@ -68,6 +76,7 @@ def search(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
+    from nasgoat.acquisition import Effort
     from nasgoat.baselines import own_batch
     from nasgoat.bayesopt import Plan
     from nasgoat.cli.run_folder import choose_folder
@@ -80,7 +89,10 @@ def search(
     limits = Limits(timeout, memory_limit, retries)
     plan = Plan(evaluations, own_batch(method) if batch is None else batch, asynchronous)
     task = make_task(benchmark, noisy, space, objective, command, limits, seed)
-    call = Call(method, settings, optimizer, plan, initial, seed, quiet, pictures, command_line())
+    effort = Effort(time_limit, gap, threads, formulation=formulation)
+    call = Call(
+        method, settings, optimizer, effort, plan, initial, seed, quiet, pictures, command_line()
+    )
     name = study or f"{task.slug}-seed{seed}"
     declaration = call.declaration(task)
     folder, address = choose_folder(report, storage, name, declaration, evaluations)

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nasgoat.acquisition import chosen_optimizer
+from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer
 from nasgoat.baselines import OURS, make_method
 from nasgoat.bayesopt import (
     Asker,
@@ -46,6 +46,7 @@ class Call:
         method: Name of the search method; "goat" is ours.
         settings: Kernel, target, batch strategy of ours.
         optimizer: Name of the acquisition optimiser.
+        effort: Its limits; a resumed search may have others.
         plan: Budget, batch size, asynchronous or not.
         initial: Size of the initial design.
         seed: Seed of everything random.
@@ -57,6 +58,7 @@ class Call:
     method: str
     settings: Settings
     optimizer: str
+    effort: Effort
     plan: Plan
     initial: int
     seed: int
@@ -226,12 +228,12 @@ class Session:
         call = self.call
         options: dict[str, Any] = {}
         if call.method == OURS:
-            progress = None if call.quiet else note
-            options = {
-                "settings": call.settings,
-                "optimizer": call.optimizer,
-                "progress": progress,
-            }
+            settings, progress = call.settings, None if call.quiet else note
+            optimizer = make_optimizer(
+                call.optimizer, self.task.space, progress,
+                settings.kernel, settings.questions, call.effort,
+            )  # fmt: skip
+            options = {"settings": settings, "optimizer": optimizer, "progress": progress}
         budget = call.plan.evaluations
         initial = min(call.initial, budget)
         return make_method(

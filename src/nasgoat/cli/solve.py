@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,7 +29,9 @@ def solve(
         float, typer.Option(help="MIP and branch and bound: seconds at most.")
     ] = 1800.0,
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
-    threads: Annotated[int, typer.Option(help="MIP: threads (Gurobi).")] = 1,
+    threads: Annotated[
+        int | None, typer.Option(help="Gurobi and branch and bound: threads.")
+    ] = None,
     memory: Annotated[float, typer.Option(help="MIP: megabytes at most.")] = 8192.0,
     export: Annotated[
         Path | None, typer.Option(help="Write the MIP: .lp, .mps, .cip or .nl.")
@@ -38,51 +40,25 @@ def solve(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
-    from nasgoat.acquisition import chosen_optimizer, random_problem
+    from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer, random_problem
     from nasgoat.spaces import find_space
 
+    effort = Effort(time_limit, gap, threads, memory, formulation)
     found = find_space(space)
     if nodes is not None:
         found = found.with_nodes(nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
     if export is not None:
         _export(found, problem, formulation, export)
-    limits = MipLimits(formulation, time_limit, gap, threads, memory)
     choice = chosen_optimizer(optimizer, found, kernel)
     if optimizer == "auto":
         note(f"optimiser: {choice.reason}")
-    solver = _optimizer(choice.name, found, limits)
+    solver = make_optimizer(choice.name, found, note, effort=effort)
     pool = solver.optimize(problem.acquisition, top, problem.observed)
     if json:
         print_json({**_document(pool, solver), "reason": choice.reason})
     else:
         _print(pool, solver.name)
-
-
-class MipLimits(NamedTuple):
-    """Options that only the mixed-integer optimisers know."""
-
-    formulation: str
-    seconds: float
-    gap: float
-    threads: int
-    memory: float
-
-
-def _optimizer(name: str, space: SearchSpace, mip: MipLimits) -> AcquisitionOptimizer:
-    from nasgoat.acquisition import make_optimizer
-
-    if name == "branch":
-        from nasgoat.acquisition.branch import BranchAndBound
-
-        return BranchAndBound(space, note, mip.seconds)
-    if name not in ("scip", "gurobi"):
-        return make_optimizer(name, space, note)
-    from nasgoat.acquisition.mip import MipOptimizer
-    from nasgoat.solvers import Limits
-
-    limits = Limits(mip.seconds, mip.gap, mip.threads, mip.memory)
-    return MipOptimizer(space, note, name, mip.formulation, limits)
 
 
 def _export(space: SearchSpace, problem: AcquisitionProblem, formulation: str, path: Path) -> None:

@@ -179,7 +179,7 @@ def _node_labelled_count(
     if s == 1:
         most = min(most, edges - 2)  # an edge leaves the source, an edge enters the sink
     if profiles is not None:
-        most = min(most, profiles.most(INNER, s), *([profiles.crossing[s - 1]] if a != b else []))
+        most = min(most, profiles.most(INNER, s) if a == b else profiles.most_crossing(s))
     if most <= 0:
         return Count([])
     return Count([(1.0, m.p[u, v, s, a, b]) for u, v in pairs], upper=most)

@@ -53,6 +53,10 @@ class Profiles:
         """The largest T[f, s]."""
         return int(self.values[family][:, s - 1].max()) if s <= self.values[family].shape[1] else 0
 
+    def most_crossing(self, s: int) -> int:
+        """The largest P[s, a, b] with a ≠ b; a space of larger cells also asks for larger s."""
+        return self.crossing[s - 1] if s <= len(self.crossing) else 0
+
 
 @lru_cache(maxsize=32)
 def structure_profiles(n: int, edges: int) -> Profiles | None:
