@@ -167,7 +167,7 @@ class _Tree:
         search = self.search
         model = search.whole if self.part is None else search.whole.of_part(self.part)
         scip = self._scip = model.scip
-        _settings(scip, search.limits)
+        _settings(scip, search.limits, tangents=model.bound is not None)
         if self._careful:
             scip.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.NUMERICS)
         self._handler = GraphHandler(model, search.decisions, search.judge)
@@ -226,7 +226,7 @@ class _Tree:
         )
 
 
-def _settings(scip: Any, limits: Limits) -> None:
+def _settings(scip: Any, limits: Limits, tangents: bool) -> None:
     scip.setParam("limits/memory", limits.memory_mb)
     # The handler cuts points off one by one: reductions that keep only one optimum are unsound.
     scip.setParam("misc/allowweakdualreds", False)
@@ -234,11 +234,12 @@ def _settings(scip: Any, limits: Limits) -> None:
     scip.setParam("misc/usesymmetry", 0)
     scip.setParam("presolving/maxrestarts", 0)
     # On cells of 6 and 7 nodes probing and general-purpose cuts cost more time than they
-    # save (docs/compact-formulation.md). The tangents of the variance are ours.
+    # save (docs/compact-formulation.md). This also switches the cuts of nonlinear rows off.
     scip.setParam("propagating/probing/maxprerounds", 0)
     scip.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
+    scip.setParam("constraints/nonlinear/sepafreq", -1 if tangents else 1)
     scip.setParam("separating/maxstallroundsroot", 100)
-    scip.setParam("separating/maxrounds", 3)
+    scip.setParam("separating/maxrounds", 3 if tangents else 1)
     scip.setParam("separating/maxstallrounds", 3)
     # Two thirds of the time went into strong branching: fewer iterations, no propagation.
     scip.setParam("branching/relpscost/inititer", 30)
