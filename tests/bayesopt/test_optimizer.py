@@ -95,7 +95,7 @@ def test_asking_beyond_the_space_returns_what_is_left() -> None:
     assert optimizer.ask(1) == []
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 10**400])
 def test_errors_that_are_not_finite_are_refused(bad: float) -> None:
     optimizer = Optimizer(SPACE)
     graph = optimizer.ask(1)[0].graph
