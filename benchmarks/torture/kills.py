@@ -22,10 +22,10 @@ from benchmarks.torture.record import Record, Result
 from benchmarks.torture.sessions import POINTS, forked, search
 from nasgoat.cli import app
 
-EVALUATIONS = 14
-CALL = ["search", "--quiet", "--evaluations", str(EVALUATIONS), "--initial", "5", "--batch", "3"]
+EVALUATIONS = 9
+CALL = ["search", "--quiet", "--evaluations", str(EVALUATIONS), "--initial", "3", "--batch", "2"]
 SEEDS = 2
-KILLS_IN_A_ROW = 5  # random ones, before a search may end
+KILLS_IN_A_ROW = 10  # random ones, before a search may end
 _FIGURES = ("kills", "searches", "resumed", "lost", "wrong_budget", "other_proposals", "missed")
 
 
@@ -83,16 +83,15 @@ class Killer:
             self._expected(seed)
 
     def _expected(self, seed: int) -> list[Any]:
-        graphs: list[Any] = self.record.result("unkilled", str(seed), lambda: _unkilled(seed))[
-            "graphs"
-        ]
+        case = f"{EVALUATIONS} evaluations, seed {seed}"
+        graphs: list[Any] = self.record.result("unkilled", case, lambda: _unkilled(seed))["graphs"]
         return graphs
 
     def _at_point(self, point: str, i: int) -> Result:
         once = point in ("in report", "in lock take-over")
         steps = [Step(point, 1 if once else 1 + i % 3)]
         if POINTS[point][3] == 2:  # there must be something left behind first
-            left = Step("in objective", 1 + i % 4)
+            left = Step("in objective", 1 + i % 2)
             steps = [left, Step(point, 1 if once else 1 + i % 2)]
         return self._run(i % SEEDS, steps, pictures=point == "in picture")
 

@@ -66,9 +66,12 @@ def in_child(work: Callable[[], Result]) -> Result:
 
     process = fork(child)
     os.close(writer)
-    ended = waited(process, _LONGEST)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process, signal.SIGKILL)  # with all it left behind
+    ended = False
+    try:
+        ended = waited(process, _LONGEST)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)  # with all it left behind
     if not ended:
         os.waitpid(process, 0)
     with os.fdopen(reader) as pipe:

@@ -15,8 +15,10 @@ from typing import Any
 from unittest.mock import patch
 
 from optuna.storages import RDBStorage
+from optuna.storages._rdb.storage import _VersionManager
 
 from benchmarks.torture.record import fork
+from nasgoat import figures
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.cli import app, session, tasks
@@ -101,8 +103,17 @@ def acknowledging(path: Path) -> Iterator[None]:
         yield
 
 
-#: The table is read once for all cases, as are the imports.
+#: The table and Optuna's migrations are read once for all cases, as are the imports.
 table = functools.cache(tasks.find_benchmark)
+_versions: dict[str, str] = {}
+_head_version = _VersionManager.get_head_version
+
+
+def newest(manager: Any) -> str:
+    """Optuna's newest schema, from its migrations the first time it is asked for."""
+    if not _versions:
+        _versions["head"] = _head_version(manager)
+    return _versions["head"]
 
 
 def search(options: list[str], acknowledged: Path, point: str | None, count: int) -> int:
@@ -110,6 +121,9 @@ def search(options: list[str], acknowledged: Path, point: str | None, count: int
     with contextlib.ExitStack() as stack:
         stack.enter_context(acknowledging(acknowledged))
         stack.enter_context(patch.object(tasks, "find_benchmark", table))
+        stack.enter_context(patch.object(_VersionManager, "get_head_version", newest))
         if point is not None:
             stack.enter_context(dying_at(point, count))
+        if point not in ("in report", "in picture"):
+            stack.enter_context(patch.object(figures, "save"))
         return app.run(options)

@@ -7,7 +7,8 @@ import tempfile
 import threading
 from pathlib import Path
 
-from benchmarks.torture.sessions import table
+from benchmarks.torture.fuzz import called
+from benchmarks.torture.sessions import newest, table
 from nasgoat import Optimizer, nasbench201
 from nasgoat.figures import save
 from nasgoat.integrations import StorageAddress, StudyLedger
@@ -36,6 +37,9 @@ def warm() -> None:
     graph = optimizer.ask(1)[0].graph
     with tempfile.TemporaryDirectory() as folder:
         save(graph, Path(folder) / "graph.png", "warm")
-        StudyLedger(StorageAddress.of(Path(folder) / "study.db"), "warm", space, {}).close()
+        ledger = StudyLedger(StorageAddress.of(Path(folder) / "study.db"), "warm", space, {})
+        newest(ledger._storage._version_manager)
+        ledger.close()
+        called(["status", folder])
     if threading.active_count() != 1:
         raise RuntimeError(f"one thread must be left, got {threading.enumerate()}")
