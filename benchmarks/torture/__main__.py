@@ -67,14 +67,11 @@ def _kills(options: argparse.Namespace, url: str | None, record: Record) -> bool
 
 
 def _fuzz(options: argparse.Namespace, _url: str | None, record: Record) -> bool:
-    lines = [
-        fuzz.tell_values(options.values, record),
-        space_fuzz.limits(options.limits, record),
-        space_fuzz.documents(options.documents, record),
-        fuzz.error_vectors(options.vectors, record),
-        fuzz.bit_flips(options.flips, record),
-    ]
-    return all([_show("2", line) for line in lines])
+    good = _show("2", fuzz.tell_values(options.values, record))
+    good &= _show("2", space_fuzz.limits(options.limits, record))
+    good &= _show("2", space_fuzz.documents(options.documents, record))
+    good &= _show("2", fuzz.error_vectors(options.vectors, record))
+    return good & _show("2", fuzz.bit_flips(options.flips, record))
 
 
 def _crowds(_options: argparse.Namespace, url: str | None, record: Record) -> bool:

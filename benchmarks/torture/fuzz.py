@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.torture.hangs import Hang, no_longer_than
 from benchmarks.torture.record import Record, Result
+
 from nasgoat import Optimizer
 from nasgoat.cli import app
 from nasgoat.errors import NasgoatError

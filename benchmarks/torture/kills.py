@@ -6,20 +6,22 @@ same call is made again until it ends by itself.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
 import random
 import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from benchmarks.torture.record import Record, Result
 from benchmarks.torture.sessions import POINTS, forked, search
+
 from nasgoat.cli import app
 
 EVALUATIONS = 9
@@ -58,7 +60,7 @@ class Killer:
         cases = [(point, i) for point in POINTS for i in range(repeats)]
         part = f"kills at points, {self.name}"
         results = [
-            self.record.result(part, f"{point} {i}", lambda p=point, i=i: self._at_point(p, i))
+            self.record.result(part, f"{point} {i}", partial(self._at_point, point, i))
             for point, i in cases
         ]
         return _judged(f"{self.name}, {len(POINTS)} points x {repeats}", results)
@@ -71,7 +73,7 @@ class Killer:
         results: list[Result] = []
         while sum(result.get("kills", 0) for result in results) < kills:
             i = len(results)
-            work = lambda i=i: self._at_random(i, longest)  # noqa: E731
+            work = partial(self._at_random, i, longest)
             results.append(self.record.result(part, str(i), work))
             if i > 2 * kills:
                 break
@@ -115,7 +117,7 @@ class Killer:
             kept.touch()
             kills = 0
             for step in steps:
-                work = lambda s=step: search(options, kept, s.point, s.count)  # noqa: E731
+                work = partial(search, options, kept, step.point, step.count)
                 kills += forked(work, step.seconds) == -signal.SIGKILL
             code = forked(lambda: search(options, kept, None, 0))
             found = _result(code, kept, expected)
@@ -156,17 +158,11 @@ def _proposals(options: list[str]) -> list[Any]:
     return [entry["graph"] for entry in history]
 
 
-class _folder:
+@contextlib.contextmanager
+def _folder() -> Iterator[None]:
     """A scratch folder to be in."""
-
-    def __enter__(self) -> None:
-        self._before = Path.cwd()
-        self._scratch = tempfile.TemporaryDirectory()
-        os.chdir(self._scratch.name)
-
-    def __exit__(self, *_: object) -> None:
-        os.chdir(self._before)
-        self._scratch.cleanup()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        yield
 
 
 def _judged(what: str, results: Sequence[Result]) -> tuple[bool, str]:

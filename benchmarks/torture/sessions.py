@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.torture.record import fork
 from optuna.storages import RDBStorage
 from optuna.storages._rdb.storage import _VersionManager
 
-from benchmarks.torture.record import fork
 from nasgoat import figures
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.benchmarks import benchmark
 from nasgoat.cli import app, session, tasks
 from nasgoat.integrations import study_ledger
 from nasgoat.integrations.pictures import Painter
@@ -104,7 +105,7 @@ def acknowledging(path: Path) -> Iterator[None]:
 
 
 #: The table and Optuna's migrations are read once for all cases, as are the imports.
-table = functools.cache(tasks.find_benchmark)
+table = functools.cache(benchmark)
 _versions: dict[str, str] = {}
 _head_version = _VersionManager.get_head_version
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.torture.fuzz import in_portions, judged
 from benchmarks.torture.hangs import Hang, no_longer_than
 from benchmarks.torture.record import Record
+
 from nasgoat.cli import app
 from nasgoat.spaces import preset_names
 from nasgoat.spaces.presets import preset_text
@@ -150,6 +151,6 @@ def _limited(rng: random.Random) -> bytes:
         limit = rng.choice(["", " "]).join(rng.choice(_WORDS) for _ in range(rng.randint(0, 9)))
     if rng.random() < 0.02:
         limit *= 500
-    escaped = "".join(f"\\u{ord(c):04x}" if c in "\"\\" or ord(c) < 32 else c for c in limit)
+    escaped = "".join(f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 32 else c for c in limit)
     text = preset_text("nb101").rstrip()
     return f'{text}\n[limits]\nwild = "{escaped}"\n[costs.params]\nconv3x3 = 2.0\n'.encode()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.torture.fuzz import called
 from benchmarks.torture.sessions import newest, table
+
 from nasgoat import Optimizer, nasbench201
 from nasgoat.figures import save
 from nasgoat.integrations import StorageAddress, StudyLedger

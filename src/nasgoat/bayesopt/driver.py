@@ -224,6 +224,7 @@ class Driver:
             self._untold.append(ticket)
         if outcome.failure is None:
             self._failures = 0
+            logger.info("evaluation %d ended: %s", ticket.number, outcome.metrics)
             if self.events.evaluation:
                 self.events.evaluation(evaluation_of(ticket))
         else:

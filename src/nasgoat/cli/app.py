@@ -24,7 +24,7 @@ from nasgoat.cli import (
     space,
     status,
 )
-from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
+from nasgoat.cli.output import MaskingFormatter, harmless, masked, remember_arguments
 from nasgoat.errors import NasgoatError
 
 app = typer.Typer(
@@ -98,5 +98,5 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _say(message: str) -> None:
-    line = " ".join(masked(message).split())
+    line = harmless(" ".join(masked(message).split()))
     print(f"nasgoat: {line}", file=sys.stderr)
