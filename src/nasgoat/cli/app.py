@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import traceback
+from typing import Any
 
 import typer
 
@@ -25,6 +27,7 @@ from nasgoat.cli import (
     status,
 )
 from nasgoat.cli.output import MaskingFormatter, harmless, masked, remember_arguments
+from nasgoat.cli.secrets import hide_password
 from nasgoat.errors import NasgoatError
 
 app = typer.Typer(
@@ -62,6 +65,9 @@ def nasgoat(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and leave with its exit code."""
+    if arguments is None:
+        hide_password()
+    sys.excepthook = _show_bug
     code = run(arguments)
     if code == 130:
         # A cancelled search may have a solver thread that nothing can stop; do not wait for it.
@@ -95,6 +101,12 @@ def run(arguments: list[str] | None = None) -> int:
             return int(problem.exit_code)
         raise
     return code if isinstance(code, int) else 0
+
+
+def _show_bug(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
+    """A traceback means a bug of ours; it may go into a report, so it holds no password."""
+    text = "".join(traceback.format_exception(kind, problem, trace))
+    print(harmless(masked(text)), file=sys.stderr, end="")
 
 
 def _say(message: str) -> None:

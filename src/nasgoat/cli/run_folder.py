@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from nasgoat.cli.secrets import restored
 from nasgoat.errors import StudyError
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.study_status import study_status
@@ -28,7 +29,7 @@ def choose_folder(
     because it holds another search: the study's ledger refuses that and says what differs.
     """
     if storage is not None:
-        return wanted or RUNS / slug(study), StorageAddress.of(storage)
+        return wanted or RUNS / slug(study), StorageAddress.of(restored(storage))
     first = wanted or RUNS / slug(study)
     number = 1
     while True:

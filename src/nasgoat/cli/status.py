@@ -27,12 +27,13 @@ def status(
 ) -> None:
     """Say how a search stands: what is done, what runs, the best so far, how to resume."""
     from nasgoat.cli.run_folder import run_address
+    from nasgoat.cli.secrets import restored
     from nasgoat.errors import StudyError
     from nasgoat.integrations import StorageAddress
     from nasgoat.integrations.study_status import study_names, study_status
 
     address = (
-        StorageAddress.of(storage)
+        StorageAddress.of(restored(storage))
         if storage and run is None
         else run_address(run, "nasgoat status FOLDER")
     )
