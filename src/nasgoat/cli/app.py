@@ -6,6 +6,7 @@ one line to standard error that says what is wrong and how to mend it.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -83,9 +84,8 @@ def run(arguments: list[str] | None = None) -> int:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     remember_arguments(arguments)
-    command = typer.main.get_command(app)
     try:
-        code = command.main(arguments, prog_name="nasgoat", standalone_mode=False)
+        code = _command().main(arguments, prog_name="nasgoat", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except NasgoatError as problem:
@@ -101,6 +101,11 @@ def run(arguments: list[str] | None = None) -> int:
             return int(problem.exit_code)
         raise
     return code if isinstance(code, int) else 0
+
+
+@functools.cache
+def _command() -> Any:
+    return typer.main.get_command(app)
 
 
 def _show_bug(kind: type[BaseException], problem: BaseException, trace: Any) -> None:

@@ -8,18 +8,11 @@ from typing import IO, Any
 
 from nasgoat.solvers.limits import SolverError
 
-#: Our own package, the fitted surrogate's, and what NumPy's arrays and plain values need.
-_PACKAGES = ("nasgoat", "sklearn")
-_NAMES = {
-    "builtins": ("set", "frozenset", "range", "slice", "complex", "bytearray", "object"),
-    "collections": ("OrderedDict", "defaultdict", "deque"),
-    "numpy": ("ndarray", "dtype"),
-    "numpy._core.multiarray": ("_reconstruct", "scalar"),
-    "numpy._core.numeric": ("_frombuffer",),
-    "numpy.random._pickle": ("__randomstate_ctor", "__bit_generator_ctor", "__generator_ctor"),
-    "numpy.random._mt19937": ("MT19937",),
-    "numpy.random._pcg64": ("PCG64",),
-}
+#: Packages whose classes may be named: ours, and those of a fitted surrogate.
+_PACKAGES = ("nasgoat", "sklearn", "numpy", "collections")
+#: Functions that NumPy's arrays and random generators are rebuilt with, by the modules they are in.
+_REBUILDERS = ("numpy.random", "numpy._core.multiarray", "numpy._core.numeric")
+_BUILTINS = ("set", "frozenset", "range", "slice", "complex", "bytearray", "object")
 
 
 class OwnUnpickler(pickle.Unpickler):
@@ -27,7 +20,7 @@ class OwnUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """The named class or function, if it is an allowed one."""
-        if name in _NAMES.get(module, ()):
+        if module.startswith(_REBUILDERS) or (module == "builtins" and name in _BUILTINS):
             return super().find_class(module, name)
         if module.partition(".")[0] in _PACKAGES:
             found = super().find_class(module, name)
