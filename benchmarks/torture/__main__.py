@@ -31,6 +31,7 @@ def main() -> int:
             except NoPostgresError as problem:
                 print(f"without PostgreSQL: {problem}")
         warm()
+        options.record.parent.mkdir(parents=True, exist_ok=True)
         record = Record(options.record)
         torture = {"kills": _kills, "fuzz": _fuzz, "crowds": _crowds, "rows": _rows}
         good = [torture[part](options, url, record) for part in options.only or PARTS]
