@@ -105,13 +105,15 @@ class Session:
             StudyLedger(self.address, self.study, self.task.space, declaration) as ledger,
             Interrupts() as interrupts,
         ):
+            # Reads the whole study: a damaged one is refused before anything is written.
+            driver = self._driver(ledger, workers, interrupts)
             plan = {
                 "evaluations": self.call.plan.evaluations,
                 "command": self.call.command,
                 "version": version("nasgoat"),
             }
             ledger.note(plan)
-            return self._driver(ledger, workers, interrupts).run()
+            return driver.run()
 
     def finish_pictures(self) -> None:
         """Wait a while for the pictures that are still to be drawn."""
