@@ -22,9 +22,9 @@ from nasgoat.spaces import (
 _LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 #: Seconds of SCIP at a number of nodes, and the factor for each further node.
 _MIP_SECONDS = {
-    NodeLabeledSpace: (7, 25.0, 5.0),
+    NodeLabeledSpace: (7, 5.0, 6.0),
     EdgeLabeledSpace: (4, 2.0, 8.0),
-    DartsSpace: (6, 30.0, 10.0),
+    DartsSpace: (6, 3.0, 10.0),
     GraphSpace: (4, 20.0, 6.0),
 }
 
