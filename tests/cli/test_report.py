@@ -10,6 +10,7 @@ import pytest
 from nasgoat.cli.app import run
 from nasgoat.spaces import nasbench201
 from tests.report.documents import assert_sound
+from tests.report.experiments import scale
 from tests.report.studies import store
 
 
@@ -77,6 +78,23 @@ def test_an_earlier_report_is_replaced_and_nothing_else(
     assert Path("thesis.html").read_text() == "<html>months of work</html>"
     Path("folder").mkdir()
     assert "earlier report, got folder" in error(capsys, "here", "--output", "folder")
+
+
+def test_an_experiment_is_reported_in_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    scale(Path("experiments/sizes"))
+    Path("experiments/sizes.toml").write_text("")
+    assert run(["report", "experiments/sizes", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["report"] == "experiments/sizes/report.html"
+    assert (document["kind"], document["name"], document["runs"]) == ("scale", "scale", 6)
+    html = Path("experiments/sizes/report.html").read_text()
+    assert_sound(html)
+    assert run(["report", "experiments/sizes.toml", "--output", "again.html"]) == 0
+    assert Path("again.html").read_text() == html
+    capsys.readouterr()
+    assert "must have records in other" in error(capsys, "other.toml")
+    Path("experiments/sizes/experiment.json").write_text("{")
+    assert "must be whole" in error(capsys, "experiments/sizes")
 
 
 def test_what_is_no_run_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ def _page(records: ExperimentRecords) -> str:
         shown = tables_of(records)
         sections.append(Section("tables", "Tables", _tables(shown)))
         if charts := charts_of(records):
-            sections.append(Section("figures", "Figures", _figures(charts)))
+            sections.append(Section("figures", "Figures", _figures(charts, records.kind)))
     sections.append(Section("repeat", "Repeat this experiment", _repeat(records)))
     return page(
         records.title or records.name,
@@ -108,11 +108,11 @@ def emphasised(text: str) -> Html:
     return join(*(element("b", x) if i % 2 else x for i, x in enumerate(pieces)))
 
 
-def _figures(charts: dict[str, list[Html]]) -> Html:
-    parts = []
+def _figures(charts: dict[str, list[Html]], kind: str) -> Html:
+    parts, class_ = [], "grid thirds" if kind == "kernels" else "grid"
     for heading, drawn in charts.items():
         parts.append(element("h3", heading))
-        parts.append(element("div", drawn, class_="grid"))
+        parts.append(element("div", drawn, class_=class_))
     return join(*parts)
 
 

@@ -11,6 +11,7 @@ from nasgoat.report.markup import Html, element, join
 Place = tuple[float, float]
 #: Where a pair of values lies in the picture.
 At = Callable[[float, float], Place]
+_MANY = 150  # more points than this are drawn smaller and half transparent
 _FLAT = 0.05  # a bend lower than this is not seen, and left out
 #: Shapes around (0, 0), by name.
 SHAPES = {
@@ -115,9 +116,14 @@ def _dots(mark: Points, at: At) -> Html:
     for i, (low, high) in enumerate(mark.bars):
         (x, start), (_, end) = at(mark.x[i], low), at(mark.x[i], high)
         bars.append(f"M{x:.1f} {start:.1f}V{end:.1f}")
+    many = " many" if len(places) > _MANY else ""
+    dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0"
     return join(
-        path(f"bars s{mark.series}", "".join(bars)) if bars else None,
-        path(f"dots s{mark.series}", "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0"),
+        path(f"bars s{mark.series}{many}", "".join(bars)) if bars else None,
+        path(
+            f"dots s{mark.series}{many}",
+            "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0",
+        ),
     )
 
 
