@@ -120,10 +120,7 @@ def _dots(mark: Points, at: At) -> Html:
     dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0"
     return join(
         path(f"bars s{mark.series}{many}", "".join(bars)) if bars else None,
-        path(
-            f"dots s{mark.series}{many}",
-            "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0",
-        ),
+        path(f"dots s{mark.series}{many}", dots),
     )
 
 
