@@ -124,7 +124,6 @@ def test_a_run_that_a_search_left_is_reported_as_it_stands() -> None:
     search = [sys.executable, "-m", "nasgoat", "search", "--evaluations", "12", "--initial", "5"]
     done = subprocess.run([*search, "--no-pictures", "--report", "here"], capture_output=True)
     assert done.returncode == 0
-    assert b"nasgoat report here" in done.stdout
     assert run(["report", "here"]) == 0
     html = Path("here/report.html").read_text()
     assert_sound(html)
