@@ -78,7 +78,10 @@ def _compared(benchmark: str, noisy: bool, name: str, i: int, seed: int) -> dict
 
 def kernels(folder: Path, details: bool = True) -> ExperimentRecords:
     """A comparison of two kernels, with or without its predictions."""
-    declaration = {"benchmarks": ["nb201/cifar10"], "noises": ["fit"], "train": 5, "test": 200}
+    declaration = {
+        "benchmarks": ["nb201/cifar10"], "cells": ["searched"], "noises": ["fit"],
+        "train": 5, "test": 200,
+    }  # fmt: skip
     runs = []
     for kernel in ("SP", "ESP"):
         run = {
@@ -86,6 +89,7 @@ def kernels(folder: Path, details: bool = True) -> ExperimentRecords:
             "run": f"nb201-cifar10.{kernel}.seed0",
             "benchmark": "nb201/cifar10",
             "kernel": kernel,
+            "cells": "searched",
             "noise": "fit",
             "seed": 0,
             "train": 5,

@@ -22,6 +22,7 @@ def test_a_comparison_has_its_tables_and_a_chart_for_each_benchmark_and_error(
     assert len(captions) == len(tables_of(records)) == 6
     headings = ["".join(part.itertext()) for part in page.iter("h3")]
     assert headings == [
+        "How to read these tables",
         "Deterministic setting, the paper's main baselines",
         "Noisy setting, the paper's main baselines",
         "Deterministic setting, the other methods",

@@ -19,6 +19,7 @@ from nasgoat.report.markup import Html, cut, element, join
 from nasgoat.report.quantities import number
 
 _OTHERS = (3, 4, 5, 6, 7, 8, 0)  # series of methods that are not ours
+_PREDICTION = ("benchmark", "kernel", "cells", "noise", "seed")
 _QUANTITIES = {
     "cpu_seconds": "processor seconds",
     "gap": "gap",
@@ -122,18 +123,15 @@ def _curves(
 
 def _predicted(records: ExperimentRecords) -> dict[str, list[Html]]:
     """Predictions of the first replication against the truth, with bars of one sd."""
-    found: dict[str, list[Html]] = {}
-    noise = records.declaration["noises"][0]
-    for benchmark in records.declaration["benchmarks"]:
+    declared, found = records.declaration, dict[str, list[Html]]()
+    runs = {tuple(run[key] for key in _PREDICTION): run for run in records.runs}
+    for benchmark in declared["benchmarks"]:
         for kernel in KERNELS:
-            wanted = (benchmark, kernel, noise, 0)
-            for run in records.runs:
-                key = (run["benchmark"], run["kernel"], run["noise"], run["seed"])
-                lines = records.details(run["run"])[1:] if key == wanted else []
-                if lines:
-                    drawn = found.setdefault(f"Predictions on {benchmark}", [])
-                    name = f"predictions-{len(found)}-{len(drawn)}"
-                    drawn.append(_predictions(run, lines, name))
+            run = runs.get((benchmark, kernel, declared["cells"][0], declared["noises"][0], 0))
+            lines = records.details(run["run"])[1:] if run else []
+            if run and lines:
+                drawn = found.setdefault(f"Predictions on {benchmark}", [])
+                drawn.append(_predictions(run, lines, f"predictions-{len(found)}-{len(drawn)}"))
     return found
 
 

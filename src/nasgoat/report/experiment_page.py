@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from importlib.metadata import version
-from itertools import groupby
+from itertools import chain
 
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import ExperimentRecords, Table, tables_of
@@ -20,6 +21,7 @@ _KINDS = {
     "kernels": "comparison of kernels",
     "scale": "scaling of the optimisers",
 }
+_SENTENCE = re.compile(r"(?<=[.;]) (?=[A-Z])")
 _NUMBER = re.compile(r"\W*[\d–]")  # how a cell with a number begins, brackets and signs aside
 
 
@@ -75,14 +77,18 @@ def _facts(records: ExperimentRecords) -> list[Fact]:
 
 
 def _tables(tables: list[Table]) -> Html:
-    """The tables; notes that several share are said once, after the last of them."""
+    """The tables, each with its own notes; what several of them say is said once, at the end."""
+    said = [_SENTENCE.split(" ".join(found.notes)) for found in tables]
+    times = Counter(sentence for own in said for sentence in set(own))
     parts: list[Child] = []
-    for notes, group in groupby(tables, key=lambda found: found.notes[:1]):
-        own = list(group)
-        for found in own:
-            parts.append(_table(found))
-            parts += [element("p", emphasised(note)) for note in found.notes[1:]]
-        parts += [element("p", emphasised(note), class_="note") for note in notes]
+    for found, own in zip(tables, said, strict=True):
+        parts.append(_table(found))
+        notes = " ".join(sentence for sentence in own if times[sentence] == 1)
+        parts.append(element("p", emphasised(notes)) if notes else None)
+    shared = [sentence for sentence in dict.fromkeys(chain(*said)) if times[sentence] > 1]
+    if shared:
+        parts.append(element("h3", "How to read these tables"))
+        parts.append(element("p", emphasised(" ".join(shared))))
     return join(*parts)
 
 
