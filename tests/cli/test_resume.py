@@ -117,7 +117,7 @@ def test_a_full_disk_is_one_line_and_the_study_stays_sound() -> None:
 
 def test_a_report_that_fails_does_not_fail_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     Path("run").mkdir()
-    Path("run/result.json.part").mkdir()  # nothing can be written there
+    Path(f"run/result.json.{os.getpid()}.part").mkdir()  # nothing can be written there
     assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
     assert "the report could not be written" in capsys.readouterr().err
 

@@ -181,7 +181,6 @@ def _show(session: Session, result: SearchResult, document: dict[str, Any]) -> N
     if result.failures:
         print(f"failed evaluations: {len(result.failures)}")
     print(f"written: {document['report']}/result.json and best.png")
-    print(f"see all of it: {session.report_command}")
 
 
 def _log_to(path: Path) -> None:
