@@ -21,6 +21,7 @@ from nasgoat.acquisition.branch.arrays import (
     new_stack,
     new_terms,
 )
+from nasgoat.acquisition.branch.kinds import measured_kinds
 from nasgoat.acquisition.branch.shapes import Block
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
@@ -91,7 +92,8 @@ class LinearRun:
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
     ) -> None:
-        self._arrays = (tables, block.shapes, states, limits)
+        kinds = measured_kinds(tables, block.shapes, states, block.labels)
+        self._arrays = (tables, block.shapes, states, limits, kinds)
         self._pool = pool
         self._crude = crude
         self.roots = np.full(len(block.shapes.home), -np.inf)
@@ -137,19 +139,13 @@ class LinearRun:
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         place = worker.stack.place
-        status, found = search.search(
-            *self._arrays,
-            worker.stack,
-            worker.terms,
-            worker.order,
-            self.roots,
-            self._phase is _Phase.ROOT,
-            best,
-            MARGIN,
-            _PAUSE,
-            worker.chosen,
-            worker.values,
-        )
+        mine = (worker.stack, worker.terms, worker.order, self.roots)
+        if self._phase is _Phase.ROOT:
+            status, found = search.bound_shapes(*self._arrays, *mine, _PAUSE), 0
+        else:
+            answers = (worker.chosen, worker.values)
+            settings = (best, MARGIN, _PAUSE)
+            status, found = search.search(*self._arrays, *mine, *settings, *answers)
         worker.done = status == search.DONE
         if not found:
             return []

@@ -16,6 +16,7 @@ from nasgoat.acquisition.branch.arrays import (
     Floats,
     Index,
     Integers,
+    Kinds,
     Limits,
     Shapes,
     Stack,
@@ -32,7 +33,7 @@ from nasgoat.acquisition.branch.domains import (
     within_limits,
 )
 from nasgoat.acquisition.branch.linear import linear_bound
-from nasgoat.acquisition.branch.moves import assign, load, load_paths, load_shifts
+from nasgoat.acquisition.branch.moves import assign, load, load_moves
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place
@@ -135,74 +136,140 @@ def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
     return total
 
 
+@inner
+def _enter(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
+    s: Index,
+) -> bool:
+    """Put shape s on the bottom of the stack, all variables open; False if no graph has it."""
+    load(tables, shapes, states, kinds, stack, s)
+    open_domains(shapes, states, stack, s)
+    return _fits(shapes, states, limits, stack, terms, s, 0)
+
+
+@inner
+def _fits(
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    stack: Stack,
+    terms: Terms,
+    s: Index,
+    t: Index,
+) -> bool:
+    """Drop states that no graph can have at depth t; False if a variable has none left."""
+    if shapes.tail[s] >= 0 and not support(shapes, states, stack, terms, s, t):
+        return False
+    return bool(within_limits(shapes, limits, stack, s, t, False))
+
+
 @compiled
-def search(
+def bound_shapes(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
+    order: Integers,
+    roots: Floats,
+    pause: int,
+) -> int:
+    """Bound the next shapes of ``order``, without looking below them."""
+    place = stack.place
+    stop = min(place[POSITION] + pause, len(order))
+    while place[POSITION] < stop:
+        s = order[place[POSITION]]
+        place[POSITION] += 1
+        place[NODES] += 1
+        roots[s] = np.inf
+        if _enter(tables, shapes, states, limits, kinds, stack, terms, s):
+            roots[s] = linear_bound(tables, shapes, states, kinds, stack, terms, s, 0, 0)
+    return DONE if place[POSITION] >= len(order) else PAUSED
+
+
+@inner
+def _descend(
     tables: Tables,
     shapes: Shapes,
     states: States,
     limits: Limits,
     stack: Stack,
     terms: Terms,
+    s: Index,
+    t: Index,
+    threshold: float,
+) -> int:
+    """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
+
+    With -1 there is none left that could beat the threshold.
+    """
+    stack.states[stack.variable[t]] = -1
+    y = stack.next[t]
+    if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
+        return -1
+    stack.next[t] += 1
+    assign(tables, shapes, states, stack, s, t, stack.order[t, y])
+    if not narrow(shapes, states, stack, s, t, threshold):
+        return 0
+    return 1 if _fits(shapes, states, limits, stack, terms, s, t + 1) else 0
+
+
+@compiled
+def search(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
     order: Integers,
     roots: Floats,
-    rooting: bool,
     best: float,
     margin: float,
     pause: int,
     chosen: Integers,
     values: Floats,
 ) -> tuple[int, int]:
-    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done.
-
-    With ``rooting`` it bounds the shapes of ``order`` one after another, without looking below.
-    """
+    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done."""
     threshold = best + margin
     place = stack.place
     stop = place[NODES] + pause
     while place[NODES] < stop:
         place[NODES] += 1
         if place[DEPTH] < 0:
-            if place[POSITION] >= len(order):
+            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= threshold:
                 return DONE, 0
             s, t = order[place[POSITION]], np.int64(0)
-            if not rooting and roots[s] >= threshold:
-                return DONE, 0
             place[POSITION] += 1
-            load(tables, shapes, states, stack, s)
-            load_paths(tables, shapes, stack, s)
-            if shapes.ends.shape[1] == 0:
-                load_shifts(tables, shapes, stack, s)
-            open_domains(shapes, states, stack, s)
-            fits = True
+            if not _enter(tables, shapes, states, limits, kinds, stack, terms, s):
+                continue
+            load_moves(shapes, kinds, stack, s)
         else:
             s, t = order[place[POSITION] - 1], place[DEPTH]
-            stack.states[stack.variable[t]] = -1
-            y = stack.next[t]
-            if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
+            turn = _descend(tables, shapes, states, limits, stack, terms, s, t, threshold)
+            if turn < 0:
                 place[DEPTH] -= 1
+            if turn < 1:
                 continue
-            stack.next[t] += 1
-            assign(tables, shapes, states, stack, s, t, stack.order[t, y])
-            fits = narrow(shapes, states, stack, s, t, threshold)
             t = t + 1
-        if fits and shapes.tail[s] >= 0:
-            fits = support(shapes, states, stack, terms, s, t)
-        fits = fits and within_limits(shapes, limits, stack, s, t, False)
-        if not fits:
-            if rooting:
-                roots[s] = np.inf
-            continue
         total = _open_count(shapes, stack, s)
-        if total <= 1 and not rooting:
+        if total <= 1:
             found = _leaves(shapes, states, limits, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
-        rounds = 1 if rooting or t > 0 else 2
-        lower = linear_bound(tables, shapes, states, stack, terms, s, t, rounds)
-        if rooting:
-            roots[s] = lower
-        elif lower < threshold:
+        rounds = 1 if t > 0 else 2
+        lower = linear_bound(tables, shapes, states, kinds, stack, terms, s, t, rounds)
+        if lower < threshold:
             _choose(stack, terms, t, total, threshold)
             place[DEPTH] = t
     return PAUSED, 0
