@@ -32,10 +32,15 @@ def compiled(function: Function) -> Function:
     """
     # Numba looks at the file of this function only; its callees are in others.
     function.__qualname__ += f"_{_digest()}"
-    return cast(Function, numba.njit(fastmath=FAST, cache=True, nogil=True)(function))
+    return cast(Function, numba.njit(fastmath=FAST, cache=True, nogil=True, _nrt=False)(function))
 
 
 def inner(function: Function) -> Function:
     """The same for a function that only compiled functions call: no wrapper, compiled faster."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "_nrt": False,
+        "forceinline": True,
+    }
     return cast(Function, numba.njit(fastmath=FAST, **options)(function))

@@ -117,10 +117,12 @@ def _measure_node(tables: Tables, shapes: Shapes, kinds: Kinds, k: Index, whole:
         part = 0.5 if u != v and b == labels + 2 else 1.0
         first, second = (b, a) if end == 1 else (a, b)
         kinds.own_mean[k] += part * tables.path_mean[size, d, first, second]
-        kinds.own_vector[k] += part * tables.path_vector[size, d, first, second]
+        for x in range(kinds.vector.shape[2]):
+            kinds.own_vector[k, x] += part * tables.path_vector[size, d, first, second, x]
         for label in range(labels if u > 0 else 0):
             kinds.mean[k, label] += tables.shift_mean[end, size, d, label, b]
-            kinds.vector[k, label] += tables.shift_vector[end, size, d, label, b]
+            for x in range(kinds.vector.shape[2]):
+                kinds.vector[k, label, x] += tables.shift_vector[end, size, d, label, b, x]
 
 
 @inner
@@ -129,10 +131,13 @@ def _measure_edge(tables: Tables, shapes: Shapes, kinds: Kinds, k: Index) -> Non
     p, i = shapes.kind_home[k, 0], shapes.kind_home[k, 1]
     u, v, labels = shapes.ends[p, i, 0], shapes.ends[p, i, 1], kinds.mean.shape[1]
     kinds.own_mean[k] = tables.edge_mean[u, v, labels]
-    kinds.own_vector[k] = tables.edge_vector[u, v, labels]
     for label in range(labels):
         kinds.mean[k, label] = tables.edge_mean[u, v, label] - tables.edge_mean[u, v, labels]
-        kinds.vector[k, label] = tables.edge_vector[u, v, label] - tables.edge_vector[u, v, labels]
+    for x in range(kinds.vector.shape[2]):
+        star = tables.edge_vector[u, v, labels, x]
+        kinds.own_vector[k, x] = star
+        for label in range(labels):
+            kinds.vector[k, label, x] = tables.edge_vector[u, v, label, x] - star
 
 
 @inner

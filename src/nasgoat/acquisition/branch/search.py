@@ -150,7 +150,7 @@ def _enter(
     """Put shape s on the bottom of the stack, all variables open; False if no graph has it."""
     load(tables, shapes, states, kinds, stack, s)
     open_domains(shapes, states, stack, s)
-    return _fits(shapes, states, limits, stack, terms, s, 0)
+    return _fits(shapes, states, limits, stack, terms, s, np.int64(0))
 
 
 @inner
@@ -191,7 +191,9 @@ def bound_shapes(
         place[NODES] += 1
         roots[s] = np.inf
         if _enter(tables, shapes, states, limits, kinds, stack, terms, s):
-            roots[s] = linear_bound(tables, shapes, states, kinds, stack, terms, s, 0, 0)
+            roots[s] = linear_bound(
+                tables, shapes, states, kinds, stack, terms, s, np.int64(0), np.int64(0)
+            )
     return DONE if place[POSITION] >= len(order) else PAUSED
 
 
@@ -267,7 +269,7 @@ def search(
             if found > 0:
                 return FOUND, found
             continue
-        rounds = 1 if t > 0 else 2
+        rounds = np.int64(1 if t > 0 else 2)
         lower = linear_bound(tables, shapes, states, kinds, stack, terms, s, t, rounds)
         if lower < threshold:
             _choose(stack, terms, t, total, threshold)
