@@ -13,7 +13,7 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, optimizer, runs
+from nasgoat.acquisition.branch import BranchAndBound, exponential_runs, optimizer, runs
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
@@ -94,7 +94,8 @@ def test_a_search_stopped_anywhere_has_a_valid_bound(
     seed: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "_PAUSE", 3)
-    monkeypatch.setattr(runs, "_LONG_PAUSE", 50)
+    monkeypatch.setattr(exponential_runs, "_PAUSE", 50)
+    monkeypatch.setattr(optimizer, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
     monkeypatch.setattr(optimizer, "_MANY", 100 if seed % 2 else 10**6)
     space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
     stopped_anywhere(space, way.split()[0], seed, "prefixes" in way)

@@ -34,7 +34,7 @@ def kinds_of_nodes(distance: NDArray[np.int8], nodes: Integers, whole: bool) -> 
     Example:
         >>> chain = np.array([[[0, 1, 2, 3], [0, 0, 1, 2], [0, 0, 0, 1], [0, 0, 0, 0]]])
         >>> kinds_of_nodes(chain.astype(np.int8), np.array([4]), whole=True).tolist()
-        [[0, 1]]
+        [[1, 0]]
     """
     total, n, _ = distance.shape
     last = nodes - 1 if whole else nodes

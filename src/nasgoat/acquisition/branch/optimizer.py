@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from nasgoat.acquisition.branch.best import Best
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
+from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
+from nasgoat.acquisition.branch.halves import HalvesRun
 from nasgoat.acquisition.branch.limits import limits_of
-from nasgoat.acquisition.branch.runs import ExponentialRun, LinearRun, Run
+from nasgoat.acquisition.branch.runs import LinearRun, Run
 from nasgoat.acquisition.branch.shapes import Block
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
 from nasgoat.acquisition.branch.tables import crude_bound, factors_of, states_of, tables_of
@@ -21,6 +23,8 @@ from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
 _MANY = 20_000  # shapes from which a second thread pays
+_MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
+_LABELLINGS = 20_000  # of one structure, from which products of matrices pay
 
 
 class BranchAndBound:
@@ -108,10 +112,7 @@ class BranchAndBound:
     ) -> Iterator[tuple[Block, Run]]:
         """A run for every block, small ones first."""
         if isinstance(posterior, ExponentialPosterior):
-            factors, model = factors_of(self.space, posterior), model_of(posterior, sqrt_beta)
-            for block in self._exponential.blocks(deadline):
-                bounds = structure_bounds(block, factors, model)
-                yield block, ExponentialRun(block, factors, model, limits_of(block), bounds)
+            yield from self._exponential_runs(posterior, sqrt_beta, deadline, pool)
             return
         if not isinstance(posterior, LinearPosterior):
             raise SettingError(
@@ -124,6 +125,23 @@ class BranchAndBound:
             threads = self.threads if len(block.shapes.home) >= _MANY else 1
             states, limits = states_of(block, tables), limits_of(block)
             yield block, LinearRun(block, tables, states, limits, crude, pool, threads)
+
+    def _exponential_runs(
+        self,
+        posterior: ExponentialPosterior,
+        sqrt_beta: float,
+        deadline: float | None,
+        pool: ThreadPoolExecutor,
+    ) -> Iterator[tuple[Block, Run]]:
+        factors, model = factors_of(self.space, posterior), model_of(posterior, sqrt_beta)
+        for block in self._exponential.blocks(deadline):
+            bounds = structure_bounds(block, factors, model)
+            limits, labels = limits_of(block), block.labels
+            most = labels ** int(block.shapes.variables.max(initial=0))
+            threads = self.threads if len(bounds) * most >= _MANY_LABELLINGS else 1
+            halves = block.shapes.ends.shape[1] > 0 and most > _LABELLINGS
+            run = HalvesRun if halves else ExponentialRun
+            yield block, run(block, factors, model, limits, bounds, pool, threads)
 
     def _finish(self, block: Block, run: Run, best: Best, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from nasgoat.acquisition.branch import exhaust, search
+from nasgoat.acquisition.branch import search
 from nasgoat.acquisition.branch.arrays import (
     Floats,
     Integers,
@@ -28,7 +28,6 @@ from nasgoat.acquisition.branch.shapes import Block
 #: about 1e-13, so no better graph is lost to it.
 MARGIN = 1e-10
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
-_LONG_PAUSE = 50_000  # the same where a node takes less
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
 _SCOUTING = 4_000  # nodes spent on it at most
 Found = tuple[int, Integers, float]  # shape, states, value
@@ -182,48 +181,3 @@ class LinearRun:
                 if stack.next[t] < stack.width[t, stack.variable[t]]:
                     lowest = min(lowest, float(stack.order_bound[t, stack.next[t]]))
         return max(lowest, self._crude)
-
-
-class ExponentialRun:
-    """Every labelling of every structure whose bound does not rule it out."""
-
-    def __init__(
-        self,
-        block: Block,
-        factors: exhaust.Factors,
-        model: exhaust.Model,
-        limits: Limits,
-        roots: Floats,
-    ) -> None:
-        variables = max(int(block.shapes.variables.max()), 1)
-        self.model, self.shapes, self.count = model, block.shapes, block.labels
-        self.roots, self.factors = roots, factors
-        self.order = np.argsort(roots, kind="stable")
-        columns = factors.square.shape[1]
-        m = len(model.dual)
-        self.state = exhaust.new_labelling(variables, block.labels, m, columns, limits)
-        self.limits = limits
-
-    @property
-    def nodes(self) -> int:
-        """Nodes explored so far."""
-        return int(self.state.place[exhaust.NODES])
-
-    def go_on(self, best: float) -> list[Found] | None:
-        """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        arrays = (self.factors, self.model, self.shapes, self.limits, self.state)
-        place = self.state.place
-        status, value = exhaust.exhaust(
-            *arrays, self.count, self.order, self.roots, best, MARGIN, _LONG_PAUSE
-        )
-        if status == exhaust.DONE:
-            return None
-        if status == exhaust.PAUSED:
-            return []
-        s = int(self.order[place[exhaust.POSITION] - (place[exhaust.DEPTH] < 0)])
-        return [(s, self.state.labels.copy(), float(value))]
-
-    def open_bound(self) -> float:
-        """A lower bound on everything that is not explored yet."""
-        waiting = self.order[self.state.place[exhaust.POSITION] :]
-        return float(self.roots[waiting[0]]) if len(waiting) else np.inf
