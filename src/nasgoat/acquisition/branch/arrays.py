@@ -40,6 +40,7 @@ class Shapes(NamedTuple):
     distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached
     ends: NDArray[np.int8]  # (P, V, 2) edges that carry labels; V = 0 where nodes do
     twin: NDArray[np.int8]  # (P, V) equal numbers mark variables that may be swapped
+    reach: Integers  # (P, V) longest distance from a node of a prefix to another one of it
     kind: Integers  # (P, V) variables of one kind change a shape alike (``kinds``)
     kind_home: Integers  # (K, 2) a shape and a variable of each kind
     couple: NDArray[np.int32]  # (P, V, V) the kinds of two variables i < j, as one number
@@ -69,6 +70,9 @@ class Tables(NamedTuple):
     both_mean: Floats  # (sizes, n, L, L) interaction of two labels at distance s
     both_vector: Floats  # (sizes, n, L, L, r)
     both_gram: Floats  # (sizes, n, n) largest product of interactions at two distances
+    option_mean: Floats  # (codes, L, L, n) interaction of two labels at each open distance
+    option_vector: Floats  # (codes, L, L, n, r)
+    options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
 
 
 class States(NamedTuple):
@@ -124,6 +128,7 @@ class Terms(NamedTuple):
     square: Floats  # (V, L) ‖p_i(l)‖²
     gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
     both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
+    option_along: Floats  # (codes, L, L, n) the same at each open distance
     free_along: Floats  # (X,) p · vector of a state
     part_along: Floats  # (parts,) p · vector of a part
     part_gram: Floats  # (V, L, parts) p_i(l) · vector of a part
@@ -145,8 +150,10 @@ class Terms(NamedTuple):
     mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
 
 
-def new_terms(variables: int, labels: int, n: int, states: int, parts: int, domain: int) -> Terms:
-    """Scratch for that many variables, labels, nodes, states, parts, and states of a variable."""
+def new_terms(variables: int, tables: Tables, states: States, domain: int) -> Terms:
+    """Scratch for that many variables and states of a variable."""
+    labels = max(tables.both_mean.shape[-1], tables.edge_mean.shape[-1] - 1)
+    total, parts, n = len(states.label), states.part_vector.shape[1], len(tables.options)
     blocks = variables * (variables - 1) // 2 * domain * domain
     whole = np.int64
     return Terms(
@@ -154,7 +161,8 @@ def new_terms(variables: int, labels: int, n: int, states: int, parts: int, doma
         np.zeros((variables, labels)),
         np.zeros((variables, variables, labels, labels)),
         np.zeros((n, labels, labels)),
-        np.zeros(states),
+        np.zeros(tables.option_mean.shape),
+        np.zeros(total),
         np.zeros(parts),
         np.zeros((variables, labels, parts)),
         np.zeros((variables, domain)),
@@ -169,7 +177,7 @@ def new_terms(variables: int, labels: int, n: int, states: int, parts: int, doma
         np.zeros((variables, variables), dtype=whole),
         np.zeros(n, dtype=whole),
         np.zeros(variables, dtype=whole),
-        np.zeros(states, dtype=whole),
+        np.zeros(total, dtype=whole),
         np.zeros(parts, dtype=whole),
         np.zeros(variables, dtype=whole),
         np.zeros((variables, 2), dtype=whole),

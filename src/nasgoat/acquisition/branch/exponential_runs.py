@@ -46,6 +46,7 @@ class ExponentialRun:
         threads: int = 1,
     ) -> None:
         self._arrays = (factors, model, block.shapes, limits)
+        self.block = block
         self._labels, self._pool, self.roots = block.labels, pool, roots
         order = np.argsort(roots, kind="stable")
         variables = max(int(block.shapes.variables.max()), 1)

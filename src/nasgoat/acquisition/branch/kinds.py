@@ -41,11 +41,12 @@ def kinds_of_nodes(distance: NDArray[np.int8], nodes: Integers, whole: bool) -> 
     inner_node = (np.arange(n) > 0) & (np.arange(n) < last[:, None])
     variables = np.arange(1, n - 1) if whole else np.arange(n)
     code = np.zeros((total, len(variables)), dtype=np.int64)
-    for d in range(1, n):
+    for d in np.flatnonzero(np.bincount(distance.ravel()))[1:].tolist():
         ahead = ((distance == d) & inner_node[:, None, :]).sum(axis=2)[:, variables]
         behind = ((distance == d) & inner_node[:, :, None]).sum(axis=1)[:, variables]
         code = _numbered((code * n + ahead) * n + behind)
-    code = _numbered(code * n + distance[:, 0, variables])
+    most = int(distance.max(initial=0)) + 1
+    code = _numbered(code * most + distance[:, 0, variables])
     if whole:
         to_sink = distance[np.arange(total), :, nodes - 1][:, variables]
         code = _numbered(code * n + to_sink)

@@ -51,7 +51,7 @@ def measure(
 ) -> tuple[int, float, float, float]:
     """All products at depth t; returns the number of open variables, ‖p‖², Σ max ‖p_i‖² and ω."""
     q = shapes.tail[s]
-    total = list_open(shapes, stack, terms, s, t)
+    total = list_open(tables, shapes, stack, terms, s, t)
     if t == 0:
         square = look_up_moves(shapes, kinds, stack, terms, s, total)
         if q >= 0:

@@ -7,6 +7,8 @@ Notation (docs/branch-and-bound.md)
 
 from __future__ import annotations
 
+import numpy as np
+
 from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables, Terms
 from nasgoat.acquisition.branch.compiled import inner
 
@@ -64,6 +66,17 @@ def _label_block(
 
 
 @inner
+def _best_option(tables: Tables, terms: Terms, d: Index, a: Index, b: Index, rho: float) -> float:
+    """The least that two labels can add at any of the distances that code d leaves open."""
+    code = d - (len(terms.pairs) - len(tables.option_mean))
+    least = 1e300
+    for e in range(tables.options[d]):
+        value = tables.option_mean[code, a, b, e] - 2 * rho * terms.option_along[code, a, b, e]
+        least = min(least, value)
+    return least
+
+
+@inner
 def _label_rows(
     tables: Tables,
     states: States,
@@ -86,10 +99,14 @@ def _label_rows(
             if b < labels:
                 product += terms.gram[i, j, a, b]
             value = -2 * rho * wide * product
-            if d > 0:
+            if d > 0 and tables.options[d] == 0:
                 value += tables.both_mean[size, d, a, b] - 2 * rho * terms.both_along[d, a, b]
+            if d > 0 and tables.options[d] > 0 and b < labels:
+                value += _best_option(tables, terms, d, a, b, rho)
             terms.row[a, e] = value
         terms.row[labels, e] = 0.0
+        if d > 0 and tables.options[d] > 0 and b < labels:  # i is the source
+            terms.row[labels, e] = _best_option(tables, terms, d, np.int64(0), b, rho)
 
 
 @inner
@@ -169,4 +186,5 @@ def pair_potentials(
                 continue
             _label_rows(tables, states, stack, terms, size, t, i, j, rho, wide)
             far = shapes.distance[p, i, j]
+            far = 0 if tables.options[far] > 0 else far
             _state_block(states, stack, terms, q, t, i, j, far, -2 * rho * wide, price)

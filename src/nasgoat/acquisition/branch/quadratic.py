@@ -15,7 +15,9 @@ from nasgoat.acquisition.branch.compiled import inner
 
 
 @inner
-def list_open(shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index) -> int:
+def list_open(
+    tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index
+) -> int:
     """Open variables, distances between them, and their states; returns how many are open."""
     p, first = shapes.home[s], 1 if shapes.tail[s] < 0 else 0
     for d in range(len(terms.pairs)):
@@ -34,8 +36,10 @@ def list_open(shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index) ->
         for z in range(y + 1, total):
             i, j = terms.open[y], terms.open[z]
             terms.apart[i, j] = 0
-            if shapes.ends.shape[1] == 0 and i + first > 0:
-                terms.apart[i, j] = shapes.distance[p, i + first, j + first]
+            if shapes.ends.shape[1] == 0:
+                d = shapes.distance[p, i + first, j + first]
+                if i + first > 0 or tables.options[d] > 0:
+                    terms.apart[i, j] = d
             if terms.apart[i, j] > 0:
                 terms.pairs[terms.apart[i, j]] += 1
             terms.pair_at[i, j] = block
@@ -147,12 +151,18 @@ def measure_interactions(tables: Tables, stack: Stack, terms: Terms, size: int, 
             continue
         for e in range(1, len(terms.pairs)):
             square += terms.pairs[d] * terms.pairs[e] * tables.both_gram[size, d, e]
+        known = len(terms.pairs) - len(tables.option_mean)
         for a in range(labels):
             for b in range(labels):
                 product = 0.0
                 for x in range(r):
                     product += stack.vector[t, x] * tables.both_vector[size, d, a, b, x]
                 terms.both_along[d, a, b] = product
+                for e in range(tables.options[d]):
+                    product = 0.0
+                    for x in range(r):
+                        product += stack.vector[t, x] * tables.option_vector[d - known, a, b, e, x]
+                    terms.option_along[d - known, a, b, e] = product
     return math.sqrt(square)
 
 

@@ -47,6 +47,11 @@ class Run(Protocol):
         """Nodes explored so far."""
         ...
 
+    @property
+    def block(self) -> Block:
+        """The shapes that the graphs found last belong to."""
+        ...
+
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
         ...
@@ -79,6 +84,7 @@ class LinearRun:
         crude: A valid bound on everything, for as long as no better one is known.
         pool: Threads to share the work, or None.
         threads: How many.
+        scout: Whether to look below some shapes first; where there are threads if None.
     """
 
     def __init__(
@@ -90,13 +96,16 @@ class LinearRun:
         crude: float,
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
+        scout: bool | None = None,
     ) -> None:
         kinds = measured_kinds(tables, block.shapes, states, block.labels)
         self._arrays = (tables, block.shapes, states, limits, kinds)
+        self.block = block
         self._pool = pool
         self._crude = crude
         self.roots = np.full(len(block.shapes.home), -np.inf)
-        self._phase = _Phase.SCOUT if threads > 1 else _Phase.ROOT
+        scout = threads > 1 if scout is None else scout
+        self._phase = _Phase.SCOUT if scout else _Phase.ROOT
         every = np.arange(len(self.roots))
         step = max(len(every) // _SCOUTED, 1) if self._phase is _Phase.SCOUT else 1
         self._workers = [self._worker(block, tables, states, every) for _ in range(threads)]
@@ -107,11 +116,10 @@ class LinearRun:
         variables = max(int(block.shapes.variables.max()), 1)
         counts = np.bincount(states.label) if len(states.label) else np.ones(1, dtype=int)
         domain = int(counts.max()) * block.labels if block.prefixes else max(block.labels, 1)
-        n, r = tables.path_mean.shape[1], tables.path_vector.shape[-1]
-        total = len(states.label)
+        r = tables.path_vector.shape[-1]
         return _Worker(
             new_stack(variables, block.labels, r, domain),
-            new_terms(variables, block.labels, n, total, states.part_vector.shape[1], domain),
+            new_terms(variables, tables, states, domain),
             order,
             np.zeros((domain, variables), dtype=np.int64),
             np.zeros(domain),
@@ -135,6 +143,12 @@ class LinearRun:
                 return None
             self._next_phase()
         return [found for answer in answers for found in answer]
+
+    def bounds(self) -> Floats:
+        """Bounds of all shapes, without a look below them."""
+        while self._phase is not _Phase.SEARCH:
+            self.go_on(np.inf)
+        return self.roots
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         place = worker.stack.place

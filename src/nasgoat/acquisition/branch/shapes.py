@@ -95,7 +95,7 @@ def structure_block(
         adjacency[rows, :m, :m] = block
         twin[rows, : m - 2] = twins(block)[:, 1 : m - 1]
         start += len(block)
-    distance = _distances(adjacency)
+    distance = distances(adjacency)
     shapes = Shapes(
         np.arange(total),
         np.full(total, -1, dtype=np.int64),
@@ -106,7 +106,8 @@ def structure_block(
         distance,
         np.zeros((total, 0, 2), dtype=np.int8),
         twin,
-        *_kinds(kinds_of_nodes(distance, nodes, whole=True), nodes - 2),
+        np.zeros(twin.shape, dtype=np.int64),
+        *kind_arrays(kinds_of_nodes(distance, nodes, whole=True), nodes - 2),
     )
     return _of_labels(space, shapes, adjacency)
 
@@ -116,7 +117,7 @@ def prefix_block(space: NodeLabeledSpace, n: int, matrices: NDArray[np.bool_]) -
     total, known, _ = matrices.shape
     labels = len(space.ops)
     nodes = np.full(total, known, dtype=np.int64)
-    distance = _distances(matrices)
+    distance = distances(matrices)
     shapes = Shapes(
         np.repeat(np.arange(total), labels),
         np.tile(np.arange(labels), total),
@@ -127,7 +128,8 @@ def prefix_block(space: NodeLabeledSpace, n: int, matrices: NDArray[np.bool_]) -
         distance,
         np.zeros((total, 0, 2), dtype=np.int8),
         twins(matrices),
-        *_kinds(kinds_of_nodes(distance, nodes, whole=False), nodes),
+        distance.max(axis=2).astype(np.int64),
+        *kind_arrays(kinds_of_nodes(distance, nodes, whole=False), nodes),
     )
     return Block(space, shapes, matrices, *prefix_states(labels, n))
 
@@ -173,15 +175,16 @@ def edge_block(space: IndexedSpace) -> Block:
         np.full(total, n, dtype=np.int64),
         counts,
         counts,
-        _distances(adjacency),
+        distances(adjacency),
         ends,
         np.tile(np.arange(ends.shape[1], dtype=np.int8), (total, 1)),
-        *_kinds(ends[:, :, 0].astype(np.int64) * n + ends[:, :, 1], counts),
+        np.zeros(ends.shape[:2], dtype=np.int64),
+        *kind_arrays(ends[:, :, 0].astype(np.int64) * n + ends[:, :, 1], counts),
     )
     return _of_labels(space, shapes, adjacency)
 
 
-def _kinds(
+def kind_arrays(
     kind: Integers, variables: Integers
 ) -> tuple[Integers, Integers, NDArray[np.int32], Integers]:
     """Kinds of variables and couples of kinds, as ``Shapes`` has them."""
@@ -193,7 +196,8 @@ def _of_labels(space: SearchSpace, shapes: Shapes, adjacency: NDArray[np.bool_])
     return Block(space, shapes, adjacency, np.arange(len(labels_of(space))), nothing, nothing)
 
 
-def _distances(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
+def distances(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Lengths of shortest paths, 0 where there is none."""
     distance = shortest_distances(adjacency)
     distance[distance == adjacency.shape[1]] = 0
     return np.ascontiguousarray(distance.astype(np.int8))
