@@ -13,11 +13,12 @@ from nasgoat.acquisition.branch.growing import GrowingRun
 from nasgoat.acquisition.branch.halves import HalvesRun
 from nasgoat.acquisition.branch.limits import limits_of
 from nasgoat.acquisition.branch.runs import LinearRun, Run
-from nasgoat.acquisition.branch.skeletons import GROWING, OutOfTimeError, Skeletons
+from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
 from nasgoat.acquisition.branch.tables import crude_bound, factors_of, states_of, tables_of
 from nasgoat.acquisition.branch.warm_up import warm_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Pool
+from nasgoat.acquisition.shape_costs import GROWING
 from nasgoat.errors import SettingError
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior

@@ -11,17 +11,12 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.ordered import listed_rows, matrices
 from nasgoat.acquisition.branch.shapes import Block, edge_block, prefix_block, structure_block
-from nasgoat.acquisition.shape_costs import shape_cost
+from nasgoat.acquisition.shape_costs import GROWING, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 
 #: More shapes than this would take over a gigabyte.
 LARGEST = 5_000_000
-
-
-#: Prefixes with their last labels, at most, that are listed; more grow node by node.
-GROWING = 200_000
-SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 
 
 class OutOfTimeError(Exception):
@@ -70,8 +65,8 @@ class Skeletons:
             return []
         whole, rest, edges = [], [], space.edge_limit
         for n in space.sizes:
-            cost = shape_cost(space, n, self.prefixes)
-            if cost.prefixes and n >= SMALLEST_GROWING and cost.shapes > self.most:
+            cost = shape_cost(space, n, self.prefixes, self.most)
+            if cost.growing:
                 self.growing.append(n)
             elif cost.prefixes:
                 rest.append((n, _listed(n - 2, edges, False, deadline)))
