@@ -51,8 +51,10 @@ def load(
 
 
 @inner
-def load_moves(shapes: Shapes, kinds: Kinds, stack: Stack, s: Index) -> None:
-    """What each label of each variable changes in the reference graph of shape s."""
+def load_moves(shapes: Shapes, kinds: Kinds, stack: Stack, s: Index, t: Index) -> None:
+    """What each label of each variable changes in the reference graph of shape s, at depth 0."""
+    if t > 0:
+        return
     p, labels, r = shapes.home[s], stack.move_mean.shape[2], stack.vector.shape[1]
     for i in range(shapes.variables[p]):
         k = shapes.kind[p, i]

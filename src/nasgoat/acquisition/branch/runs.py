@@ -153,12 +153,9 @@ class LinearRun:
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         place = worker.stack.place
         mine = (worker.stack, worker.terms, worker.order, self.roots)
-        if self._phase is _Phase.ROOT:
-            status, found = search.bound_shapes(*self._arrays, *mine, _PAUSE), 0
-        else:
-            answers = (worker.chosen, worker.values)
-            settings = (best, MARGIN, _PAUSE)
-            status, found = search.search(*self._arrays, *mine, *settings, *answers)
+        settings = (self._phase is _Phase.ROOT, best, MARGIN, _PAUSE)
+        answers = (worker.chosen, worker.values)
+        status, found = search.search(*self._arrays, *mine, *settings, *answers)
         worker.done = status == search.DONE
         if not found:
             return []

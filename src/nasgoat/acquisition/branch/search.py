@@ -169,34 +169,6 @@ def _fits(
     return bool(within_limits(shapes, limits, stack, s, t, False))
 
 
-@compiled
-def bound_shapes(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
-    kinds: Kinds,
-    stack: Stack,
-    terms: Terms,
-    order: Integers,
-    roots: Floats,
-    pause: int,
-) -> int:
-    """Bound the next shapes of ``order``, without looking below them."""
-    place = stack.place
-    stop = min(place[POSITION] + pause, len(order))
-    while place[POSITION] < stop:
-        s = order[place[POSITION]]
-        place[POSITION] += 1
-        place[NODES] += 1
-        roots[s] = np.inf
-        if _enter(tables, shapes, states, limits, kinds, stack, terms, s):
-            roots[s] = linear_bound(
-                tables, shapes, states, kinds, stack, terms, s, np.int64(0), np.int64(0)
-            )
-    return DONE if place[POSITION] >= len(order) else PAUSED
-
-
 @inner
 def _descend(
     tables: Tables,
@@ -224,6 +196,40 @@ def _descend(
     return 1 if _fits(shapes, states, limits, stack, terms, s, t + 1) else 0
 
 
+@inner
+def _next_node(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
+    order: Integers,
+    roots: Floats,
+    rooting: bool,
+    threshold: float,
+) -> tuple[int, Index, Index]:
+    """The next shape, or choice below one: 1 and where it is; 0 if it is closed; -1 at the end."""
+    place = stack.place
+    if place[DEPTH] >= 0:
+        s, t = order[place[POSITION] - 1], place[DEPTH]
+        turn = _descend(tables, shapes, states, limits, stack, terms, s, t, threshold)
+        if turn < 0:
+            place[DEPTH] -= 1
+        return max(turn, 0), s, t + 1
+    if place[POSITION] >= len(order):
+        return -1, np.int64(0), np.int64(0)
+    s = order[place[POSITION]]
+    if not rooting and roots[s] >= threshold:
+        return -1, s, np.int64(0)
+    place[POSITION] += 1
+    if _enter(tables, shapes, states, limits, kinds, stack, terms, s):
+        return 1, s, np.int64(0)
+    roots[s] = np.inf
+    return 0, s, np.int64(0)
+
+
 @compiled
 def search(
     tables: Tables,
@@ -235,43 +241,41 @@ def search(
     terms: Terms,
     order: Integers,
     roots: Floats,
+    rooting: bool,
     best: float,
     margin: float,
     pause: int,
     chosen: Integers,
     values: Floats,
 ) -> tuple[int, int]:
-    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done."""
-    threshold = best + margin
-    place = stack.place
-    stop = place[NODES] + pause
-    while place[NODES] < stop:
-        place[NODES] += 1
-        if place[DEPTH] < 0:
-            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= threshold:
-                return DONE, 0
-            s, t = order[place[POSITION]], np.int64(0)
-            place[POSITION] += 1
-            if not _enter(tables, shapes, states, limits, kinds, stack, terms, s):
-                continue
-            load_moves(shapes, kinds, stack, s)
-        else:
-            s, t = order[place[POSITION] - 1], place[DEPTH]
-            turn = _descend(tables, shapes, states, limits, stack, terms, s, t, threshold)
-            if turn < 0:
-                place[DEPTH] -= 1
-            if turn < 1:
-                continue
-            t = t + 1
+    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done.
+
+    With ``rooting`` it bounds the shapes of ``order`` one after another, without a look below: one
+    function for both, because the bound would be compiled twice otherwise.
+    """
+    threshold, stop = best + margin, stack.place[NODES] + pause
+    while stack.place[NODES] < stop:
+        stack.place[NODES] += 1
+        turn, s, t = _next_node(
+            tables, shapes, states, limits, kinds, stack, terms, order, roots, rooting, threshold
+        )
+        if turn < 0:
+            return DONE, 0
+        if turn == 0:
+            continue
         total = _open_count(shapes, stack, s)
-        if total <= 1:
+        if total <= 1 and not rooting:
+            load_moves(shapes, kinds, stack, s, t)
             found = _leaves(shapes, states, limits, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
-        rounds = np.int64(1 if t > 0 else 2)
+        rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
         lower = linear_bound(tables, shapes, states, kinds, stack, terms, s, t, rounds)
-        if lower < threshold:
+        if rooting:
+            roots[s] = lower
+        elif lower < threshold:
+            load_moves(shapes, kinds, stack, s, t)
             _choose(stack, terms, t, total, threshold)
-            place[DEPTH] = t
+            stack.place[DEPTH] = t
     return PAUSED, 0
