@@ -177,6 +177,7 @@ def test_it_is_correct_without_machine_code() -> None:
         "    for seed in (3, 4, 7):\n"
         "        agrees(form, seed, 4)\n"
         "agrees('linear', 45, 4, prefixes=True)\n"
+        "agrees('linear', 79, 5, prefixes=True, growing=0)\n"
     )
     root = Path(__file__).parents[3]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
