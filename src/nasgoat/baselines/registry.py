@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -99,12 +100,23 @@ def make_method(
     """
     if name == OURS:
         return Optimizer(space, initial=initial, seed=seed, **options)
-    made = _class(name)
-    known = set(signature(made).parameters) - {"setup"}
+    check_options(name, options)
+    method: Asker = _class(name)(Setup(space, initial, seed, evaluations, noisy), **options)
+    return method
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Refuse options that a baseline's class does not take.
+
+    Example:
+        >>> check_options("evolution", ["remov"])
+        Traceback (most recent call last):
+        nasgoat.errors.UnknownNameError: option of evolution must be one of population, remove,
+        tournament, got 'remov'; did you mean remove?
+    """
+    known = set(signature(_class(name)).parameters) - {"setup"}
     if unknown := set(options) - known:
         raise UnknownNameError(f"option of {name}", sorted(unknown)[0], sorted(known) or ["none"])
-    method: Asker = made(Setup(space, initial, seed, evaluations, noisy), **options)
-    return method
 
 
 def own_batch(name: str) -> int:
