@@ -1,4 +1,4 @@
-"""Links of the files in the project's root lead somewhere; the strict build checks those of docs."""
+"""Links of the files in the project's root lead somewhere; the strict build checks the others."""
 
 import re
 from pathlib import Path
