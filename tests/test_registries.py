@@ -96,3 +96,13 @@ def test_a_plugin_registers_for_the_command_line(
 def test_a_plugin_that_is_not_there_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--plugin", "no_such_plugin", "methods"]) == 2
     assert "--plugin must name a module" in capsys.readouterr().err
+
+
+def test_an_unknown_optimizer_is_told_before_a_study_is_begun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["search", "--optimizer", "scipp", "--report", str(tmp_path / "run")]) == 2
+    told = capsys.readouterr().err
+    assert "did you mean scip?" in told
+    assert "resume with" not in told
+    assert not (tmp_path / "run" / "study.db").exists()
