@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
 from nasgoat.acquisition.shape_costs import LARGEST_BRANCH, shape_cost
-from nasgoat.kernels import FeatureMap
+from nasgoat.kernels import FORMS, FeatureMap
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.ordered_matrices import ordered_matrices
 
@@ -61,11 +61,13 @@ def choose(
         available: Names of further optimisers that may be taken.
     """
     graphs = graphs_at_most(space)
+    if kernel not in FORMS and graphs > LARGEST_CATALOGUE:
+        return Choice("mutation", f"mutation: {graphs:,} graphs, and the kernel is not the paper's")
     if graphs <= _TINY:
         return Choice("catalogue", f"catalogue: {graphs:,} graphs at most are quickly listed")
     listing = scoring = float("inf")
     start = branch_start(space, kernel)
-    if start is not None and start.applies:
+    if start is not None and start.applies and kernel in FORMS:
         listing = start.seconds + (5e-7 * graphs if kernel != "linear" else 0.0)
     if graphs <= LARGEST_CATALOGUE:
         scoring = graphs * (2e-7 if kernel == "linear" else 1.2e-6)

@@ -8,6 +8,7 @@ from nasgoat.baselines.registry import (
     make_method,
     methods,
     own_batch,
+    register_method,
     remedy,
 )
 
@@ -20,5 +21,6 @@ __all__ = [
     "make_method",
     "methods",
     "own_batch",
+    "register_method",
     "remedy",
 ]

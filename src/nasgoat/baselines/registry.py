@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
-from nasgoat.baselines.method import Setup
+from nasgoat.baselines.method import Method, Setup
 from nasgoat.bayesopt import Asker, Optimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
@@ -46,6 +46,29 @@ _ENTRIES = {
 }
 
 
+#: Methods that others registered, with their lines.
+_OTHERS: dict[str, tuple[type[Method], str]] = {}
+
+
+def register_method(name: str, method: type[Method], summary: str) -> None:
+    """Make a search method known by a name, in Python and on the command line.
+
+    Args:
+        name: The name; registering it again replaces the method.
+        method: The class; it is made with a :class:`Setup`.
+        summary: A line that says what it is.
+
+    Example:
+        >>> from nasgoat.baselines.random_search import RandomSearch
+        >>> register_method("chance", RandomSearch, "random search under another name")
+        >>> methods()["chance"]
+        'random search under another name'
+    """
+    if name == OURS or name in _ENTRIES:
+        raise SettingError(f"a new method must have a name of its own, got {name!r}")
+    _OTHERS[name] = (method, summary)
+
+
 def methods() -> dict[str, str]:
     """Every method's name with a line that says what it is; ours first.
 
@@ -54,20 +77,21 @@ def methods() -> dict[str, str]:
         ['goat', 'random', 'evolution']
     """
     ours = {OURS: "graph Gaussian process, globally optimal acquisition"}
-    return ours | {name: entry.summary for name, entry in _ENTRIES.items()}
+    others = {name: summary for name, (_, summary) in _OTHERS.items()}
+    return ours | {name: entry.summary for name, entry in _ENTRIES.items()} | others
 
 
 def available(name: str) -> bool:
     """Whether the packages that a method needs are installed."""
     _check(name)
-    needs = () if name == OURS else _ENTRIES[name].needs
+    needs = _ENTRIES[name].needs if name in _ENTRIES else ()
     return all(find_spec(package) is not None for package in needs)
 
 
 def remedy(name: str) -> str:
     """The command that installs what a method needs; empty if it needs nothing."""
     _check(name)
-    extra = "" if name == OURS else _ENTRIES[name].extra
+    extra = _ENTRIES[name].extra if name in _ENTRIES else ""
     return f"pip install 'nasgoat[{extra}]'" if extra else ""
 
 
@@ -129,6 +153,8 @@ def own_batch(name: str) -> int:
 
 def _class(name: str) -> Any:
     """The class of a baseline, or :class:`SettingError` if what it needs is not installed."""
+    if name in _OTHERS:
+        return _OTHERS[name][0]
     if not available(name):
         needs = " and ".join(_ENTRIES[name].needs)
         raise SettingError(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from importlib import import_module
+from typing import Annotated
 
 import typer
 
@@ -25,7 +27,7 @@ from nasgoat.cli import (
     status,
 )
 from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
-from nasgoat.errors import NasgoatError
+from nasgoat.errors import NasgoatError, SettingError
 
 app = typer.Typer(
     name="nasgoat",
@@ -48,9 +50,17 @@ app.add_typer(data.app, name="data")
 
 @app.callback()
 def nasgoat(
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what happens inside."),
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log what happens inside.")
+    ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="Module to import: it may register kernels, spaces, methods, ..."),
+    ] = None,
 ) -> None:
     """Find the best graph in the fewest evaluations, with proof."""
+    for module in plugin or ():
+        _import(module)
     level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(MaskingFormatter("nasgoat: %(message)s"))
@@ -95,6 +105,20 @@ def run(arguments: list[str] | None = None) -> int:
             return int(problem.exit_code)
         raise
     return code if isinstance(code, int) else 0
+
+
+def _import(module: str) -> None:
+    """Import a module from the current folder or from wherever Python looks."""
+    if not sys.path or sys.path[0] != "":
+        sys.path.insert(0, "")
+    try:
+        import_module(module)
+    except ModuleNotFoundError as problem:
+        if problem.name != module:
+            raise
+        raise SettingError(
+            f"--plugin must name a module that can be imported, got {module!r}"
+        ) from None
 
 
 def _say(message: str) -> None:
