@@ -1,6 +1,20 @@
-"""Doctests of modules that need an extra are collected only where it is installed."""
+"""Doctests of modules that need an extra are collected only where it is installed.
 
+What a test registers is forgotten after it.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
+
+import pytest
+
+_REGISTRIES = {
+    "nasgoat.acquisition.registry": "_MAKERS",
+    "nasgoat.baselines.registry": "_OTHERS",
+    "nasgoat.kernels.registry": "_MAKERS",
+    "nasgoat.spaces.presets": "_OTHERS",
+}
 
 _NEEDS = {
     "torch": [
@@ -14,3 +28,14 @@ _NEEDS = {
 collect_ignore = [
     file for package, files in _NEEDS.items() if find_spec(package) is None for file in files
 ]
+
+
+@pytest.fixture(autouse=True)
+def forget_registrations() -> Iterator[None]:
+    """Leave the registries as they were."""
+    registries = [getattr(import_module(module), name) for module, name in _REGISTRIES.items()]
+    before = [dict(registry) for registry in registries]
+    yield
+    for registry, entries in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(entries)

@@ -18,6 +18,7 @@ from nasgoat import (
     nasbench101,
 )
 from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch.warm_up import warm_up
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
@@ -47,20 +48,72 @@ class Objective:
         return LowerConfidenceBound().given(self.gp)
 
 
-def one(space: SearchSpace, form: str, t: int, seed: int, limit: float | None) -> str:
+#: Rows of the table in docs/branch-and-bound.md: space, kernel, observations, time limit.
+TABLE = [
+    ("7,9,3", "linear", (50, 150), None),
+    ("8,10,3", "linear", (50, 150), None),
+    ("9,11,3", "linear", (50, 150), None),
+    ("10,12,3", "linear", (50, 150), None),
+    ("9,11,5", "linear", (50, 150), None),
+    ("10,12,5", "linear", (50, 150), 60.0),
+    ("7,21,3", "linear", (50, 150), None),
+    ("8,28,3", "linear", (50, 150), None),
+    ("9,36,3", "linear", (50, 150), 60.0),
+    ("9,36,5", "linear", (50, 150), 60.0),
+    ("10,45,3", "linear", (50, 150), 60.0),
+    ("10,45,5", "linear", (50, 150), 60.0),
+    ("darts", "linear", (50, 150), None),
+    ("7,9,3", "exponential", (150,), None),
+    ("8,10,3", "exponential", (150,), None),
+    ("darts", "exponential", (50, 150), 600.0),
+]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One problem: seconds of the clock and of the processor, nodes, gap."""
+
+    seconds: float
+    processor: float
+    nodes: int
+    gap: float
+    status: str
+
+
+def one(space: SearchSpace, form: str, t: int, seed: int, limit: float | None) -> Measured:
     rng = np.random.default_rng(seed)
     graphs = space.sample(t, rng)
     acquisition = Objective(space, form, rng).given(graphs)
     solver = BranchAndBound(space, time_limit=limit)
-    solver.optimize(acquisition) if limit is None else None  # load the compiled code
+    if limit is None:
+        solver.optimize(acquisition)  # load the compiled code, list the structures
+    else:
+        warm_up(form == "exponential")
     cpu = time.process_time()
     pool = solver.optimize(acquisition, 5, {space.key(graph) for graph in graphs})
     cpu = time.process_time() - cpu
-    certificate = pool.certificate
-    return (
-        f"{form} | {t} | {seed} | {certificate.status} | {certificate.gap or 0:.2g} | "
-        f"{certificate.seconds:.3f} | {cpu:.3f} | {solver.nodes_:,}"
-    )
+    certificate, gap = pool.certificate, pool.certificate.gap or 0.0
+    return Measured(certificate.seconds, cpu, solver.nodes_, gap, str(certificate.status))
+
+
+def table(seeds: int, only: list[str]) -> None:
+    """The rows of the documentation, ranges over the seeds."""
+    print("| space | kernel | t | seconds | of the processor | nodes | largest gap |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    for text, form, observations, limit in TABLE:
+        for t in observations if not only or text in only else ():
+            found = [one(space_of(text), form, t, seed, limit) for seed in range(seeds)]
+            print(
+                f"| {text} | {form} | {t} | {_range([m.seconds for m in found])} | "
+                f"{_range([m.processor for m in found])} | "
+                f"{min(m.nodes for m in found):,}–{max(m.nodes for m in found):,} | "
+                f"{max(m.gap for m in found):.1%} |",
+                flush=True,
+            )
+
+
+def _range(values: list[float]) -> str:
+    return f"{min(values):.2g}–{max(values):.2g}"
 
 
 def whole_run(seed: int) -> str:
@@ -98,7 +151,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--limit", type=float)
     parser.add_argument("--run", action="store_true", help="a whole run on NAS-Bench-101")
+    parser.add_argument("--table", action="store_true", help="the table of the documentation")
     options = parser.parse_args()
+    if options.table:
+        table(options.seeds, options.spaces if options.spaces != default else [])
+        return
     if options.run:
         print(whole_run(0))
         return
@@ -106,8 +163,12 @@ def main() -> None:
     for text in options.spaces:
         for t in (int(part) for part in options.observations.split(",")):
             for seed in range(options.seeds):
-                row = one(space_of(text), options.kernel, t, seed, options.limit)
-                print(f"{text} | {row}", flush=True)
+                m = one(space_of(text), options.kernel, t, seed, options.limit)
+                print(
+                    f"{text} | {options.kernel} | {t} | {seed} | {m.status} | {m.gap:.2g} | "
+                    f"{m.seconds:.3f} | {m.processor:.3f} | {m.nodes:,}",
+                    flush=True,
+                )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {memory:.0f} MB")
 

@@ -33,7 +33,9 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 def command_line_page() -> str:
     """The page: one section for each verb, with its arguments and options."""
-    return "\n".join([HEAD, *(_section(name, command) for name, command in commands())])
+    before = ["## Before the verb", "", *_table(typer.main.get_command(app)), ""]
+    sections = [_section(name, command) for name, command in commands()]
+    return "\n".join([HEAD, *before, *sections])
 
 
 def commands() -> list[tuple[str, Any]]:
@@ -53,8 +55,12 @@ def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 def _section(name: str, command: Any) -> str:
     usage = " ".join([name, *(_argument(p) for p in command.params if not _is_option(p))])
     lines = [f"## {name}", "", _cell(command.help or ""), "", "```sh", f"{usage} [OPTIONS]", "```"]
+    return "\n".join([*lines, "", *_table(command), ""])
+
+
+def _table(command: Any) -> list[str]:
     rows = [_row(parameter) for parameter in command.params]
-    return "\n".join([*lines, "", "| | what | default |", "|---|---|---|", *rows, ""])
+    return ["| | what | default |", "|---|---|---|", *rows]
 
 
 def _is_option(parameter: Any) -> bool:

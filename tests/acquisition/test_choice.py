@@ -4,6 +4,8 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, darts, nasbench101, nasbench201
 from nasgoat.acquisition import choose, make_optimizer
+from nasgoat.acquisition.choice import branch_start
+from nasgoat.acquisition.shape_costs import shape_cost
 from nasgoat.spaces import SearchSpace
 
 
@@ -15,7 +17,7 @@ from nasgoat.spaces import SearchSpace
         (darts(), "branch"),
         (NodeLabeledSpace(10, ["a", "b", "c"], max_edges=12), "branch"),
         (NodeLabeledSpace(9, ["a", "b", "c"]), "branch"),
-        (NodeLabeledSpace(10, ["a", "b", "c"]), "scip"),
+        (NodeLabeledSpace(10, ["a", "b", "c"]), "branch"),
         (EdgeLabeledSpace(8, ["a", "b"]), "scip"),
     ],
 )
@@ -34,6 +36,16 @@ def test_the_reason_names_the_size() -> None:
 def test_dense_spaces_start_from_prefixes() -> None:
     assert "prefixes" in choose(NodeLabeledSpace(8, ["a", "b", "c"])).reason
     assert "prefixes" not in choose(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10)).reason
+
+
+def test_very_dense_spaces_grow_and_apply() -> None:
+    space = NodeLabeledSpace(10, ["a", "b", "c"])
+    start = branch_start(space, "linear")
+    assert start is not None
+    assert start.growing
+    assert start.applies
+    assert choose(space, "exponential").name == "scip"
+    assert not shape_cost(NodeLabeledSpace(8, ["a", "b", "c"]), 8).growing
 
 
 def test_the_exponential_kernel_costs_by_the_graph() -> None:

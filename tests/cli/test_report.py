@@ -10,6 +10,7 @@ import pytest
 from nasgoat.cli.app import run
 from nasgoat.spaces import nasbench201
 from tests.report.documents import assert_sound
+from tests.report.experiments import scale
 from tests.report.studies import store
 
 
@@ -79,6 +80,23 @@ def test_an_earlier_report_is_replaced_and_nothing_else(
     assert "earlier report, got folder" in error(capsys, "here", "--output", "folder")
 
 
+def test_an_experiment_is_reported_in_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    scale(Path("experiments/sizes"))
+    Path("experiments/sizes.toml").write_text("")
+    assert run(["report", "experiments/sizes", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["report"] == "experiments/sizes/report.html"
+    assert (document["kind"], document["name"], document["runs"]) == ("scale", "scale", 6)
+    html = Path("experiments/sizes/report.html").read_text()
+    assert_sound(html)
+    assert run(["report", "experiments/sizes.toml", "--output", "again.html"]) == 0
+    assert Path("again.html").read_text() == html
+    capsys.readouterr()
+    assert "must have records in other" in error(capsys, "other.toml")
+    Path("experiments/sizes/experiment.json").write_text("{")
+    assert "must be whole" in error(capsys, "experiments/sizes")
+
+
 def test_what_is_no_run_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "must be a file, got none" in error(capsys, "nowhere")
     assert "a run must be given" in error(capsys)
@@ -106,7 +124,6 @@ def test_a_run_that_a_search_left_is_reported_as_it_stands() -> None:
     search = [sys.executable, "-m", "nasgoat", "search", "--evaluations", "12", "--initial", "5"]
     done = subprocess.run([*search, "--no-pictures", "--report", "here"], capture_output=True)
     assert done.returncode == 0
-    assert b"nasgoat report here" in done.stdout
     assert run(["report", "here"]) == 0
     html = Path("here/report.html").read_text()
     assert_sound(html)

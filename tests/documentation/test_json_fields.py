@@ -14,6 +14,7 @@ SEARCH = ["search", "--evaluations", "12", "--report", "run", "--no-pictures", "
 CALLS = {
     "nasgoat search": SEARCH,
     "nasgoat status": ["status", "run"],
+    "nasgoat report": ["report", "run"],
     "nasgoat solve": ["solve", "--space", "nb201", "--observations", "5", "--top", "1"],
     "nasgoat methods": ["methods"],
     "nasgoat scale": ["scale", "scale.toml", "--quiet"],

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nasgoat.errors import ExperimentFileError
@@ -9,6 +10,7 @@ from nasgoat.experiments.compare.study import CompareStudy
 from nasgoat.experiments.experiment_file import load_experiment, parse_experiment
 
 DECLARED = sorted((Path(__file__).parents[2] / "experiments").rglob("*.toml"))
+PIECES = ("", "0", "-1", "1e9", "nan", "true", '"', "[", "]", "=", "\n", ".", "{", "x", "[[", ",")
 COMPARE = 'kind = "compare"\nbenchmarks = ["nb201/cifar10"]\n'
 
 
@@ -41,6 +43,9 @@ WRONG = {
         "my.toml:6: method.g.kernel: kernel must be one of"
     ),
     COMPARE + 'methods = ["g"]\n[method.g]\nkernel = "linear"': "my.toml:4: method.g must have",
+    COMPARE + 'methods = ["e"]\n[method.e]\nmethod = "evolution"\nremov = "oldest"': (
+        "my.toml:6: method.e.remov: option of evolution .* did you mean remove"
+    ),
     'kind = "scale"\nnodes = [3': "my.toml:2: must be TOML",
 }
 
@@ -60,6 +65,22 @@ def test_the_kind_must_be_that_of_the_verb() -> None:
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ExperimentFileError, match="must be readable"):
         load_experiment(tmp_path / "none.toml")
+
+
+def test_whatever_a_file_holds_it_is_read_or_refused_in_one_line() -> None:
+    rng = np.random.default_rng(0)
+    for path in DECLARED:
+        text = path.read_bytes()
+        for _ in range(60):
+            damaged = bytearray(text)
+            for _ in range(rng.integers(1, 4)):
+                place = int(rng.integers(len(damaged)))
+                damaged[place : place + int(rng.integers(0, 6))] = rng.choice(list(PIECES)).encode()
+            try:
+                parse_experiment(damaged.decode("utf-8", "replace"), "my.toml")
+            except ExperimentFileError as problem:
+                assert "\n" not in str(problem)
+                assert str(problem).startswith("my.toml")
 
 
 def test_methods_take_their_own_options_and_seeds() -> None:

@@ -40,7 +40,7 @@ def test_a_summary_alone_makes_a_run_known(tmp_path: Path) -> None:
 
 def test_a_half_written_run_is_not_there(tmp_path: Path) -> None:
     folder = RecordFolder(tmp_path)
-    (tmp_path / "runs" / "a.seed0.jsonl.123.part").write_text('{"run": "a.se')
+    (tmp_path / "runs" / "a.seed0.jsonl.part").write_text('{"run": "a.se')
     assert folder.missing(RUNS) == RUNS
     assert RecordFolder(tmp_path).known == {}
 

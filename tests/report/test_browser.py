@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.report import search_page, write_report
+from nasgoat.report import experiment_page, search_page, write_report
 from nasgoat.spaces import nasbench201
 from tests.report.browser import Browser, chromium
+from tests.report.experiments import compare, kernels
 from tests.report.studies import OURS, hostile_space, made
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text()
+PAGES = ["plain", "hostile", "experiment", "predictions"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -33,9 +35,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "plain": made(nasbench201(), 30, table, gap=0.5),
         "hostile": made(hostile_space(), 16, failed=failed, command="nasgoat " + "y" * 500),
     }
-    for name, run in runs.items():
-        write_report(search_page(run), folder / f"{name}.html")
-    return {name: (folder / f"{name}.html").as_uri() for name in runs}
+    html = {name: search_page(run) for name, run in runs.items()}
+    html["experiment"] = experiment_page(compare(folder / "compare"))
+    html["predictions"] = experiment_page(kernels(folder / "kernels"))
+    for name, text in html.items():
+        write_report(text, folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in html}
 
 
 def problems(browser: Browser) -> list[str]:
@@ -53,7 +58,7 @@ def problems(browser: Browser) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_report_is_quiet_and_asks_for_nothing(
     browser: Browser, pages: dict[str, str], name: str
 ) -> None:
@@ -83,8 +88,8 @@ def test_the_policy_stops_what_escaping_might_miss(browser: Browser, pages: dict
     assert blocked == ["connect", "img", "script"]
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
-@pytest.mark.parametrize("width", [320, 375, 1200])
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [375, 1200])
 def test_the_page_never_scrolls_sideways(
     browser: Browser, pages: dict[str, str], name: str, width: int
 ) -> None:
@@ -107,7 +112,7 @@ def test_light_and_dark_differ_and_follow_the_reader(
     assert light[1][2] != dark[1][2]
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (375, True)])
 def test_nothing_is_in_the_way_of_any_reader(
     browser: Browser, pages: dict[str, str], name: str, width: int, dark: bool

@@ -3,7 +3,8 @@
 import itertools
 import xml.etree.ElementTree as ET
 
-from nasgoat.report.charts import Axis, Band, Chart, Line, Mark, Points, Rule, figure
+from nasgoat.report.charts import Axis, Chart, figure
+from nasgoat.report.marks import Band, Line, Mark, Points, Rule
 
 
 def chart(*marks: Mark) -> Chart:

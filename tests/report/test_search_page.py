@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from nasgoat.errors import StudyError
+from nasgoat.evaluation import Outcome
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import stored_search
 from nasgoat.report import SearchRun, search_page
@@ -145,6 +147,25 @@ def test_the_state_says_why_a_search_ended(tmp_path: Path) -> None:
     assert run.state == "stopped"
     running = replace(run.stored, status=replace(run.stored.status, running=True))
     assert SearchRun(running, tmp_path).state == "running"
+
+
+@pytest.mark.parametrize("error", [0.0, -3.0, 1e99, 1e-99, 5e-324, 1.0])
+def test_errors_of_any_size_can_be_drawn(error: float) -> None:
+    run = made(nasbench201(), 8)
+    outcomes = [Outcome.of({"error": error * scale}) for scale in (1, 1, 2, 1, 0, 3, 1, 1)]
+    tickets = [replace(t, outcome=o) for t, o in zip(run.tickets, outcomes, strict=True)]
+    html = search_page(SearchRun(replace(run.stored, tickets=tuple(tickets))))
+    assert_sound(html)
+    assert "nan" not in html
+    assert "inf" not in html.replace("information", "")
+
+
+def test_a_study_that_makes_no_sense_is_one_error() -> None:
+    run = made(nasbench201(), 8)
+    wrong = replace(run.tickets[6].proposal, mean="much")  # type: ignore[arg-type]
+    tickets = (*run.tickets[:6], replace(run.tickets[6], proposal=wrong))
+    with pytest.raises(StudyError, match="the study 'demo' must be sound, got"):
+        search_page(SearchRun(replace(run.stored, tickets=tickets)))
 
 
 def test_beta_is_what_the_acquisition_says() -> None:

@@ -15,7 +15,12 @@ from nasgoat.acquisition.proposals import (
     Proposal,
     Status,
 )
-from nasgoat.acquisition.registry import chosen_optimizer, make_optimizer, optimizer_names
+from nasgoat.acquisition.registry import (
+    chosen_optimizer,
+    make_optimizer,
+    optimizer_names,
+    register_optimizer,
+)
 
 __all__ = [
     "AcquisitionOptimizer",
@@ -39,4 +44,5 @@ __all__ = [
     "mutations_of",
     "optimizer_names",
     "random_problem",
+    "register_optimizer",
 ]

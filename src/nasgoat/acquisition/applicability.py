@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
-from nasgoat.acquisition.choice import LARGEST_BRANCH, branch_start, graphs_at_most
+from nasgoat.acquisition.choice import branch_start, graphs_at_most
+from nasgoat.acquisition.shape_costs import LARGEST_BRANCH
 from nasgoat.spaces import (
     DartsSpace,
     EdgeLabeledSpace,
@@ -19,12 +20,13 @@ from nasgoat.spaces import (
     SearchSpace,
 )
 
+_LONG = 3600.0  # seconds from which on nobody waits for the end
 _LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 #: Seconds of SCIP at a number of nodes, and the factor for each further node.
 _MIP_SECONDS = {
-    NodeLabeledSpace: (7, 25.0, 5.0),
+    NodeLabeledSpace: (7, 5.0, 6.0),
     EdgeLabeledSpace: (4, 2.0, 8.0),
-    DartsSpace: (6, 30.0, 10.0),
+    DartsSpace: (6, 3.0, 10.0),
     GraphSpace: (4, 20.0, 6.0),
 }
 
@@ -75,10 +77,13 @@ def _branch(space: SearchSpace) -> Applicability:
         if isinstance(space, GraphSpace):
             reason = "graphs in which labels and edges depend on each other"
         return Applicability("branch", False, f"does not apply: it does not know {reason}")
-    if start.shapes > LARGEST_BRANCH:
+    if not start.applies:
         said = f"does not apply: {short(start.shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
         return Applicability("branch", False, said)
-    said = f"about {_about(start.seconds)} a question, {start} at most"
+    lasting = f"about {_about(start.seconds)}"
+    if start.growing and start.seconds > _LONG:
+        lasting = "hours, but with a bound at any time"
+    said = f"{lasting} a question, {start} at most"
     return Applicability("branch", True, said, start.seconds)
 
 

@@ -22,12 +22,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
-from nasgoat.acquisition.shape_costs import shape_cost
-from nasgoat.kernels import FeatureMap
+from nasgoat.acquisition.shape_costs import LARGEST_BRANCH, shape_cost
+from nasgoat.kernels import FORMS, FeatureMap
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.ordered_matrices import ordered_matrices
 
-LARGEST_BRANCH = 2_000_000  # structures or prefixes; more would take over a gigabyte
 _TINY = 20_000  # graphs: listing them takes less than loading compiled code
 
 
@@ -62,11 +61,13 @@ def choose(
         available: Names of further optimisers that may be taken.
     """
     graphs = graphs_at_most(space)
+    if kernel not in FORMS and graphs > LARGEST_CATALOGUE:
+        return Choice("mutation", f"mutation: {graphs:,} graphs, and the kernel is not the paper's")
     if graphs <= _TINY:
         return Choice("catalogue", f"catalogue: {graphs:,} graphs at most are quickly listed")
     listing = scoring = float("inf")
     start = branch_start(space, kernel)
-    if start is not None and start.shapes <= LARGEST_BRANCH:
+    if start is not None and start.applies and kernel in FORMS:
         listing = start.seconds + (5e-7 * graphs if kernel != "linear" else 0.0)
     if graphs <= LARGEST_CATALOGUE:
         scoring = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
@@ -95,11 +96,18 @@ class BranchStart:
         shapes: Structures, or their prefixes, at most.
         seconds: Of one question.
         prefixes: Whether prefixes are among the shapes.
+        growing: Whether prefixes grow node by node, so that none are listed.
     """
 
     shapes: int
     seconds: float
     prefixes: bool = False
+    growing: bool = False
+
+    @property
+    def applies(self) -> bool:
+        """Whether what has to be listed fits in memory."""
+        return self.growing or self.shapes <= LARGEST_BRANCH
 
     def __str__(self) -> str:
         return (
@@ -113,7 +121,8 @@ def branch_start(space: SearchSpace, kernel: str) -> BranchStart | None:
         prefixes = None if kernel == "linear" else False
         costs = [shape_cost(space, n, prefixes) for n in space.sizes]
         total, seconds = sum(c.shapes for c in costs), sum(c.seconds for c in costs)
-        return BranchStart(total, seconds, any(c.prefixes for c in costs))
+        growing = any(c.growing for c in costs)
+        return BranchStart(total, seconds, any(c.prefixes for c in costs), growing)
     if not isinstance(space, IndexedSpace):
         return None
     pairs = len(space.places)

@@ -27,6 +27,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Limits, Outcome, Report, SolverError, SolverMissingError
 from nasgoat.solvers.child_process import ChildProcess, Message
 from nasgoat.spaces import GraphSpace, SearchSpace
+from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
 
@@ -127,6 +128,7 @@ class MipOptimizer:
         """The k best graphs that are not excluded; status and bound say what is proven."""
         if k < 1:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        of_paper_kernel(acquisition.gp.posterior_)  # said here, not by a process that dies of it
         start = time.perf_counter()
         problem = MipProblem(
             self.space,

@@ -9,10 +9,12 @@ from nasgoat.acquisition.choice import Choice, choose
 from nasgoat.acquisition.effort import Effort
 from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
-from nasgoat.errors import UnknownNameError
+from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.kernels import FORMS
 from nasgoat.spaces import SearchSpace
 
 Progress = Callable[[str], None]
+OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
 
 
 def _branch(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
@@ -21,7 +23,7 @@ def _branch(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimiz
     return BranchAndBound(space, progress)
 
 
-def _mip(solver: str) -> Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]:
+def _mip(solver: str) -> OptimizerMaker:
     def make(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
         # Imported when asked for: Pyomo and SCIP take half a second.
         from nasgoat.acquisition.mip import MipOptimizer
@@ -31,7 +33,7 @@ def _mip(solver: str) -> Callable[[SearchSpace, Progress | None], AcquisitionOpt
     return make
 
 
-_MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]] = {
+_MAKERS: dict[str, OptimizerMaker] = {
     "branch": _branch,
     "catalogue": Catalogue,
     "mutation": Mutation,
@@ -39,11 +41,33 @@ _MAKERS: dict[str, Callable[[SearchSpace, Progress | None], AcquisitionOptimizer
     "gurobi": _mip("gurobi"),
     "scip": _mip("scip"),
 }
+_PAPER_KERNELS_ONLY = ("branch", "gurobi", "scip")
+_OURS = frozenset({"auto", *_MAKERS})
 
 
 def optimizer_names() -> list[str]:
     """Names that :func:`make_optimizer` knows."""
     return ["auto", *_MAKERS]
+
+
+def register_optimizer(name: str, make: OptimizerMaker) -> None:
+    """Make an acquisition optimiser known by a name, in Python and on the command line.
+
+    ``auto`` never takes it; ask for it by its name.
+
+    Args:
+        name: The name; registering it again replaces the optimiser.
+        make: Takes a space and a function that shows progress (or None); returns the optimiser.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> register_optimizer("bigger", lambda space, progress: Sampling(space, size=500))
+        >>> make_optimizer("bigger", nasbench201()).name
+        'sampling'
+    """
+    if name in _OURS:
+        raise SettingError(f"a new optimizer must have a name of its own, got {name!r}")
+    _MAKERS[name] = make
 
 
 def make_optimizer(
@@ -88,6 +112,11 @@ def chosen_optimizer(
     """
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
+    if kernel not in FORMS and name in _PAPER_KERNELS_ONLY:
+        raise SettingError(
+            f"the kernel must be linear or exponential for the optimizer {name}, got {kernel!r}; "
+            "use the catalogue"
+        )
     if name == "auto":
         return choose(space, kernel, questions, _MAKERS)
     return Choice(name, f"{name}: asked for")

@@ -9,6 +9,8 @@ their order of magnitude matters:
 
     structures  S (4e-6 + 4e-10 (V L)² D)
     prefixes    P L (9e-5 + 7.5e-9 (V L)² D)
+    above 200,000 prefixes or two million structures, prefixes that grow: a tenth, as most are
+                never reached; where that is too long, a time limit leaves a bound
 """
 
 from __future__ import annotations
@@ -20,6 +22,11 @@ from nasgoat.spaces import NodeLabeledSpace
 from nasgoat.spaces.ordered_matrices import ordered_matrices, ordered_prefixes
 
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
+SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
+#: Prefixes with their last labels that are listed at most; more grow node by node.
+GROWING = 200_000
+#: Structures that are listed at most: more would take over a gigabyte.
+LARGEST_BRANCH = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -29,10 +36,19 @@ class ShapeCost:
     prefixes: bool
     shapes: int
     seconds: float
+    growing: bool = False
 
 
-def shape_cost(space: NodeLabeledSpace, n: int, prefixes: bool | None = None) -> ShapeCost:
+def shape_cost(
+    space: NodeLabeledSpace, n: int, prefixes: bool | None = None, growing: int = GROWING
+) -> ShapeCost:
     """The cheaper of structures and prefixes of n nodes, or the one that is asked for.
+
+    Args:
+        space: The space.
+        n: Nodes of the graphs.
+        prefixes: Whether to take prefixes; the cheaper if None.
+        growing: Prefixes from which on they grow node by node.
 
     Example:
         >>> space = NodeLabeledSpace(8, ["a", "b", "c"])
@@ -48,5 +64,9 @@ def shape_cost(space: NodeLabeledSpace, n: int, prefixes: bool | None = None) ->
     if n < SMALLEST_PREFIX or prefixes is False:
         return structures
     total = labels * ordered_prefixes(n - 2, edges - 2)
-    parts = ShapeCost(True, total, total * (9e-5 + 7.5e-9 * work))
-    return parts if prefixes or parts.seconds < structures.seconds else structures
+    grows = n >= SMALLEST_GROWING and total > growing
+    each = (9e-5 + 7.5e-9 * work) * (0.1 if grows else 1.0)
+    parts = ShapeCost(True, total, total * each, grows)
+    if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
+        return parts
+    return structures

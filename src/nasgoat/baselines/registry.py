@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
-from nasgoat.baselines.method import Setup
+from nasgoat.baselines.method import Method, Setup
 from nasgoat.bayesopt import Asker, Optimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
@@ -45,6 +46,29 @@ _ENTRIES = {
 }
 
 
+#: Methods that others registered, with their lines.
+_OTHERS: dict[str, tuple[type[Method], str]] = {}
+
+
+def register_method(name: str, method: type[Method], summary: str) -> None:
+    """Make a search method known by a name, in Python and on the command line.
+
+    Args:
+        name: The name; registering it again replaces the method.
+        method: The class; it is made with a :class:`Setup`.
+        summary: A line that says what it is.
+
+    Example:
+        >>> from nasgoat.baselines.random_search import RandomSearch
+        >>> register_method("chance", RandomSearch, "random search under another name")
+        >>> methods()["chance"]
+        'random search under another name'
+    """
+    if name == OURS or name in _ENTRIES:
+        raise SettingError(f"a new method must have a name of its own, got {name!r}")
+    _OTHERS[name] = (method, summary)
+
+
 def methods() -> dict[str, str]:
     """Every method's name with a line that says what it is; ours first.
 
@@ -53,20 +77,21 @@ def methods() -> dict[str, str]:
         ['goat', 'random', 'evolution']
     """
     ours = {OURS: "graph Gaussian process, globally optimal acquisition"}
-    return ours | {name: entry.summary for name, entry in _ENTRIES.items()}
+    others = {name: summary for name, (_, summary) in _OTHERS.items()}
+    return ours | {name: entry.summary for name, entry in _ENTRIES.items()} | others
 
 
 def available(name: str) -> bool:
     """Whether the packages that a method needs are installed."""
     _check(name)
-    needs = () if name == OURS else _ENTRIES[name].needs
+    needs = _ENTRIES[name].needs if name in _ENTRIES else ()
     return all(find_spec(package) is not None for package in needs)
 
 
 def remedy(name: str) -> str:
     """The command that installs what a method needs; empty if it needs nothing."""
     _check(name)
-    extra = "" if name == OURS else _ENTRIES[name].extra
+    extra = _ENTRIES[name].extra if name in _ENTRIES else ""
     return f"pip install 'nasgoat[{extra}]'" if extra else ""
 
 
@@ -99,12 +124,23 @@ def make_method(
     """
     if name == OURS:
         return Optimizer(space, initial=initial, seed=seed, **options)
-    made = _class(name)
-    known = set(signature(made).parameters) - {"setup"}
+    check_options(name, options)
+    method: Asker = _class(name)(Setup(space, initial, seed, evaluations, noisy), **options)
+    return method
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Refuse options that a baseline's class does not take.
+
+    Example:
+        >>> check_options("evolution", ["remov"])
+        Traceback (most recent call last):
+        nasgoat.errors.UnknownNameError: option of evolution must be one of population, remove,
+        tournament, got 'remov'; did you mean remove?
+    """
+    known = set(signature(_class(name)).parameters) - {"setup"}
     if unknown := set(options) - known:
         raise UnknownNameError(f"option of {name}", sorted(unknown)[0], sorted(known) or ["none"])
-    method: Asker = made(Setup(space, initial, seed, evaluations, noisy), **options)
-    return method
 
 
 def own_batch(name: str) -> int:
@@ -117,6 +153,8 @@ def own_batch(name: str) -> int:
 
 def _class(name: str) -> Any:
     """The class of a baseline, or :class:`SettingError` if what it needs is not installed."""
+    if name in _OTHERS:
+        return _OTHERS[name][0]
     if not available(name):
         needs = " and ".join(_ENTRIES[name].needs)
         raise SettingError(

@@ -22,7 +22,6 @@ from nasgoat.acquisition import (
 from nasgoat.bayesopt.fallback import heuristic_proposals
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import SolverLostError
-from nasgoat.kernels import ShortestPathKernel
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 
@@ -76,7 +75,7 @@ class Optimizer(AskTell):
         settings = self.settings
         self.surrogate = GraphGP(
             self.space,
-            ShortestPathKernel(settings.kernel),
+            settings.kernel,
             noise=settings.noise,
             target=settings.target,
             restarts=settings.restarts,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import FORMS
+from nasgoat.kernels import kernel_names
 from nasgoat.surrogate.target import TARGETS
 
 STRATEGIES = ("portfolio", "top")
@@ -20,7 +20,7 @@ class Settings:
     :meth:`paper` is what the paper does.
 
     Args:
-        kernel: ``"linear"`` or ``"exponential"``.
+        kernel: ``"linear"``, ``"exponential"``, or a name that was registered.
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the graphs of lowest bound at ``sqrt_beta``;
@@ -43,8 +43,8 @@ class Settings:
     restarts: int = 0
 
     def __post_init__(self) -> None:
-        if self.kernel not in FORMS:
-            raise UnknownNameError("kernel", self.kernel, FORMS)
+        if self.kernel not in kernel_names():
+            raise UnknownNameError("kernel", self.kernel, kernel_names())
         if self.target not in TARGETS:
             raise UnknownNameError("target", self.target, TARGETS)
         if self.batch_strategy not in STRATEGIES:

@@ -11,7 +11,8 @@ import logging
 import os
 import sys
 import traceback
-from typing import Any
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -29,7 +30,7 @@ from nasgoat.cli import (
 )
 from nasgoat.cli.output import MaskingFormatter, harmless, masked, remember_arguments
 from nasgoat.cli.secrets import hide_password
-from nasgoat.errors import NasgoatError
+from nasgoat.errors import NasgoatError, SettingError
 
 app = typer.Typer(
     name="nasgoat",
@@ -52,9 +53,17 @@ app.add_typer(data.app, name="data")
 
 @app.callback()
 def nasgoat(
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Log what happens inside."),
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log what happens inside.")
+    ] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="Module to import: it may register kernels, spaces, methods, ..."),
+    ] = None,
 ) -> None:
     """Find the best graph in the fewest evaluations, with proof."""
+    for module in plugin or ():
+        _import(module)
     level = logging.INFO if verbose else logging.WARNING
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(MaskingFormatter("nasgoat: %(message)s"))
@@ -112,6 +121,20 @@ def _show_bug(kind: type[BaseException], problem: BaseException, trace: Any) -> 
     """A traceback means a bug of ours; it may go into a report, so it holds no password."""
     text = "".join(traceback.format_exception(kind, problem, trace))
     print(harmless(masked(text)), file=sys.stderr, end="")
+
+
+def _import(module: str) -> None:
+    """Import a module from the current folder or from wherever Python looks."""
+    if not sys.path or sys.path[0] != "":
+        sys.path.insert(0, "")
+    try:
+        import_module(module)
+    except ModuleNotFoundError as problem:
+        if problem.name != module:
+            raise
+        raise SettingError(
+            f"--plugin must name a module that can be imported, got {module!r}"
+        ) from None
 
 
 def _say(message: str) -> None:

@@ -18,7 +18,7 @@ _FILE = "report.html"
 
 def report(
     run: Annotated[
-        Path | None, typer.Argument(help="Folder of a run or experiment; the latest in runs/.")
+        Path | None, typer.Argument(help="Folder of a run or an experiment; the latest run.")
     ] = None,
     storage: Annotated[
         str | None,
@@ -34,13 +34,41 @@ def report(
     """Write a search or an experiment as one HTML file that opens anywhere, without a network."""
     from nasgoat.report import write_report
 
-    html, facts, wanted = _search(run, storage, study)
+    experiment = None if run is None else _experiment_folder(run)
+    found = _search(run, storage, study) if experiment is None else _experiment(experiment)
+    html, facts, wanted = found
     path = output or wanted
     write_report(html, path)
     if json:
         print_json({"report": str(path), "bytes": len(html.encode()), **facts})
     else:
         note(f"wrote {path}")
+
+
+def _experiment_folder(run: Path) -> Path | None:
+    """The folder of an experiment, named itself or by its TOML file; None if it is none."""
+    from nasgoat.errors import ReportError
+    from nasgoat.experiments import is_experiment
+
+    folder = run.with_suffix("") if run.suffix == ".toml" else run
+    if is_experiment(folder):
+        return folder
+    if run.suffix == ".toml":
+        raise ReportError(
+            f"the experiment {run} must have records in {folder}, got none; run it first, or name "
+            "the folder that its --out named"
+        )
+    return None
+
+
+def _experiment(folder: Path) -> tuple[str, dict[str, Any], Path]:
+    """The report of an experiment, what it is about, and where it goes unless somebody says."""
+    from nasgoat.experiments import read_experiment
+    from nasgoat.report import experiment_page
+
+    records = read_experiment(folder)
+    facts = {"kind": records.kind, "name": records.name, "runs": len(records.runs)}
+    return experiment_page(records), facts, folder / _FILE
 
 
 def _search(

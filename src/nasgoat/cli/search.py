@@ -76,8 +76,8 @@ def search(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
-    from nasgoat.acquisition import Effort
-    from nasgoat.baselines import own_batch
+    from nasgoat.acquisition import Effort, chosen_optimizer
+    from nasgoat.baselines import OURS, own_batch
     from nasgoat.bayesopt import Plan
     from nasgoat.cli.run_folder import choose_folder
     from nasgoat.cli.session import Call, Session
@@ -93,6 +93,8 @@ def search(
     call = Call(
         method, settings, optimizer, effort, plan, initial, seed, quiet, pictures, command_line()
     )
+    if method == OURS:  # a wrong name is told before a study is begun
+        chosen_optimizer(optimizer, task.space, settings.kernel, settings.questions)
     name = study or f"{task.slug}-seed{seed}"
     declaration = call.declaration(task)
     folder, address = choose_folder(report, storage, name, declaration, evaluations)
@@ -181,7 +183,6 @@ def _show(session: Session, result: SearchResult, document: dict[str, Any]) -> N
     if result.failures:
         show(f"failed evaluations: {len(result.failures)}")
     show(f"written: {document['report']}/result.json and best.png")
-    show(f"see all of it: {session.report_command}")
 
 
 def _log_to(path: Path) -> None:

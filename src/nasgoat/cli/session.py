@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shlex
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -26,7 +25,6 @@ from nasgoat.bayesopt import (
 from nasgoat.cli.interrupts import Interrupts
 from nasgoat.cli.output import note
 from nasgoat.cli.progress import Progress
-from nasgoat.cli.run_folder import STUDY_FILE
 from nasgoat.cli.tasks import Task
 from nasgoat.experiments.records import write_whole
 from nasgoat.integrations import StorageAddress, StudyLedger
@@ -118,14 +116,6 @@ class Session:
     def finish_pictures(self) -> None:
         """Wait a while for the pictures that are still to be drawn."""
         self._painter.close(_PICTURE_SECONDS)
-
-    @property
-    def report_command(self) -> str:
-        """The command that writes the report of this search."""
-        if self.address.is_file and self.address.path == self.folder / STUDY_FILE:
-            return shlex.join(["nasgoat", "report", str(self.folder)])
-        where = ["--storage", str(self.address), "--study", self.study]
-        return shlex.join(["nasgoat", "report", *where])
 
     def document(self, result: SearchResult) -> dict[str, Any]:
         """The JSON document of the command line's contract."""

@@ -202,6 +202,6 @@ class _Reader(TomlDocument):
 
     def _located(self, path: tuple[str, ...], table: Mapping[str, Any], problem: str) -> FileError:
         """The error of a constructor, at the key that it speaks of."""
-        said = [key for key in table if re.search(rf"\b{key}\b", problem)]
+        said = [key for key in table if re.search(rf"\b{re.escape(key)}\b", problem)]
         first = min(said, key=lambda key: problem.index(key), default=None)
         return self.problem(path if first is None else (*path, first), f": {problem}")

@@ -144,7 +144,7 @@ class RecordFolder:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is either the old one or the whole new one."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    partial = path.with_name(f"{path.name}.part")
     with partial.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()

@@ -152,7 +152,7 @@ class Runner:
 
     def _estimate(self) -> float | None:
         """Seconds left, from the runs of the same settings apart from the seed."""
-        known = [record for record in self.records.known.values() if "seconds" in record]
+        known = [record for record in self.records.known.values() if record.get("seconds")]
         if not known:
             return None
         alike: dict[str, list[float]] = {}

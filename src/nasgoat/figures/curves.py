@@ -75,10 +75,14 @@ def curves_figure(
         for axes in figure.axes
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.35 / figure.get_figheight()))
+    shown = [name for name in names if name in handles]
+    across = min(max(len(shown), 1), 2 * columns + 1)
+    lines = -(-len(shown) // across)
+    room = (0.15 + 0.2 * lines) / figure.get_figheight()  # inches above the panels
+    figure.tight_layout(rect=(0, 0, 1, 1 - room))
     figure.legend(
-        [handles[n] for n in names if n in handles], [n for n in names if n in handles],
-        loc="upper center", ncols=min(len(handles) or 1, 9), frameon=False, fontsize=9,
+        [handles[name] for name in shown], shown, loc="upper center", ncols=across, frameon=False,
+        fontsize=9, columnspacing=1.4,
     )  # fmt: skip
     return figure
 

@@ -46,6 +46,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate import LinearPosterior
+from nasgoat.surrogate.posterior import of_paper_kernel
 
 FORMULATIONS = ("compact", "paper")
 Cell = NodeLabeledSpace | EdgeLabeledSpace | DartsSpace
@@ -261,7 +262,7 @@ def _compact(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition
     m = TaggedModel(n)
     counts = compact_cells(m, space, features)
     limit_rows(m, space, distance_terms)
-    posterior = acquisition.gp.posterior_.on_counts(features, n)
+    posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, n)
     if isinstance(posterior, LinearPosterior):
         squares = linear_posterior_rows(m, counts, posterior)
     else:

@@ -24,6 +24,7 @@ from nasgoat.formulations.kernel_encoding import (
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate.posterior import of_paper_kernel
 
 Array = NDArray[np.float64]
 
@@ -63,6 +64,7 @@ class Data:
     @classmethod
     def of(cls, gp: GraphGP) -> Data:
         """Read it off a fitted surrogate."""
+        of_paper_kernel(gp.posterior_)
         fitted = gp.gpr_
         kernel = fitted.kernel_
         variance = float(kernel.variance) if kernel.form == "exponential" else None

@@ -31,6 +31,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import GraphSpace
 from nasgoat.surrogate import LinearPosterior
+from nasgoat.surrogate.posterior import of_paper_kernel
 
 _PERMUTATIONS = 50_000  # looked at for other orders of one graph
 
@@ -69,7 +70,7 @@ def compact_rows(
     path_links(m, space)
     edge_ends(m, space)
     counts = graph_counts(m, space, features)
-    posterior = acquisition.gp.posterior_.on_counts(features, n)
+    posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, n)
     if isinstance(posterior, LinearPosterior):
         linear_posterior_rows(m, counts, posterior)
     else:

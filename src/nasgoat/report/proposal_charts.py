@@ -8,7 +8,8 @@ Notation
 from __future__ import annotations
 
 from nasgoat.acquisition import Proposal
-from nasgoat.report.charts import Axis, Chart, Line, Mark, Points, figure
+from nasgoat.report.charts import Axis, Chart, figure
+from nasgoat.report.marks import Line, Mark, Points
 from nasgoat.report.markup import Html, element, join
 from nasgoat.report.quantities import number, percent, plural
 from nasgoat.report.search_charts import EVALUATION, by_status

@@ -90,9 +90,9 @@ class Scale:
         values = self._decades(most)
         if len(values) < 3:
             values = self._within_decades((1, 2, 5))
-        if len(values) < 3:
-            return self._linear_ticks(most, integer)
         found = [(value, _short(value)) for value in values[-most:]]
+        if len(values) < 3:
+            found = [tick for tick in self._linear_ticks(most, integer) if tick[0] > 0]
         if not self.zero:
             return found
         return [(self.low, "0"), *(tick for tick in found if self.place(tick[0]) > _CLOSE)]
@@ -120,7 +120,7 @@ class Scale:
 
 
 def _fixed(value: float, decimals: int) -> str:
-    if decimals > 5 or abs(value) >= 1e6:
+    if decimals > 4 or abs(value) >= 1e6:
         return _short(value)
     return f"{value + 0.0:.{decimals}f}".replace("-", "−")
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
-from nasgoat.report.charts import Axis, Chart, Line, Mark, Points, Rule, figure
+from nasgoat.report.charts import Axis, Chart, figure
+from nasgoat.report.marks import Line, Mark, Points, Rule
 from nasgoat.report.markup import Html, element, join
 from nasgoat.report.quantities import number, plural
 from nasgoat.report.search_run import SearchRun, error_of, tested_error

@@ -6,6 +6,7 @@ import json
 from importlib.metadata import version
 
 from nasgoat.bayesopt import Ticket
+from nasgoat.errors import NasgoatError, StudyError
 from nasgoat.report import proposal_charts, search_charts, search_tables
 from nasgoat.report.cells import cell, legend, operation_classes
 from nasgoat.report.gallery import gallery
@@ -31,7 +32,22 @@ _TARGETS = {
 
 
 def search_page(run: SearchRun) -> str:
-    """The report of a search as one HTML file."""
+    """The report of a search as one HTML file.
+
+    Raises:
+        StudyError: If what the study holds makes no sense.
+    """
+    try:
+        return _page(run)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as problem:
+        if isinstance(problem, NasgoatError):
+            raise
+        raise StudyError(
+            f"the study {run.stored.status.study!r} must be sound, got {problem!r}"
+        ) from None
+
+
+def _page(run: SearchRun) -> str:
     labels = [*run.stored.space.node_vocabulary, *run.stored.space.edge_vocabulary]
     classes = operation_classes(labels)
     sections = [_best(run, run.best, classes)] if run.best else []

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from nasgoat.report.markup import Child, Html, element
 
+_LONG = 40  # rows; a longer table scrolls in its box
+
 
 @dataclass(frozen=True)
 class Column:
@@ -57,7 +59,8 @@ def table(
         element("tbody", [_row(row, columns) for row in rows]),
         class_="sortable" if sortable else None,
     )
-    return element("div", inside, class_="scroll", role="region", aria_label=name, tabindex=0)
+    class_ = "scroll tall" if len(rows) > _LONG else "scroll"
+    return element("div", inside, class_=class_, role="region", aria_label=name, tabindex=0)
 
 
 def _row(row: Row, columns: Sequence[Column]) -> Html:

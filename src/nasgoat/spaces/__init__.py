@@ -15,6 +15,7 @@ from nasgoat.spaces.presets import (
     nasbench_graph,
     preset,
     preset_names,
+    register_space,
 )
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_file import load_space, parse_space
@@ -41,5 +42,6 @@ __all__ = [
     "parse_space",
     "preset",
     "preset_names",
+    "register_space",
     "to_toml",
 ]

@@ -1,20 +1,41 @@
 """The published search spaces, from the TOML files beside this module."""
 
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import cast
 
-from nasgoat.errors import UnknownNameError
+from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_file import load_space, parse_space
+from nasgoat.spaces.toml_text import to_toml
 
 _FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
 _ALIASES = {"darts": "darts-normal"}
 _ENDING = ".toml"
+#: Spaces that others registered.
+_OTHERS: dict[str, Callable[[], SearchSpace]] = {}
+
+
+def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
+    """Make a space known by a name, in :func:`preset` and on the command line.
+
+    Args:
+        name: The name; registering it again replaces the space.
+        make: Returns the space.
+
+    Example:
+        >>> register_space("small", lambda: NodeLabeledSpace(nodes=(2, 4), ops=["conv", "pool"]))
+        >>> preset("small").count()
+        43
+    """
+    if name in _published():
+        raise SettingError(f"a new space must have a name of its own, got {name!r}")
+    _OTHERS[name] = make
 
 
 def nasbench101() -> NodeLabeledSpace:
@@ -79,25 +100,31 @@ def molecules() -> GraphSpace:
 
 def preset_names() -> list[str]:
     """Names that :func:`preset` knows."""
+    return sorted([*_published(), *_OTHERS])
+
+
+def _published() -> list[str]:
     files = [entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_ENDING)]
-    return sorted([*(name.removesuffix(_ENDING) for name in files), *_ALIASES])
+    return [*(name.removesuffix(_ENDING) for name in files), *_ALIASES]
 
 
 def preset_text(name: str) -> str:
     """The TOML declaration of a published space."""
     if name not in preset_names():
         raise UnknownNameError("space", name, preset_names())
+    if name in _OTHERS:
+        return to_toml(_OTHERS[name]())
     return _FOLDER.joinpath(_ALIASES.get(name, name) + _ENDING).read_text(encoding="utf-8")
 
 
 def preset(name: str) -> SearchSpace:
-    """A published space by its short name.
+    """A published or registered space by its short name.
 
     Example:
         >>> preset("nb201").count()
         9280
     """
-    return parse_space(preset_text(name), name)
+    return _OTHERS[name]() if name in _OTHERS else parse_space(preset_text(name), name)
 
 
 def find_space(name: str) -> SearchSpace:

@@ -1,7 +1,19 @@
 """The Gaussian-process surrogate on graphs."""
 
 from nasgoat.surrogate.graph_gp import GraphGP
-from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
+from nasgoat.surrogate.posterior import (
+    ExponentialPosterior,
+    KernelPosterior,
+    LinearPosterior,
+    Posterior,
+)
 from nasgoat.surrogate.target import TargetScale
 
-__all__ = ["ExponentialPosterior", "GraphGP", "LinearPosterior", "Posterior", "TargetScale"]
+__all__ = [
+    "ExponentialPosterior",
+    "GraphGP",
+    "KernelPosterior",
+    "LinearPosterior",
+    "Posterior",
+    "TargetScale",
+]

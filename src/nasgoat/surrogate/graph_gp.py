@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Kernel
 
 from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import FeatureMap, ShortestPathKernel
+from nasgoat.kernels import FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.likelihood import MarginalLikelihood
+from nasgoat.surrogate.any_kernel import likelihood_of, parameter_names
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
+    KernelPosterior,
     LinearPosterior,
     posterior_of,
 )
@@ -41,7 +43,8 @@ class GraphGP:
 
     Args:
         space: The space whose graphs are observed.
-        kernel: The kernel with its starting hyperparameters.
+        kernel: The kernel with its starting hyperparameters, or the name of one: the paper's, or
+            any of scikit-learn's on the rows of :class:`~nasgoat.FeatureMap`.
         noise: Observation noise variance of the scaled target: a number, or ``"fit"``.
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``; see
             :mod:`nasgoat.surrogate.target`.
@@ -63,7 +66,7 @@ class GraphGP:
     def __init__(
         self,
         space: SearchSpace,
-        kernel: ShortestPathKernel | str = "linear",
+        kernel: Kernel | str = "linear",
         noise: float | str = "fit",
         target: str = "rank",
         standardize: bool = True,
@@ -72,8 +75,11 @@ class GraphGP:
     ) -> None:
         self.space = space
         self.features = FeatureMap(space)
-        given = ShortestPathKernel(kernel) if isinstance(kernel, str) else clone(kernel)
-        self.kernel = given.set_params(widths=self.features.widths)
+        if isinstance(kernel, str):
+            kernel = make_kernel(kernel, self.features)
+        elif isinstance(kernel, ShortestPathKernel):
+            kernel = clone(kernel).set_params(widths=self.features.widths)
+        self.kernel = kernel
         if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
             raise SettingError(f"noise must be 'fit' or a positive number, got {noise!r}")
         self.noise = noise
@@ -139,10 +145,8 @@ class GraphGP:
     def hyperparameters(self) -> dict[str, float]:
         """The fitted hyperparameters by name, the noise variance included."""
         kernel = self.gpr_.kernel_
-        free = {
-            h.name: float(getattr(kernel, h.name)) for h in kernel.hyperparameters if not h.fixed
-        }
-        return {**free, "noise": self.noise_}
+        values = dict(zip(parameter_names(kernel), np.exp(kernel.theta).tolist(), strict=True))
+        return {**values, "noise": self.noise_}
 
     def _merged(
         self, graphs: Sequence[LabeledGraph], targets: NDArray[np.float64]
@@ -161,15 +165,15 @@ class GraphGP:
         for jitter in JITTERS:
             try:
                 fixed = None if self.noise == "fit" else float(self.noise)
-                likelihood = MarginalLikelihood(
+                likelihood = likelihood_of(
                     self.kernel, rows, targets, share, jitter, fixed, NOISE_BOUNDS
                 )
                 kernel, noise = likelihood.maximize(self.restarts, self.seed)
                 variances = noise * share + jitter
                 gpr = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None)
                 self.gpr_ = gpr.fit(rows, targets)
-                self.posterior_: LinearPosterior | ExponentialPosterior = posterior_of(
-                    kernel, rows, variances, targets
+                self.posterior_: LinearPosterior | ExponentialPosterior | KernelPosterior = (
+                    posterior_of(kernel, rows, variances, targets)
                 )
             except np.linalg.LinAlgError:
                 logger.info("the kernel matrix is singular with jitter %g; trying more", jitter)

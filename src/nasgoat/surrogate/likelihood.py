@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 from scipy.optimize import minimize
+from sklearn.gaussian_process.kernels import Kernel
 
 from nasgoat.kernels import ShortestPathKernel
 
 Array = NDArray[np.float64]
 _WEIGHTS = ("alpha", "beta", "gamma")
-_NOISE_START = 1e-2
+NOISE_START = 1e-2  # where the search for the noise begins
 _FAR = 1e12  # more than the negative logarithm of any likelihood worth looking at
 
 
@@ -45,7 +46,7 @@ class MarginalLikelihood:
         noise_bounds: Smallest and largest fitted noise.
     """
 
-    kernel: ShortestPathKernel
+    kernel: Kernel
     rows: Array
     targets: Array
     share: Array
@@ -70,9 +71,8 @@ class MarginalLikelihood:
         Raises:
             numpy.linalg.LinAlgError: If the matrix is not positive definite.
         """
-        theta = dict(zip(self.names, np.exp(log_theta), strict=True))
-        noise = (theta["noise"] if self.noise is None else self.noise) * self.share
-        K, slopes = self._gram(theta)
+        noise = (np.exp(log_theta[-1]) if self.noise is None else self.noise) * self.share
+        K, slopes = self._gram(log_theta)
         L = cholesky(K + np.diag(noise + self.jitter), lower=True)
         a = cho_solve((L, True), self.targets)
         fit = -0.5 * self.targets @ a
@@ -83,21 +83,32 @@ class MarginalLikelihood:
             gradient.append(0.5 * np.diag(W) @ noise)
         return float(value), np.array(gradient)
 
-    def maximize(self, restarts: int, seed: int) -> tuple[ShortestPathKernel, float]:
+    def maximize(self, restarts: int, seed: int) -> tuple[Kernel, float]:
         """The kernel and the noise of largest likelihood, from the start and from random points."""
         bounds = self._log_bounds()
-        start = [np.log(getattr(self.kernel, name, _NOISE_START)) for name in self.names]
+        start = self._start()
         rng = np.random.default_rng(seed)
         random = rng.uniform(bounds[:, 0], bounds[:, 1], size=(restarts, len(start)))
-        starts = [np.array(start), *random]
+        starts = [start, *random]
         self(starts[0])
         found = [
             minimize(self._negative, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts
         ]
-        best = np.exp(min(found, key=lambda result: result.fun).x)
-        theta = {name: float(value) for name, value in zip(self.names, best, strict=True)}
-        noise = theta.pop("noise") if self.noise is None else self.noise
-        return ShortestPathKernel(**{**self.kernel.get_params(), **theta}), noise
+        best = min(found, key=lambda result: result.fun).x
+        noise = float(np.exp(best[-1])) if self.noise is None else self.noise
+        return self._kernel_at(best), noise
+
+    def _start(self) -> Array:
+        """Where the search begins: log θ of the kernel as it was given."""
+        start = [getattr(self.kernel, name, NOISE_START) for name in self.names]
+        log_theta: Array = np.log(np.array(start))
+        return log_theta
+
+    def _kernel_at(self, log_theta: Array) -> Kernel:
+        """The kernel with these values."""
+        theta = dict(zip(self.names, np.exp(log_theta).tolist(), strict=True))
+        theta.pop("noise", None)
+        return ShortestPathKernel(**{**self.kernel.get_params(), **theta})
 
     def _negative(self, log_theta: Array) -> tuple[float, Array]:
         # A wide step of the search may end where the exponential kernel overflows: it must turn
@@ -115,8 +126,9 @@ class MarginalLikelihood:
         log_bounds: Array = np.log(np.array(bounds))
         return log_bounds
 
-    def _gram(self, theta: dict[str, float]) -> tuple[Array, list[Array]]:
+    def _gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
         """K and its derivatives by the logarithm of each free kernel parameter."""
+        theta = dict(zip(self.names, np.exp(log_theta), strict=True))
         parts = {name: theta.get(name, 0.0) * gram for name, gram in self._grams.items()}
         linear = parts["alpha"] + parts["beta"] + parts["gamma"]
         if self.kernel.form == "linear":

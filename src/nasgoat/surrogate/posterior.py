@@ -15,14 +15,16 @@ Exponential kernel: k(x) = σ² exp(Φ Λ x), mean k·a, variance σ² exp(xᵀ 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.blas import dtrmm
+from sklearn.gaussian_process.kernels import Kernel
 
+from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap, ShortestPathKernel
 
 Array = NDArray[np.float64]
@@ -119,10 +121,52 @@ class ExponentialPosterior:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class KernelPosterior:
+    """Posterior under any kernel on feature rows.
+
+    Args:
+        kernel: The kernel with its fitted values.
+        rows: Φ, rows of the observed graphs.
+        dual: K⁻¹ y.
+        factor: L.
+        source: For each row column the count column that it scales; None if rows are given.
+        scale: The factors.
+    """
+
+    kernel: Kernel
+    rows: Array
+    dual: Array
+    factor: Array
+    source: NDArray[np.intp] | None = None
+    scale: Array | None = None
+
+    def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each row."""
+        mean, std = np.empty(len(rows)), np.empty(len(rows))
+        for start in range(0, len(rows), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            x = rows[part].astype(float)
+            x = x if self.source is None else x[:, self.source] * self.scale
+            k = self.kernel(x, self.rows)
+            white = solve_triangular(self.factor, k.T, lower=True)
+            explained = np.einsum("ij,ij->j", white, white)
+            mean[part] = k @ self.dual
+            std[part] = np.sqrt(np.maximum(self.kernel.diag(x) - explained, 0.0))
+        return mean, std
+
+    def on_counts(self, features: FeatureMap, n: int) -> KernelPosterior:
+        """The same posterior as a function of integer counts of graphs with n nodes."""
+        return replace(self, source=features.source, scale=features.scale(n))
+
+
 def posterior_of(
-    kernel: ShortestPathKernel, rows: Array, noise: Array, targets: Array
-) -> LinearPosterior | ExponentialPosterior:
+    kernel: Kernel, rows: Array, noise: Array, targets: Array
+) -> LinearPosterior | ExponentialPosterior | KernelPosterior:
     """The posterior of fixed hyperparameters given rows, noise variances and targets."""
+    if not isinstance(kernel, ShortestPathKernel):
+        L = cholesky(kernel(rows) + np.diag(noise), lower=True)
+        return KernelPosterior(kernel, rows, cho_solve((L, True), targets), L)
     weights = kernel.weights()
     if kernel.form == "linear":
         half = np.sqrt(weights)
@@ -135,6 +179,20 @@ def posterior_of(
     dual = whitening.T @ (whitening @ targets)
     projections = weights[:, None] * rows.T
     return ExponentialPosterior(projections, weights, float(kernel.variance), dual, whitening)
+
+
+def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPosterior:
+    """The posterior, if its kernel is one of the paper's two forms.
+
+    Raises:
+        SettingError: If it is another kernel, which only the catalogue is exact for.
+    """
+    if isinstance(posterior, LinearPosterior | ExponentialPosterior):
+        return posterior
+    raise SettingError(
+        "the kernel must be linear or exponential for branch and bound and for the MIP, got "
+        "another one; use the catalogue"
+    )
 
 
 def _folded(features: FeatureMap, values: Array) -> Array:

@@ -13,7 +13,7 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, optimizer, runs
+from nasgoat.acquisition.branch import BranchAndBound, exponential_runs, optimizer, runs
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
@@ -38,10 +38,13 @@ def assert_same(problem: Problem, pool: Pool, oracle: Pool) -> None:
             assert keys[i] == problem.space.key(oracle[i].graph)
 
 
-def agrees(form: str, seed: int, largest: int, prefixes: bool | None = None) -> None:
+def agrees(
+    form: str, seed: int, largest: int, prefixes: bool | None = None, growing: int = 10**9
+) -> None:
     problem = random_problem(form, seed, largest)
     arguments = (problem.acquisition, problem.k, problem.exclude)
-    pool = BranchAndBound(problem.space, prefixes=prefixes).optimize(*arguments)
+    solver = BranchAndBound(problem.space, prefixes=prefixes, growing=growing)
+    pool = solver.optimize(*arguments)
     assert_same(problem, pool, Catalogue(problem.space).optimize(*arguments))
 
 
@@ -56,6 +59,11 @@ def test_prefixes_lead_to_the_best_graphs(seed: int) -> None:
     agrees("linear", seed, 6, prefixes=True)
 
 
+@pytest.mark.parametrize("seed", range(70, 100))
+def test_prefixes_that_grow_lead_to_the_best_graphs(seed: int) -> None:
+    agrees("linear", seed, 7, prefixes=True, growing=0)
+
+
 @pytest.mark.slow
 def test_five_hundred_problems_agree_with_the_catalogue() -> None:
     for seed in range(1000, 1125):
@@ -63,22 +71,25 @@ def test_five_hundred_problems_agree_with_the_catalogue() -> None:
             agrees(form, seed, 7)
         agrees("linear", seed + 1000, 7, prefixes=True)
         agrees("linear", seed + 2000, 7, prefixes=False)
+        agrees("linear", seed + 3000, 7, prefixes=True, growing=0)
 
 
-def stopped_anywhere(space: SearchSpace, form: str, seed: int, prefixes: bool) -> None:
+def stopped_anywhere(
+    space: SearchSpace, form: str, seed: int, prefixes: bool, growing: int = 10**9
+) -> None:
     """Whatever was explored, the bound is below the optimum and the best value above it."""
     acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, seed))
     optimum = Catalogue(space).optimize(acquisition)[0].lcb
     assert optimum is not None
-    solver = BranchAndBound(space, threads=2, prefixes=prefixes)
+    solver = BranchAndBound(space, threads=2, prefixes=prefixes, growing=growing)
     posterior, beta = acquisition.gp.posterior_, acquisition.sqrt_beta
     with ThreadPoolExecutor(2) as pool:
         steps = list(solver._runs(posterior, beta, None, pool))
         best, pauses = np.inf, 0
-        for at, (_, run) in enumerate(steps):
+        for at, run in enumerate(steps):
             found: object = ()
             while found is not None:
-                left = min(run.open_bound() for _, run in steps[at:])
+                left = min(run.open_bound() for run in steps[at:])
                 assert min(best, left) <= optimum + TIES
                 assert best >= optimum - TIES
                 found = run.go_on(best)
@@ -88,16 +99,20 @@ def stopped_anywhere(space: SearchSpace, form: str, seed: int, prefixes: bool) -
     assert best == pytest.approx(optimum, abs=TIES)
 
 
-@pytest.mark.parametrize("way", ["linear", "linear by prefixes", "exponential"])
+@pytest.mark.parametrize(
+    "way", ["linear", "linear by prefixes", "linear by growing prefixes", "exponential"]
+)
 @pytest.mark.parametrize("seed", range(6))
 def test_a_search_stopped_anywhere_has_a_valid_bound(
     seed: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "_PAUSE", 3)
-    monkeypatch.setattr(runs, "_LONG_PAUSE", 50)
+    monkeypatch.setattr(exponential_runs, "_PAUSE", 50)
+    monkeypatch.setattr(optimizer, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
     monkeypatch.setattr(optimizer, "_MANY", 100 if seed % 2 else 10**6)
     space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
-    stopped_anywhere(space, way.split()[0], seed, "prefixes" in way)
+    growing = 0 if "growing" in way else 10**9
+    stopped_anywhere(space, way.split()[0], seed, "prefixes" in way, growing)
 
 
 def test_a_search_stopped_while_listing_has_a_valid_bound() -> None:
@@ -162,6 +177,7 @@ def test_it_is_correct_without_machine_code() -> None:
         "    for seed in (3, 4, 7):\n"
         "        agrees(form, seed, 4)\n"
         "agrees('linear', 45, 4, prefixes=True)\n"
+        "agrees('linear', 79, 5, prefixes=True, growing=0)\n"
     )
     root = Path(__file__).parents[3]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}

@@ -80,6 +80,17 @@ def test_the_best_darts_cells_are_those_of_the_exhaustive_search(t: int, seed: i
 
 
 @pytest.mark.slow
+def test_the_best_darts_cell_is_that_of_scip() -> None:
+    acquisition = sampled(darts(), 50, 0)
+    best = BranchAndBound(darts()).optimize(acquisition)[0].lcb
+    assert best is not None
+    assert make_optimizer("scip", darts()).optimize(acquisition)[0].lcb == pytest.approx(
+        best,
+        rel=1e-4,  # SCIP's gap
+    )
+
+
+@pytest.mark.slow
 def test_the_best_cell_of_eight_nodes_is_that_of_scip() -> None:
     space = NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10)
     acquisition = sampled(space, 50, 0)

@@ -3,7 +3,8 @@
 Notation
     S  shapes: structures, or prefixes of structures;  n  nodes;  L  labels
     V  variables (nodes, or edges) of the largest shape;  X  states that a variable can take
-    Q  labels of the last inner node of a prefix;  K  limits;  r  length of a vector
+    Q  labels of the last inner node of a prefix;  K  limits, or kinds of variables
+    r  length of a vector
     "*" the mean over all labels of a node
 
 A feature f has a mean part w_f and a vector √β Rᵀ e_f, so that the acquisition of a graph whose
@@ -39,6 +40,22 @@ class Shapes(NamedTuple):
     distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached
     ends: NDArray[np.int8]  # (P, V, 2) edges that carry labels; V = 0 where nodes do
     twin: NDArray[np.int8]  # (P, V) equal numbers mark variables that may be swapped
+    reach: Integers  # (P, V) longest distance from a node of a prefix to another one of it
+    kind: Integers  # (P, V) variables of one kind change a shape alike (``kinds``)
+    kind_home: Integers  # (K, 2) a shape and a variable of each kind
+    couple: NDArray[np.int32]  # (P, V, V) the kinds of two variables i < j, as one number
+    couple_kinds: Integers  # (couples, 2)
+
+
+class Kinds(NamedTuple):
+    """What kinds of variables change while all variables are open."""
+
+    own_mean: Floats  # (K,) of a variable's features while its label is "*"
+    own_vector: Floats  # (K, r)
+    mean: Floats  # (K, L) change by a label
+    vector: Floats  # (K, L, r)
+    gram: Floats  # (couples, L, L) products of the changes of two variables
+    part_gram: Floats  # (Q, K, L, parts) products with the parts of states
 
 
 class Tables(NamedTuple):
@@ -53,6 +70,9 @@ class Tables(NamedTuple):
     both_mean: Floats  # (sizes, n, L, L) interaction of two labels at distance s
     both_vector: Floats  # (sizes, n, L, L, r)
     both_gram: Floats  # (sizes, n, n) largest product of interactions at two distances
+    option_mean: Floats  # (codes, L, L, n) interaction of two labels at each open distance
+    option_vector: Floats  # (codes, L, L, n, r)
+    options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
 
 
 class States(NamedTuple):
@@ -108,16 +128,19 @@ class Terms(NamedTuple):
     square: Floats  # (V, L) ‖p_i(l)‖²
     gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
     both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
+    option_along: Floats  # (codes, L, L, n) the same at each open distance
     free_along: Floats  # (X,) p · vector of a state
+    part_along: Floats  # (parts,) p · vector of a part
     part_gram: Floats  # (V, L, parts) p_i(l) · vector of a part
     unary: Floats  # (V, D) potential of a state
     norm: Floats  # (V, D) squared length of the whole change by a state
     belief: Floats  # (V, D) potential with the messages
     kept: Floats  # (V,) part of its belief that a variable did not hand on
-    pair: Floats  # potentials of two states, one block for each ordered pair of variables
-    pair_at: Integers  # (V, V) where the block of a pair begins: rows i, columns j
-    row: Floats  # (L, D) the part of a block that depends on one label and one state
-    side: Floats  # (L,) the same for the other state
+    pair: Floats  # potentials of two states, one block for each pair of variables
+    pair_at: Integers  # (V, V) where the block of a pair i < j begins: rows i, columns j
+    row: Floats  # (L + 1, D) the part of a block that depends on one label and one state
+    run: Integers  # (V, D) neighbouring states of one label from here on
+    given: Floats  # (D,) what a variable hands to a pair
     apart: Integers  # (V, V) distance from i to j for their labels, 0 if none
     pairs: Integers  # (n,) pairs of open labelled variables at that distance
     open: Integers  # (V,) the open variables
@@ -127,16 +150,20 @@ class Terms(NamedTuple):
     mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
 
 
-def new_terms(variables: int, labels: int, n: int, states: int, parts: int, domain: int) -> Terms:
-    """Scratch for that many variables, labels, nodes, states, parts, and states of a variable."""
-    blocks = variables * (variables - 1) * domain * domain
+def new_terms(variables: int, tables: Tables, states: States, domain: int) -> Terms:
+    """Scratch for that many variables and states of a variable."""
+    labels = max(tables.both_mean.shape[-1], tables.edge_mean.shape[-1] - 1)
+    total, parts, n = len(states.label), states.part_vector.shape[1], len(tables.options)
+    blocks = variables * (variables - 1) // 2 * domain * domain
     whole = np.int64
     return Terms(
         np.zeros((variables, labels)),
         np.zeros((variables, labels)),
         np.zeros((variables, variables, labels, labels)),
         np.zeros((n, labels, labels)),
-        np.zeros(states),
+        np.zeros(tables.option_mean.shape),
+        np.zeros(total),
+        np.zeros(parts),
         np.zeros((variables, labels, parts)),
         np.zeros((variables, domain)),
         np.zeros((variables, domain)),
@@ -144,12 +171,13 @@ def new_terms(variables: int, labels: int, n: int, states: int, parts: int, doma
         np.zeros(variables),
         np.zeros(max(blocks, 1)),
         np.zeros((variables, variables), dtype=whole),
-        np.zeros((max(labels, 1), domain)),
-        np.zeros(max(labels, 1)),
+        np.zeros((labels + 1, domain)),
+        np.zeros((variables, domain), dtype=whole),
+        np.zeros(domain),
         np.zeros((variables, variables), dtype=whole),
         np.zeros(n, dtype=whole),
         np.zeros(variables, dtype=whole),
-        np.zeros(states, dtype=whole),
+        np.zeros(total, dtype=whole),
         np.zeros(parts, dtype=whole),
         np.zeros(variables, dtype=whole),
         np.zeros((variables, 2), dtype=whole),

@@ -25,6 +25,11 @@ def _digest() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
 
+#: No function here allocates arrays, so none needs Numba's reference counts: with some fifty arrays
+#: in the tuples of arguments, counting took longer than the work.
+_COMMON: dict[str, Any] = {"fastmath": FAST, "_nrt": False}
+
+
 def compiled(function: Function) -> Function:
     """The function as machine code, kept on disk for the next process.
 
@@ -32,10 +37,10 @@ def compiled(function: Function) -> Function:
     """
     # Numba looks at the file of this function only; its callees are in others.
     function.__qualname__ += f"_{_digest()}"
-    return cast(Function, numba.njit(fastmath=FAST, cache=True, nogil=True)(function))
+    return cast(Function, numba.njit(cache=True, nogil=True, **_COMMON)(function))
 
 
 def inner(function: Function) -> Function:
-    """The same for a function that only compiled functions call: no wrapper, compiled faster."""
+    """The same for a function that only compiled functions call: it becomes part of them."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Function, numba.njit(fastmath=FAST, **options)(function))
+    return cast(Function, numba.njit(forceinline=True, **options, **_COMMON)(function))

@@ -21,11 +21,7 @@ def open_domains(shapes: Shapes, states: States, stack: Stack, s: Index) -> None
     p, tail = shapes.home[s], shapes.tail[s]
     for i in range(shapes.variables[p]):
         stack.states[i] = -1
-        total = 0
-        reach = 0  # longest distance to a known node
-        if tail >= 0:
-            for j in range(i + 1, shapes.nodes[p]):
-                reach = max(reach, shapes.distance[p, i, j])
+        total, reach = 0, shapes.reach[p, i]
         source = len(states.label) if tail < 0 else states.label[len(states.label) - 1]
         for x in range(len(states.label)):
             if tail >= 0:
@@ -84,7 +80,8 @@ def _supported(shapes: Shapes, states: States, terms: Terms, p: Index, i: Index,
     to_last = last <= 1
     to_sink = sink == 1 or (sink == 2 and last == 1)
     for j in range(i + 1, shapes.variables[p]):
-        if shapes.distance[p, i, j] == 1:
+        # Where the distance is open, an edge is possible.
+        if shapes.distance[p, i, j] == 1 or shapes.distance[p, i, j] >= len(states.clash):
             to_last = to_last or terms.mask[j, 0] >> (last - 1) & 1 == 1
             to_sink = to_sink or terms.mask[j, 1] >> (sink - 1) & 1 == 1
     return bool(to_last and to_sink)

@@ -18,13 +18,15 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables, Terms
+from nasgoat.acquisition.branch.arrays import Index, Kinds, Shapes, Stack, States, Tables, Terms
 from nasgoat.acquisition.branch.compiled import inner
 from nasgoat.acquisition.branch.messages import keep_move_bounds, start_messages, sweep
 from nasgoat.acquisition.branch.potentials import pair_potentials, unary_potentials
 from nasgoat.acquisition.branch.quadratic import (
     choose_best,
     list_open,
+    look_up_moves,
+    look_up_parts,
     measure_interactions,
     measure_moves,
     measure_norms,
@@ -37,25 +39,51 @@ _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their l
 
 
 @inner
+def measure(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
+    s: Index,
+    t: Index,
+) -> tuple[int, float, float, float]:
+    """All products at depth t; returns the number of open variables, ‖p‖², Σ max ‖p_i‖² and ω."""
+    q = shapes.tail[s]
+    total = list_open(tables, shapes, stack, terms, s, t)
+    if t == 0:
+        square = look_up_moves(shapes, kinds, stack, terms, s, total)
+        if q >= 0:
+            look_up_parts(shapes, kinds, terms, s, total)
+    else:
+        square = measure_moves(stack, terms, t, total)
+    if q >= 0:
+        measure_states(states, stack, terms, q, t, total)
+    omega = measure_interactions(tables, stack, terms, shapes.size[shapes.home[s]], t)
+    longest = measure_norms(states, stack, terms, q, t, total)
+    start_messages(stack, terms, t, total)
+    return total, square, longest, omega
+
+
+@inner
 def linear_bound(
     tables: Tables,
     shapes: Shapes,
     states: States,
+    kinds: Kinds,
     stack: Stack,
     terms: Terms,
     s: Index,
     t: Index,
     rounds: Index,
 ) -> float:
-    """Lower bound on all completions at depth t; also those of each further choice."""
-    size, q = shapes.size[shapes.home[s]], shapes.tail[s]
-    total = list_open(shapes, stack, terms, s, t)
-    square = measure_moves(stack, terms, t, total)
-    if q >= 0:
-        measure_states(states, stack, terms, q, t, total)
-    omega = measure_interactions(tables, stack, terms, size, t)
-    longest = measure_norms(states, stack, terms, q, t, total)
-    start_messages(stack, terms, t, total)
+    """Lower bound on all completions at depth t; those of each further choice if rounds > 0.
+
+    Without rounds it is the quick bound of a shape: one pair of sweeps and nothing kept.
+    """
+    total, square, longest, omega = measure(tables, shapes, states, kinds, stack, terms, s, t)
+    q = shapes.tail[s]
     stack.scale[t, 0] = (
         stack.scale[t - 1, 0] if t > 0 else math.sqrt(square + longest + omega * omega)
     )
@@ -64,7 +92,7 @@ def linear_bound(
     least_c = _FLOOR * math.sqrt(square + longest + omega * omega) + _TINY
     least_length = _FLOOR * math.sqrt(longest) + _TINY
     best = -np.inf
-    for _ in range(rounds):
+    for _ in range(max(rounds, 1)):
         c, length = max(stack.scale[t, 0], least_c), max(stack.scale[t, 1], least_length)
         # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at the states that matter.
         rest = omega * omega + omega * length
@@ -75,9 +103,10 @@ def linear_bound(
         for half in range(2):
             lower = sweep(stack, terms, t, total, half == 0)
         lower += stack.mean[t] - (square + c * c + rest) / (2 * c)
-        if lower > best:
-            best = lower
-            keep_move_bounds(stack, terms, t, total, lower)
-        choose_best(stack, terms, t, total)
-        rescale(states, stack, terms, q, t, total, square, omega)
+        best = max(best, lower)
+        if rounds > 0:
+            if lower == best:
+                keep_move_bounds(stack, terms, t, total, lower)
+            choose_best(stack, terms, t, total)
+            rescale(states, stack, terms, q, t, total, square, omega)
     return best

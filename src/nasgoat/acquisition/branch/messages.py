@@ -34,6 +34,31 @@ def start_messages(stack: Stack, terms: Terms, t: Index, total: int) -> None:
 
 
 @inner
+def _hand_on(stack: Stack, terms: Terms, t: Index, i: Index, j: Index, forward: bool) -> None:
+    """The message of the pair {i, j} to variable j, of what i has given."""
+    rows, columns = stack.width[t, i], stack.width[t, j]
+    if forward:
+        at = terms.pair_at[i, j]
+        for e in range(columns):
+            stack.message[t, i, j, e] = np.inf
+        for c in range(rows):
+            given = terms.given[c]
+            for e in range(columns):
+                value = given + terms.pair[at + e]
+                if value < stack.message[t, i, j, e]:
+                    stack.message[t, i, j, e] = value
+            at += columns
+        return
+    at = terms.pair_at[j, i]
+    for e in range(columns):
+        least = np.inf
+        for c in range(rows):
+            least = min(least, terms.given[c] + terms.pair[at + c])
+        stack.message[t, i, j, e] = least
+        at += rows
+
+
+@inner
 def sweep(stack: Stack, terms: Terms, t: Index, total: int, forward: bool) -> float:
     """One sweep over the open variables; returns the bound that it proves."""
     lower = 0.0
@@ -57,15 +82,9 @@ def sweep(stack: Stack, terms: Terms, t: Index, total: int, forward: bool) -> fl
             if y == place or (y > place) != forward:
                 continue
             j = terms.open[y]
-            columns, at = stack.width[t, j], terms.pair_at[i, j]
-            for e in range(columns):
-                stack.message[t, i, j, e] = np.inf
             for c in range(rows):
-                given = share * terms.belief[i, c] - stack.message[t, j, i, c]
-                for e in range(columns):
-                    value = given + terms.pair[at + c * columns + e]
-                    if value < stack.message[t, i, j, e]:
-                        stack.message[t, i, j, e] = value
+                terms.given[c] = share * terms.belief[i, c] - stack.message[t, j, i, c]
+            _hand_on(stack, terms, t, i, j, forward)
         terms.kept[i] = 1.0 - share * ahead
         lower += terms.kept[i] * least
     return lower

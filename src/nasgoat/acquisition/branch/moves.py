@@ -7,83 +7,61 @@ Notation (docs/branch-and-bound.md)
 
 from __future__ import annotations
 
-from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables
+from nasgoat.acquisition.branch.arrays import Index, Kinds, Shapes, Stack, States, Tables
 from nasgoat.acquisition.branch.compiled import inner
 
 
 @inner
-def load(tables: Tables, shapes: Shapes, states: States, stack: Stack, s: Index) -> None:
-    """Put shape s with every variable open on the bottom of the stack."""
+def _add_pair(tables: Tables, stack: Stack, size: Index, d: Index, a: Index, b: Index) -> None:
+    stack.mean[0] += tables.path_mean[size, d, a, b]
+    for x in range(stack.vector.shape[1]):
+        stack.vector[0, x] += tables.path_vector[size, d, a, b, x]
+
+
+@inner
+def load(
+    tables: Tables, shapes: Shapes, states: States, kinds: Kinds, stack: Stack, s: Index
+) -> None:
+    """The reference graph of shape s with every variable open, on the bottom of the stack."""
     p, tail = shapes.home[s], shapes.tail[s]
-    labels, r = stack.move_mean.shape[2], stack.vector.shape[1]
+    size, n, r = shapes.size[p], shapes.nodes[p], stack.vector.shape[1]
+    out = kinds.mean.shape[1] + 1
     stack.mean[0] = states.fixed_mean[tail, 0] if tail >= 0 else 0.0
     for x in range(r):
         stack.vector[0, x] = states.fixed_vector[tail, 0, x] if tail >= 0 else 0.0
     for i in range(shapes.variables[p]):
-        for k in range(labels):
-            stack.move_mean[0, i, k] = 0.0
-            for x in range(r):
-                stack.move_vector[0, i, k, x] = 0.0
-        if tail >= 0:
-            kind = 1 if i > 0 else 2
-            stack.mean[0] += states.fixed_mean[tail, kind]
-            for x in range(r):
-                stack.vector[0, x] += states.fixed_vector[tail, kind, x]
-
-
-@inner
-def load_paths(tables: Tables, shapes: Shapes, stack: Stack, s: Index) -> None:
-    """Add the pairs of known nodes to the reference graph; where edges carry labels, those too."""
-    p = shapes.home[s]
-    size, n = shapes.size[p], shapes.nodes[p]
-    labels, r = stack.move_mean.shape[2], stack.vector.shape[1]
-    indexed, whole = shapes.ends.shape[1] > 0, shapes.tail[s] < 0
-    for u in range(n):
-        for v in range(u, n):
-            d = shapes.distance[p, u, v]
-            if u != v and d == 0:
-                continue
-            a = 0 if u == 0 else (labels + 1 if u == n - 1 and whole else labels + 2)
-            b = 0 if v == 0 else (labels + 1 if v == n - 1 and whole else labels + 2)
-            if indexed:
-                a, b = u, v
-            stack.mean[0] += tables.path_mean[size, d, a, b]
-            for x in range(r):
-                stack.vector[0, x] += tables.path_vector[size, d, a, b, x]
-    for i in range(shapes.variables[p] if indexed else 0):
-        u, v = shapes.ends[p, i, 0], shapes.ends[p, i, 1]
-        stack.mean[0] += tables.edge_mean[u, v, labels]
+        k = shapes.kind[p, i]
+        stack.mean[0] += kinds.own_mean[k]
         for x in range(r):
-            stack.vector[0, x] += tables.edge_vector[u, v, labels, x]
-        for k in range(labels):
-            stack.move_mean[0, i, k] = tables.edge_mean[u, v, k] - tables.edge_mean[u, v, labels]
+            stack.vector[0, x] += kinds.own_vector[k, x]
+        if tail >= 0:
+            place = 1 if i > 0 else 2
+            stack.mean[0] += states.fixed_mean[tail, place]
             for x in range(r):
-                stack.move_vector[0, i, k, x] = (
-                    tables.edge_vector[u, v, k, x] - tables.edge_vector[u, v, labels, x]
-                )
+                stack.vector[0, x] += states.fixed_vector[tail, place, x]
+    if shapes.ends.shape[1] > 0:
+        for u in range(n):
+            for v in range(u, n):
+                if u == v or shapes.distance[p, u, v] > 0:
+                    _add_pair(tables, stack, size, shapes.distance[p, u, v], u, v)
+    elif tail < 0:
+        _add_pair(tables, stack, size, 0, 0, 0)
+        _add_pair(tables, stack, size, 0, out, out)
+        _add_pair(tables, stack, size, shapes.distance[p, 0, n - 1], 0, out)
 
 
 @inner
-def load_shifts(tables: Tables, shapes: Shapes, stack: Stack, s: Index) -> None:
-    """What each label of a node changes in the pairs of known nodes."""
-    p = shapes.home[s]
-    size, n = shapes.size[p], shapes.nodes[p]
-    labels, r = stack.move_mean.shape[2], stack.vector.shape[1]
-    whole = shapes.tail[s] < 0
-    first = 1 if whole else 0
-    for i in range(1 - first, shapes.variables[p]):
-        u = i + first
-        for v in range(n):
-            ahead, behind = shapes.distance[p, u, v], shapes.distance[p, v, u]
-            if u != v and ahead == 0 and behind == 0:
-                continue
-            b = 0 if v == 0 else (labels + 1 if v == n - 1 and whole else labels + 2)
-            end = 1 if behind > 0 else 0
-            d = behind if behind > 0 else ahead
-            for k in range(labels):
-                stack.move_mean[0, i, k] += tables.shift_mean[end, size, d, k, b]
-                for x in range(r):
-                    stack.move_vector[0, i, k, x] += tables.shift_vector[end, size, d, k, b, x]
+def load_moves(shapes: Shapes, kinds: Kinds, stack: Stack, s: Index, t: Index) -> None:
+    """What each label of each variable changes in the reference graph of shape s, at depth 0."""
+    if t > 0:
+        return
+    p, labels, r = shapes.home[s], stack.move_mean.shape[2], stack.vector.shape[1]
+    for i in range(shapes.variables[p]):
+        k = shapes.kind[p, i]
+        for a in range(labels):
+            stack.move_mean[0, i, a] = kinds.mean[k, a]
+            for x in range(r):
+                stack.move_vector[0, i, a, x] = kinds.vector[k, a, x]
 
 
 @inner

@@ -8,19 +8,24 @@ from concurrent.futures import ThreadPoolExecutor
 
 from nasgoat.acquisition.branch.best import Best
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
+from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
+from nasgoat.acquisition.branch.growing import GrowingRun
+from nasgoat.acquisition.branch.halves import HalvesRun
 from nasgoat.acquisition.branch.limits import limits_of
-from nasgoat.acquisition.branch.runs import ExponentialRun, LinearRun, Run
-from nasgoat.acquisition.branch.shapes import Block
+from nasgoat.acquisition.branch.runs import LinearRun, Run
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
 from nasgoat.acquisition.branch.tables import crude_bound, factors_of, states_of, tables_of
 from nasgoat.acquisition.branch.warm_up import warm_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Pool
+from nasgoat.acquisition.shape_costs import GROWING
 from nasgoat.errors import SettingError
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
 _MANY = 20_000  # shapes from which a second thread pays
+_MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
+_LABELLINGS = 20_000  # of one structure, from which products of matrices pay
 
 
 class BranchAndBound:
@@ -32,6 +37,7 @@ class BranchAndBound:
         time_limit: Seconds after which the best graphs so far come back, with a valid bound.
         threads: Threads for large problems; the same number gives the same graphs every time.
         prefixes: Whether to search by prefixes of structures; by the cost model if None.
+        growing: Prefixes from which on they are not listed but grow node by node.
 
     Example:
         >>> import numpy as np
@@ -53,6 +59,7 @@ class BranchAndBound:
         time_limit: float | None = None,
         threads: int = 2,
         prefixes: bool | None = None,
+        growing: int = GROWING,
     ) -> None:
         if time_limit is not None and not time_limit >= 0:
             raise SettingError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
@@ -60,7 +67,7 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
-        self._linear = Skeletons(space, prefixes, progress)
+        self._linear = Skeletons(space, prefixes, progress, growing)
         self._exponential = Skeletons(space, False, progress)
         self.nodes_ = 0  # explored in the last call
 
@@ -94,9 +101,9 @@ class BranchAndBound:
                 runs = list(self._runs(posterior, sqrt_beta, deadline, pool))
             except OutOfTimeError:
                 return crude_bound(self.space, posterior, sqrt_beta)
-            for at, (block, run) in enumerate(runs):
-                if not self._finish(block, run, best, deadline):
-                    return min(other.open_bound() for _, other in runs[at:])
+            for at, run in enumerate(runs):
+                if not self._finish(run, best, deadline):
+                    return min(other.open_bound() for other in runs[at:])
         return None
 
     def _runs(
@@ -105,13 +112,10 @@ class BranchAndBound:
         sqrt_beta: float,
         deadline: float | None,
         pool: ThreadPoolExecutor,
-    ) -> Iterator[tuple[Block, Run]]:
+    ) -> Iterator[Run]:
         """A run for every block, small ones first."""
         if isinstance(posterior, ExponentialPosterior):
-            factors, model = factors_of(self.space, posterior), model_of(posterior, sqrt_beta)
-            for block in self._exponential.blocks(deadline):
-                bounds = structure_bounds(block, factors, model)
-                yield block, ExponentialRun(block, factors, model, limits_of(block), bounds)
+            yield from self._exponential_runs(posterior, sqrt_beta, deadline, pool)
             return
         if not isinstance(posterior, LinearPosterior):
             raise SettingError(
@@ -123,15 +127,35 @@ class BranchAndBound:
         for block in self._linear.blocks(deadline):
             threads = self.threads if len(block.shapes.home) >= _MANY else 1
             states, limits = states_of(block, tables), limits_of(block)
-            yield block, LinearRun(block, tables, states, limits, crude, pool, threads)
+            yield LinearRun(block, tables, states, limits, crude, pool, threads)
+        if isinstance(self.space, NodeLabeledSpace):
+            for n in self._linear.growing:
+                yield GrowingRun(self.space, n, posterior, sqrt_beta, crude, pool, self.threads)
 
-    def _finish(self, block: Block, run: Run, best: Best, deadline: float | None) -> bool:
+    def _exponential_runs(
+        self,
+        posterior: ExponentialPosterior,
+        sqrt_beta: float,
+        deadline: float | None,
+        pool: ThreadPoolExecutor,
+    ) -> Iterator[Run]:
+        factors, model = factors_of(self.space, posterior), model_of(posterior, sqrt_beta)
+        for block in self._exponential.blocks(deadline):
+            bounds = structure_bounds(block, factors, model)
+            limits, labels = limits_of(block), block.labels
+            most = labels ** int(block.shapes.variables.max(initial=0))
+            threads = self.threads if len(bounds) * most >= _MANY_LABELLINGS else 1
+            halves = block.shapes.ends.shape[1] > 0 and most > _LABELLINGS
+            run = HalvesRun if halves else ExponentialRun
+            yield run(block, factors, model, limits, bounds, pool, threads)
+
+    def _finish(self, run: Run, best: Best, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.threshold)) is not None:
             for shape, states, value in found:
                 if value < best.threshold:
-                    best.offer(block.graph(shape, states), value)
+                    best.offer(run.block.graph(shape, states), value)
             self.nodes_ = before + run.nodes
             if deadline is not None and time.perf_counter() > deadline:
                 return False

@@ -111,6 +111,53 @@ def _list_rows(
     return total
 
 
+@compiled
+def compiled_extensions(
+    parents: NDArray[np.int64],
+    n: int,
+    max_edges: int,
+    scratch: NDArray[np.int64],
+    out: NDArray[np.int64],
+    home: NDArray[np.int64],
+) -> int:
+    """Fill ``out`` with the least rows that extend parents by a node; returns how many."""
+    rows, total, k = scratch[3], 0, parents.shape[1]
+    for p in range(len(parents)):
+        for w in range(k):
+            rows[w] = parents[p, w]
+        for row in range(1, 1 << k):
+            rows[k] = row
+            if _fits(rows, k, n, max_edges, False) and _least(rows, k, scratch):
+                for w in range(k + 1):
+                    out[total, w] = rows[w]
+                home[total] = p
+                total += 1
+    return total
+
+
+def extensions(
+    rows: NDArray[np.int64], n: int, max_edges: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Prefixes with one more node, each class once, and the place of what each extends.
+
+    Args:
+        rows: Prefixes of k nodes, (S, k).
+        n: Nodes that a prefix will have in the end.
+        max_edges: Edges of the whole graph at most.
+
+    Example:
+        >>> found, home = extensions(np.array([[0, 1]]), 3, 10)
+        >>> found.tolist(), home.tolist()
+        ([[0, 1, 1], [0, 1, 2], [0, 1, 3]], [0, 0, 0])
+    """
+    total, k = rows.shape
+    out = np.zeros((total << k, k + 1), dtype=np.int64)
+    home = np.zeros(total << k, dtype=np.int64)
+    scratch = np.zeros((5, n + 2), dtype=np.int64)
+    count = compiled_extensions(rows, n, max_edges, scratch, out, home)
+    return out[:count].copy(), home[:count].copy()
+
+
 def listed_rows(n: int, max_edges: int, whole: bool) -> Iterator[NDArray[np.int64]]:
     """Rows of all structures of n nodes (``whole``), or of all prefixes, in chunks.
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 
-from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables, Terms
+from nasgoat.acquisition.branch.arrays import Index, Kinds, Shapes, Stack, States, Tables, Terms
 from nasgoat.acquisition.branch.compiled import inner
 
 
 @inner
-def list_open(shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index) -> int:
+def list_open(
+    tables: Tables, shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index
+) -> int:
     """Open variables, distances between them, and their states; returns how many are open."""
     p, first = shapes.home[s], 1 if shapes.tail[s] < 0 else 0
     for d in range(len(terms.pairs)):
@@ -34,13 +36,13 @@ def list_open(shapes: Shapes, stack: Stack, terms: Terms, s: Index, t: Index) ->
         for z in range(y + 1, total):
             i, j = terms.open[y], terms.open[z]
             terms.apart[i, j] = 0
-            if shapes.ends.shape[1] == 0 and i + first > 0:
-                terms.apart[i, j] = shapes.distance[p, i + first, j + first]
+            if shapes.ends.shape[1] == 0:
+                d = shapes.distance[p, i + first, j + first]
+                if i + first > 0 or tables.options[d] > 0:
+                    terms.apart[i, j] = d
             if terms.apart[i, j] > 0:
                 terms.pairs[terms.apart[i, j]] += 1
             terms.pair_at[i, j] = block
-            block += stack.width[t, i] * stack.width[t, j]
-            terms.pair_at[j, i] = block
             block += stack.width[t, i] * stack.width[t, j]
     return total
 
@@ -72,6 +74,33 @@ def measure_moves(stack: Stack, terms: Terms, t: Index, total: int) -> float:
 
 
 @inner
+def look_up_moves(
+    shapes: Shapes, kinds: Kinds, stack: Stack, terms: Terms, s: Index, total: int
+) -> float:
+    """The same while every variable is open: products of moves are known by their kinds."""
+    p, r, labels = shapes.home[s], stack.vector.shape[1], kinds.mean.shape[1]
+    square = 0.0
+    for x in range(r):
+        square += stack.vector[0, x] * stack.vector[0, x]
+    for i in range(total):
+        k = shapes.kind[p, i]
+        for a in range(labels):
+            product = length = 0.0
+            for x in range(r):
+                product += stack.vector[0, x] * kinds.vector[k, a, x]
+                length += kinds.vector[k, a, x] * kinds.vector[k, a, x]
+            terms.along[i, a] = product
+            terms.square[i, a] = length
+            stack.move_mean[0, i, a] = kinds.mean[k, a]
+        for j in range(i + 1, total):
+            c = shapes.couple[p, i, j]
+            for a in range(labels):
+                for b in range(labels):
+                    terms.gram[i, j, a, b] = kinds.gram[c, a, b]
+    return square
+
+
+@inner
 def measure_states(
     states: States, stack: Stack, terms: Terms, q: int, t: Index, total: int
 ) -> None:
@@ -83,20 +112,33 @@ def measure_states(
         if terms.used[x] == 1:
             terms.used_part[states.part[x, 0]] = 1
             terms.used_part[states.part[x, 1]] = 1
-            product = 0.0
-            for e in range(r):
-                product += stack.vector[t, e] * states.vector[q, x, e]
-            terms.free_along[x] = product
     for f in range(len(terms.used_part)):
         if terms.used_part[f] == 0:
             continue
-        for y in range(total):
+        terms.part_along[f] = 0.0
+        for e in range(r):
+            terms.part_along[f] += stack.vector[t, e] * states.part_vector[q, f, e]
+        for y in range(total if t > 0 else 0):
             i = terms.open[y]
             for a in range(labels):
                 product = 0.0
                 for e in range(r):
                     product += stack.move_vector[t, i, a, e] * states.part_vector[q, f, e]
                 terms.part_gram[i, a, f] = product
+    for x in range(len(terms.used)):
+        if terms.used[x] == 1:
+            first, second = states.part[x, 0], states.part[x, 1]
+            terms.free_along[x] = terms.part_along[first] + terms.part_along[second]
+
+
+@inner
+def look_up_parts(shapes: Shapes, kinds: Kinds, terms: Terms, s: Index, total: int) -> None:
+    """Products of parts of states with the moves while every variable is open."""
+    p, q, labels = shapes.home[s], shapes.tail[s], kinds.mean.shape[1]
+    for i in range(total):
+        for a in range(labels):
+            for f in range(kinds.part_gram.shape[3]):
+                terms.part_gram[i, a, f] = kinds.part_gram[q, shapes.kind[p, i], a, f]
 
 
 @inner
@@ -109,12 +151,18 @@ def measure_interactions(tables: Tables, stack: Stack, terms: Terms, size: int, 
             continue
         for e in range(1, len(terms.pairs)):
             square += terms.pairs[d] * terms.pairs[e] * tables.both_gram[size, d, e]
+        known = len(terms.pairs) - len(tables.option_mean)
         for a in range(labels):
             for b in range(labels):
                 product = 0.0
                 for x in range(r):
                     product += stack.vector[t, x] * tables.both_vector[size, d, a, b, x]
                 terms.both_along[d, a, b] = product
+                for e in range(tables.options[d]):
+                    product = 0.0
+                    for x in range(r):
+                        product += stack.vector[t, x] * tables.option_vector[d - known, a, b, e, x]
+                    terms.option_along[d - known, a, b, e] = product
     return math.sqrt(square)
 
 
@@ -144,26 +192,6 @@ def measure_norms(
 
 
 @inner
-def product_of(
-    states: States, terms: Terms, q: int, labels: int, i: int, j: int, x: int, y: int
-) -> float:
-    """p_i(x) · p_j(y) for i < j."""
-    a, b = states.label[x], states.label[y]
-    product = 0.0
-    if a < labels and b < labels:
-        product = terms.gram[i, j, a, b]
-    if q >= 0:
-        product += states.gram[q, x, y]
-        if a < labels:
-            product += terms.part_gram[i, a, states.part[y, 0]]
-            product += terms.part_gram[i, a, states.part[y, 1]]
-        if b < labels:
-            product += terms.part_gram[j, b, states.part[x, 0]]
-            product += terms.part_gram[j, b, states.part[x, 1]]
-    return product
-
-
-@inner
 def choose_best(stack: Stack, terms: Terms, t: Index, total: int) -> None:
     """Note for every open variable the state of lowest belief."""
     for y in range(total):
@@ -172,6 +200,34 @@ def choose_best(stack: Stack, terms: Terms, t: Index, total: int) -> None:
         for c in range(1, stack.width[t, i]):
             if terms.belief[i, c] < terms.belief[i, terms.choice[i]]:
                 terms.choice[i] = c
+
+
+@inner
+def _products(
+    states: States, stack: Stack, terms: Terms, q: int, t: Index, total: int, y: int
+) -> tuple[float, float]:
+    """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
+    labels, i = stack.move_mean.shape[2], terms.open[y]
+    x = stack.domain[t, i, terms.choice[i]]
+    a = states.label[x]
+    product = across = 0.0
+    for z in range(y + 1, total):
+        j = terms.open[z]
+        other = stack.domain[t, j, terms.choice[j]]
+        b = states.label[other]
+        if a < labels and b < labels:
+            product += terms.gram[i, j, a, b]
+            if terms.apart[i, j] > 0:
+                across += terms.both_along[terms.apart[i, j], a, b]
+        if q < 0:
+            continue
+        product += states.gram[q, x, other]
+        for f in range(2):
+            if a < labels:
+                product += terms.part_gram[i, a, states.part[other, f]]
+            if b < labels:
+                product += terms.part_gram[j, b, states.part[x, f]]
+    return product, across
 
 
 @inner
@@ -194,13 +250,9 @@ def rescale(
         a = states.label[x]
         cross += 2 * terms.along[i, a] if a < labels else 0.0
         cross += 2 * terms.free_along[x] if q >= 0 else 0.0
-        own += terms.norm[i, terms.choice[i]]
-        for z in range(y + 1, total):
-            j = terms.open[z]
-            other = stack.domain[t, j, terms.choice[j]]
-            own += 2 * product_of(states, terms, q, labels, i, j, x, other)
-            if terms.apart[i, j] > 0:
-                cross += 2 * terms.both_along[terms.apart[i, j], a, states.label[other]]
+        product, across = _products(states, stack, terms, q, t, total, y)
+        own += terms.norm[i, terms.choice[i]] + 2 * product
+        cross += 2 * across
     own = max(own, 0.0)
     stack.scale[t, 1] = math.sqrt(own)
     stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))

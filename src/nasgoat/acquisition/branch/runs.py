@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from nasgoat.acquisition.branch import exhaust, search
+from nasgoat.acquisition.branch import search
 from nasgoat.acquisition.branch.arrays import (
     Floats,
     Integers,
@@ -21,13 +21,13 @@ from nasgoat.acquisition.branch.arrays import (
     new_stack,
     new_terms,
 )
+from nasgoat.acquisition.branch.kinds import measured_kinds
 from nasgoat.acquisition.branch.shapes import Block
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
 MARGIN = 1e-10
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
-_LONG_PAUSE = 50_000  # the same where a node takes less
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
 _SCOUTING = 4_000  # nodes spent on it at most
 Found = tuple[int, Integers, float]  # shape, states, value
@@ -45,6 +45,11 @@ class Run(Protocol):
     @property
     def nodes(self) -> int:
         """Nodes explored so far."""
+        ...
+
+    @property
+    def block(self) -> Block:
+        """The shapes that the graphs found last belong to."""
         ...
 
     def go_on(self, best: float) -> list[Found] | None:
@@ -79,6 +84,7 @@ class LinearRun:
         crude: A valid bound on everything, for as long as no better one is known.
         pool: Threads to share the work, or None.
         threads: How many.
+        scout: Whether to look below some shapes first; where there are threads if None.
     """
 
     def __init__(
@@ -90,12 +96,16 @@ class LinearRun:
         crude: float,
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
+        scout: bool | None = None,
     ) -> None:
-        self._arrays = (tables, block.shapes, states, limits)
+        kinds = measured_kinds(tables, block.shapes, states, block.labels)
+        self._arrays = (tables, block.shapes, states, limits, kinds)
+        self.block = block
         self._pool = pool
         self._crude = crude
         self.roots = np.full(len(block.shapes.home), -np.inf)
-        self._phase = _Phase.SCOUT if threads > 1 else _Phase.ROOT
+        scout = threads > 1 if scout is None else scout
+        self._phase = _Phase.SCOUT if scout else _Phase.ROOT
         every = np.arange(len(self.roots))
         step = max(len(every) // _SCOUTED, 1) if self._phase is _Phase.SCOUT else 1
         self._workers = [self._worker(block, tables, states, every) for _ in range(threads)]
@@ -106,11 +116,10 @@ class LinearRun:
         variables = max(int(block.shapes.variables.max()), 1)
         counts = np.bincount(states.label) if len(states.label) else np.ones(1, dtype=int)
         domain = int(counts.max()) * block.labels if block.prefixes else max(block.labels, 1)
-        n, r = tables.path_mean.shape[1], tables.path_vector.shape[-1]
-        total = len(states.label)
+        r = tables.path_vector.shape[-1]
         return _Worker(
             new_stack(variables, block.labels, r, domain),
-            new_terms(variables, block.labels, n, total, states.part_vector.shape[1], domain),
+            new_terms(variables, tables, states, domain),
             order,
             np.zeros((domain, variables), dtype=np.int64),
             np.zeros(domain),
@@ -135,21 +144,18 @@ class LinearRun:
             self._next_phase()
         return [found for answer in answers for found in answer]
 
+    def bounds(self) -> Floats:
+        """Bounds of all shapes, without a look below them."""
+        while self._phase is not _Phase.SEARCH:
+            self.go_on(np.inf)
+        return self.roots
+
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         place = worker.stack.place
-        status, found = search.search(
-            *self._arrays,
-            worker.stack,
-            worker.terms,
-            worker.order,
-            self.roots,
-            self._phase is _Phase.ROOT,
-            best,
-            MARGIN,
-            _PAUSE,
-            worker.chosen,
-            worker.values,
-        )
+        mine = (worker.stack, worker.terms, worker.order, self.roots)
+        settings = (self._phase is _Phase.ROOT, best, MARGIN, _PAUSE)
+        answers = (worker.chosen, worker.values)
+        status, found = search.search(*self._arrays, *mine, *settings, *answers)
         worker.done = status == search.DONE
         if not found:
             return []
@@ -186,48 +192,3 @@ class LinearRun:
                 if stack.next[t] < stack.width[t, stack.variable[t]]:
                     lowest = min(lowest, float(stack.order_bound[t, stack.next[t]]))
         return max(lowest, self._crude)
-
-
-class ExponentialRun:
-    """Every labelling of every structure whose bound does not rule it out."""
-
-    def __init__(
-        self,
-        block: Block,
-        factors: exhaust.Factors,
-        model: exhaust.Model,
-        limits: Limits,
-        roots: Floats,
-    ) -> None:
-        variables = max(int(block.shapes.variables.max()), 1)
-        self.model, self.shapes, self.count = model, block.shapes, block.labels
-        self.roots, self.factors = roots, factors
-        self.order = np.argsort(roots, kind="stable")
-        columns = factors.square.shape[1]
-        m = len(model.dual)
-        self.state = exhaust.new_labelling(variables, block.labels, m, columns, limits)
-        self.limits = limits
-
-    @property
-    def nodes(self) -> int:
-        """Nodes explored so far."""
-        return int(self.state.place[exhaust.NODES])
-
-    def go_on(self, best: float) -> list[Found] | None:
-        """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        arrays = (self.factors, self.model, self.shapes, self.limits, self.state)
-        place = self.state.place
-        status, value = exhaust.exhaust(
-            *arrays, self.count, self.order, self.roots, best, MARGIN, _LONG_PAUSE
-        )
-        if status == exhaust.DONE:
-            return None
-        if status == exhaust.PAUSED:
-            return []
-        s = int(self.order[place[exhaust.POSITION] - (place[exhaust.DEPTH] < 0)])
-        return [(s, self.state.labels.copy(), float(value))]
-
-    def open_bound(self) -> float:
-        """A lower bound on everything that is not explored yet."""
-        waiting = self.order[self.state.place[exhaust.POSITION] :]
-        return float(self.roots[waiting[0]]) if len(waiting) else np.inf

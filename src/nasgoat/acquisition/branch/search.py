@@ -16,6 +16,7 @@ from nasgoat.acquisition.branch.arrays import (
     Floats,
     Index,
     Integers,
+    Kinds,
     Limits,
     Shapes,
     Stack,
@@ -32,7 +33,7 @@ from nasgoat.acquisition.branch.domains import (
     within_limits,
 )
 from nasgoat.acquisition.branch.linear import linear_bound
-from nasgoat.acquisition.branch.moves import assign, load, load_paths, load_shifts
+from nasgoat.acquisition.branch.moves import assign, load, load_moves
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place
@@ -135,12 +136,107 @@ def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
     return total
 
 
+@inner
+def _enter(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
+    s: Index,
+) -> bool:
+    """Put shape s on the bottom of the stack, all variables open; False if no graph has it."""
+    load(tables, shapes, states, kinds, stack, s)
+    open_domains(shapes, states, stack, s)
+    return _fits(shapes, states, limits, stack, terms, s, np.int64(0))
+
+
+@inner
+def _fits(
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    stack: Stack,
+    terms: Terms,
+    s: Index,
+    t: Index,
+) -> bool:
+    """Drop states that no graph can have at depth t; False if a variable has none left."""
+    if shapes.tail[s] >= 0 and not support(shapes, states, stack, terms, s, t):
+        return False
+    return bool(within_limits(shapes, limits, stack, s, t, False))
+
+
+@inner
+def _descend(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    stack: Stack,
+    terms: Terms,
+    s: Index,
+    t: Index,
+    threshold: float,
+) -> int:
+    """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
+
+    With -1 there is none left that could beat the threshold.
+    """
+    stack.states[stack.variable[t]] = -1
+    y = stack.next[t]
+    if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
+        return -1
+    stack.next[t] += 1
+    assign(tables, shapes, states, stack, s, t, stack.order[t, y])
+    if not narrow(shapes, states, stack, s, t, threshold):
+        return 0
+    return 1 if _fits(shapes, states, limits, stack, terms, s, t + 1) else 0
+
+
+@inner
+def _next_node(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    limits: Limits,
+    kinds: Kinds,
+    stack: Stack,
+    terms: Terms,
+    order: Integers,
+    roots: Floats,
+    rooting: bool,
+    threshold: float,
+) -> tuple[int, Index, Index]:
+    """The next shape, or choice below one: 1 and where it is; 0 if it is closed; -1 at the end."""
+    place = stack.place
+    if place[DEPTH] >= 0:
+        s, t = order[place[POSITION] - 1], place[DEPTH]
+        turn = _descend(tables, shapes, states, limits, stack, terms, s, t, threshold)
+        if turn < 0:
+            place[DEPTH] -= 1
+        return max(turn, 0), s, t + 1
+    if place[POSITION] >= len(order):
+        return -1, np.int64(0), np.int64(0)
+    s = order[place[POSITION]]
+    if not rooting and roots[s] >= threshold:
+        return -1, s, np.int64(0)
+    place[POSITION] += 1
+    if _enter(tables, shapes, states, limits, kinds, stack, terms, s):
+        return 1, s, np.int64(0)
+    roots[s] = np.inf
+    return 0, s, np.int64(0)
+
+
 @compiled
 def search(
     tables: Tables,
     shapes: Shapes,
     states: States,
     limits: Limits,
+    kinds: Kinds,
     stack: Stack,
     terms: Terms,
     order: Integers,
@@ -154,55 +250,32 @@ def search(
 ) -> tuple[int, int]:
     """Go on until graphs better than ``best`` are found, nodes are used up, or all is done.
 
-    With ``rooting`` it bounds the shapes of ``order`` one after another, without looking below.
+    With ``rooting`` it bounds the shapes of ``order`` one after another, without a look below: one
+    function for both, because the bound would be compiled twice otherwise.
     """
-    threshold = best + margin
-    place = stack.place
-    stop = place[NODES] + pause
-    while place[NODES] < stop:
-        place[NODES] += 1
-        if place[DEPTH] < 0:
-            if place[POSITION] >= len(order):
-                return DONE, 0
-            s, t = order[place[POSITION]], np.int64(0)
-            if not rooting and roots[s] >= threshold:
-                return DONE, 0
-            place[POSITION] += 1
-            load(tables, shapes, states, stack, s)
-            load_paths(tables, shapes, stack, s)
-            if shapes.ends.shape[1] == 0:
-                load_shifts(tables, shapes, stack, s)
-            open_domains(shapes, states, stack, s)
-            fits = True
-        else:
-            s, t = order[place[POSITION] - 1], place[DEPTH]
-            stack.states[stack.variable[t]] = -1
-            y = stack.next[t]
-            if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
-                place[DEPTH] -= 1
-                continue
-            stack.next[t] += 1
-            assign(tables, shapes, states, stack, s, t, stack.order[t, y])
-            fits = narrow(shapes, states, stack, s, t, threshold)
-            t = t + 1
-        if fits and shapes.tail[s] >= 0:
-            fits = support(shapes, states, stack, terms, s, t)
-        fits = fits and within_limits(shapes, limits, stack, s, t, False)
-        if not fits:
-            if rooting:
-                roots[s] = np.inf
+    threshold, stop = best + margin, stack.place[NODES] + pause
+    while stack.place[NODES] < stop:
+        stack.place[NODES] += 1
+        turn, s, t = _next_node(
+            tables, shapes, states, limits, kinds, stack, terms, order, roots, rooting, threshold
+        )
+        if turn < 0:
+            return DONE, 0
+        if turn == 0:
             continue
         total = _open_count(shapes, stack, s)
         if total <= 1 and not rooting:
+            load_moves(shapes, kinds, stack, s, t)
             found = _leaves(shapes, states, limits, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
-        rounds = 1 if rooting or t > 0 else 2
-        lower = linear_bound(tables, shapes, states, stack, terms, s, t, rounds)
+        rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
+        lower = linear_bound(tables, shapes, states, kinds, stack, terms, s, t, rounds)
         if rooting:
             roots[s] = lower
         elif lower < threshold:
+            load_moves(shapes, kinds, stack, s, t)
             _choose(stack, terms, t, total, threshold)
-            place[DEPTH] = t
+            stack.place[DEPTH] = t
     return PAUSED, 0

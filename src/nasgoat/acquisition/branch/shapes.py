@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Integers, Shapes
+from nasgoat.acquisition.branch.kinds import couples_of, homes_of, kinds_of_nodes
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
@@ -94,6 +95,7 @@ def structure_block(
         adjacency[rows, :m, :m] = block
         twin[rows, : m - 2] = twins(block)[:, 1 : m - 1]
         start += len(block)
+    distance = distances(adjacency)
     shapes = Shapes(
         np.arange(total),
         np.full(total, -1, dtype=np.int64),
@@ -101,9 +103,11 @@ def structure_block(
         nodes,
         adjacency.sum(axis=(1, 2)).astype(np.int64),
         nodes - 2,
-        _distances(adjacency),
+        distance,
         np.zeros((total, 0, 2), dtype=np.int8),
         twin,
+        np.zeros(twin.shape, dtype=np.int64),
+        *kind_arrays(kinds_of_nodes(distance, nodes, whole=True), nodes - 2),
     )
     return _of_labels(space, shapes, adjacency)
 
@@ -113,6 +117,7 @@ def prefix_block(space: NodeLabeledSpace, n: int, matrices: NDArray[np.bool_]) -
     total, known, _ = matrices.shape
     labels = len(space.ops)
     nodes = np.full(total, known, dtype=np.int64)
+    distance = distances(matrices)
     shapes = Shapes(
         np.repeat(np.arange(total), labels),
         np.tile(np.arange(labels), total),
@@ -120,9 +125,11 @@ def prefix_block(space: NodeLabeledSpace, n: int, matrices: NDArray[np.bool_]) -
         nodes,
         matrices.sum(axis=(1, 2)).astype(np.int64),
         nodes,
-        _distances(matrices),
+        distance,
         np.zeros((total, 0, 2), dtype=np.int8),
         twins(matrices),
+        distance.max(axis=2).astype(np.int64),
+        *kind_arrays(kinds_of_nodes(distance, nodes, whole=False), nodes),
     )
     return Block(space, shapes, matrices, *prefix_states(labels, n))
 
@@ -135,16 +142,20 @@ def prefix_states(labels: int, n: int) -> tuple[Integers, Integers, Integers]:
     Example:
         >>> label, last, sink = prefix_states(1, 4)
         >>> list(zip(label.tolist(), last.tolist(), sink.tolist()))[:5]
-        [(0, 0, 1), (0, 0, 2), (0, 1, 1), (0, 1, 2), (1, 1, 1)]
+        [(0, 0, 1), (0, 1, 1), (0, 1, 2), (0, 0, 2), (1, 1, 1)]
     """
     states = []
     for label in range(labels + 1):
         source = label == labels
         longest = n - 2 if source else n - 3
+        found = []
         for last in range(1 if source else 0, longest + 1):
             # Through the last inner node the sink is one step further.
             furthest = last + 1 if last else longest + 1
-            states += [(label, last, sink) for sink in range(1, furthest + 1)]
+            found += [(last, sink) for sink in range(1, furthest + 1)]
+        # By the path that a state needs within the prefix: what a node can be in comes first.
+        found.sort(key=lambda state: state[0] or state[1])
+        states += [(label, *state) for state in found]
     label_, last_, sink_ = np.array(states, dtype=np.int64).T
     return np.ascontiguousarray(label_), np.ascontiguousarray(last_), np.ascontiguousarray(sink_)
 
@@ -164,11 +175,20 @@ def edge_block(space: IndexedSpace) -> Block:
         np.full(total, n, dtype=np.int64),
         counts,
         counts,
-        _distances(adjacency),
+        distances(adjacency),
         ends,
         np.tile(np.arange(ends.shape[1], dtype=np.int8), (total, 1)),
+        np.zeros(ends.shape[:2], dtype=np.int64),
+        *kind_arrays(ends[:, :, 0].astype(np.int64) * n + ends[:, :, 1], counts),
     )
     return _of_labels(space, shapes, adjacency)
+
+
+def kind_arrays(
+    kind: Integers, variables: Integers
+) -> tuple[Integers, Integers, NDArray[np.int32], Integers]:
+    """Kinds of variables and couples of kinds, as ``Shapes`` has them."""
+    return kind, homes_of(kind, variables), *couples_of(kind)
 
 
 def _of_labels(space: SearchSpace, shapes: Shapes, adjacency: NDArray[np.bool_]) -> Block:
@@ -176,7 +196,8 @@ def _of_labels(space: SearchSpace, shapes: Shapes, adjacency: NDArray[np.bool_])
     return Block(space, shapes, adjacency, np.arange(len(labels_of(space))), nothing, nothing)
 
 
-def _distances(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
+def distances(adjacency: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Lengths of shortest paths, 0 where there is none."""
     distance = shortest_distances(adjacency)
     distance[distance == adjacency.shape[1]] = 0
     return np.ascontiguousarray(distance.astype(np.int8))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.ordered import listed_rows, matrices
 from nasgoat.acquisition.branch.shapes import Block, edge_block, prefix_block, structure_block
-from nasgoat.acquisition.shape_costs import shape_cost
+from nasgoat.acquisition.shape_costs import GROWING, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 
@@ -31,11 +31,15 @@ class Skeletons:
         space: A node-labelled space, or one with operations on the edges of indexed nodes.
         prefixes: Whether to search by prefixes where that is possible; by the cost model if None.
         progress: Called with a line of text when something takes long.
+        most: Prefixes of one size that are listed; more grow node by node.
+        growing: The sizes whose prefixes grow; known once the blocks are.
     """
 
     space: SearchSpace
     prefixes: bool | None = None
     progress: Callable[[str], None] | None = None
+    most: int = GROWING
+    growing: list[int] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,7 +51,7 @@ class Skeletons:
 
     def blocks(self, deadline: float | None = None) -> list[Block]:
         """All blocks; :class:`OutOfTimeError` if listing them takes longer than allowed."""
-        if not self._blocks:
+        if not self._blocks and not self.growing:
             if self.progress:
                 self.progress("listing the structures of the space")
             self._blocks = self._listed(deadline)
@@ -61,7 +65,10 @@ class Skeletons:
             return []
         whole, rest, edges = [], [], space.edge_limit
         for n in space.sizes:
-            if shape_cost(space, n, self.prefixes).prefixes:
+            cost = shape_cost(space, n, self.prefixes, self.most)
+            if cost.growing:
+                self.growing.append(n)
+            elif cost.prefixes:
                 rest.append((n, _listed(n - 2, edges, False, deadline)))
             else:
                 whole.append((n, _listed(n, edges, True, deadline)))

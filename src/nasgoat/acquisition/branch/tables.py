@@ -17,6 +17,9 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
+#: Means and vectors of paths, shifts, edges and interactions.
+_Parts = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
+
 
 def tables_of(space: SearchSpace, posterior: LinearPosterior, sqrt_beta: float) -> Tables:
     """The tables of a posterior under the linear kernel."""
@@ -44,7 +47,7 @@ def states_of(block: Block, tables: Tables) -> States:
         ends = paths[0, out, out] + paths[0, tail, tail] + paths[1, tail, out]
         added.append(both - np.where(source[:, None], first, inner))
         fixed.append([ends, inner, first])
-    mean, vector = _split(np.array(added))
+    mean, vector = split(np.array(added))
     part, part_vector = _parts(block, paths)
     return States(
         block.label,
@@ -56,7 +59,7 @@ def states_of(block: Block, tables: Tables) -> States:
         part,
         part_vector,
         clashes(block, int(block.shapes.nodes[0]) + 2),
-        *_split(np.array(fixed)),
+        *split(np.array(fixed)),
     )
 
 
@@ -110,16 +113,34 @@ def clashes(block: Block, n: int) -> NDArray[np.int8]:
     return np.ascontiguousarray(cut.astype(np.int8))
 
 
+def columns_of(
+    space: SearchSpace, posterior: LinearPosterior, sqrt_beta: float, n: int
+) -> tuple[Floats, Floats]:
+    """Columns of all paths of graphs with n nodes, (1, ...), and of all edges."""
+    features = FeatureMap(space)
+    part = posterior.on_counts(features, n)
+    columns = np.column_stack([part.w, sqrt_beta * part.R])
+    return _paths(space, features, columns)[None], _edges(space, features, columns)
+
+
+def table_parts(space: SearchSpace, paths: Floats, edges: Floats) -> tuple[_Parts, Floats]:
+    """Mean parts and vectors of paths, shifts, edges and interactions; the interactions again."""
+    both, shifts = _interactions(space, paths), _shifts(space, paths)
+    return (*split(paths), *split(shifts), *split(edges), *split(both)), both
+
+
 def _tables(space: SearchSpace, features: FeatureMap, columns: list[Floats]) -> Tables:
     """Tables of columns whose first entry is the mean part and whose others are the vector."""
     paths = np.stack([_paths(space, features, values) for values in columns])
-    edges = _edges(space, features, columns[-1])
-    both, shifts = _interactions(space, paths), _shifts(space, paths)
-    parts = (*_split(paths), *_split(shifts), *_split(edges), *_split(both))
-    return Tables(*parts, _largest_products(both))
+    parts, both = table_parts(space, paths, _edges(space, features, columns[-1]))
+    labels, width = both.shape[2], both.shape[-1]
+    none = np.zeros((0, labels, labels, 1, width))
+    options = np.zeros(paths.shape[1], dtype=np.int64)
+    return Tables(*parts, _largest_products(both), *split(none), options)
 
 
-def _split(values: Floats) -> tuple[Floats, Floats]:
+def split(values: Floats) -> tuple[Floats, Floats]:
+    """Mean parts and vectors of columns."""
     return np.ascontiguousarray(values[..., 0]), np.ascontiguousarray(values[..., 1:])
 
 

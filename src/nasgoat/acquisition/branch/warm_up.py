@@ -9,8 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
+from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
 from nasgoat.acquisition.branch.limits import limits_of
-from nasgoat.acquisition.branch.runs import ExponentialRun, LinearRun
+from nasgoat.acquisition.branch.ordered import extensions
+from nasgoat.acquisition.branch.runs import LinearRun
 from nasgoat.acquisition.branch.skeletons import Skeletons
 from nasgoat.acquisition.branch.tables import factors_of, states_of, tables_of
 from nasgoat.kernels import FeatureMap
@@ -42,5 +44,8 @@ def _load_code(exponential: bool) -> None:
         bounds = structure_bounds(block, factors, model)
         ExponentialRun(block, factors, model, limits_of(block), bounds).go_on(np.inf)
         return
+    extensions(np.array([[0, 1]]), 3, 10)
     tables = tables_of(space, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
-    LinearRun(block, tables, states_of(block, tables), limits_of(block), -np.inf).go_on(np.inf)
+    run = LinearRun(block, tables, states_of(block, tables), limits_of(block), -np.inf)
+    while run.go_on(np.inf) is not None:
+        pass

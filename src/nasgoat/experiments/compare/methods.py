@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nasgoat.baselines import OURS, available, make_method, methods, own_batch, remedy
+from nasgoat.baselines import (
+    OURS,
+    available,
+    check_options,
+    make_method,
+    methods,
+    own_batch,
+    remedy,
+)
 from nasgoat.bayesopt import Asker, Optimizer, Settings
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments.optimizers import DEFAULT_SECONDS, timed_optimizer
@@ -50,6 +58,8 @@ class MethodSpec:
             if (value := getattr(self, name)) is not None and value < 1:
                 raise SettingError(f"{name} must be at least 1, got {value}")
         if self.method != OURS:
+            if self.options and not self.missing:  # importing PyTorch only to look is slow
+                check_options(self.method, self.options)
             return
         for option in self.options:
             if option not in OWN_OPTIONS:

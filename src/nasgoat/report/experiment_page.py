@@ -1,0 +1,147 @@
+"""The report of an experiment: its tables, its figures, and how to repeat it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from importlib.metadata import version
+from itertools import chain
+
+from nasgoat.errors import ExperimentFileError
+from nasgoat.experiments import ExperimentRecords, Table, tables_of
+from nasgoat.report.experiment_charts import charts_of
+from nasgoat.report.markup import Child, Html, code_block, element, join, label
+from nasgoat.report.page import Fact, Section, page
+from nasgoat.report.quantities import duration, plural
+from nasgoat.report.tables import Column, Row, table
+
+_KINDS = {
+    "compare": "comparison of methods",
+    "kernels": "comparison of kernels",
+    "scale": "scaling of the optimisers",
+}
+_SENTENCE = re.compile(r"(?<=[.;]) (?=[A-Z])")
+_NUMBER = re.compile(r"\W*[\d–]")  # how a cell with a number begins, brackets and signs aside
+
+
+def experiment_page(records: ExperimentRecords) -> str:
+    """The report of an experiment as one HTML file.
+
+    Raises:
+        ExperimentFileError: If its records lack what their kind must have.
+    """
+    try:
+        return _page(records)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
+        if isinstance(problem, ExperimentFileError):
+            raise
+        raise ExperimentFileError(
+            records.folder, None, "", f"must hold whole records, got {problem!r}"
+        ) from None
+
+
+def _page(records: ExperimentRecords) -> str:
+    sections = []
+    if records.runs:
+        shown = tables_of(records)
+        sections.append(Section("tables", "Tables", _tables(shown)))
+        if charts := charts_of(records):
+            sections.append(Section("figures", "Figures", _figures(charts, records.kind)))
+    sections.append(Section("repeat", "Repeat this experiment", _repeat(records)))
+    return page(
+        records.title or records.name,
+        f"nasgoat · {_KINDS.get(records.kind, records.kind)}",
+        records.description or "An experiment without a description.",
+        _facts(records),
+        sections,
+        f"Written by nasgoat {version('nasgoat')}. This file is complete: it asks the network for "
+        "nothing and can be kept, sent and printed.",
+    )
+
+
+def _facts(records: ExperimentRecords) -> list[Fact]:
+    names = {
+        "benchmark": "benchmarks",
+        "method": "methods",
+        "kernel": "kernels",
+        "seed": "seeds",
+    }
+    facts = [Fact("finished runs", f"{len(records.runs):,}")]
+    for key, name in names.items():
+        if found := {run[key] for run in records.runs if key in run}:
+            facts.append(Fact(name, f"{len(found):,}"))
+    seconds = sum(float(run.get("cpu_seconds") or 0.0) for run in records.runs)
+    facts.append(Fact("processor time", duration(seconds), "of the runs"))
+    return facts
+
+
+def _tables(tables: list[Table]) -> Html:
+    """The tables, each with its own notes; what several of them say is said once, at the end."""
+    said = [_SENTENCE.split(" ".join(found.notes)) for found in tables]
+    times = Counter(sentence for own in said for sentence in set(own))
+    parts: list[Child] = []
+    for found, own in zip(tables, said, strict=True):
+        parts.append(_table(found))
+        notes = " ".join(sentence for sentence in own if times[sentence] == 1)
+        parts.append(element("p", emphasised(notes)) if notes else None)
+    shared = [sentence for sentence in dict.fromkeys(chain(*said)) if times[sentence] > 1]
+    if shared:
+        parts.append(element("h3", "How to read these tables"))
+        parts.append(element("p", emphasised(" ".join(shared))))
+    return join(*parts)
+
+
+def _table(found: Table) -> Html:
+    columns = [
+        Column(name, numeric=i > 0 and all(_NUMBER.match(row[i]) for row in found.rows))
+        for i, name in enumerate(found.columns)
+    ]
+    rows = [Row([emphasised(cell) for cell in row]) for row in found.rows]
+    return table(element("b", found.title), columns, rows, found.title, sortable=True)
+
+
+def emphasised(text: str) -> Html:
+    """A text in which ``**words**`` are set off.
+
+    Example:
+        >>> emphasised("a **b** <c>")
+        'a <b>b</b> &lt;c&gt;'
+    """
+    pieces = text.split("**")
+    if len(pieces) % 2 == 0:  # one pair of stars is open: they are no emphasis
+        return join(text)
+    return join(*(element("b", x) if i % 2 else x for i, x in enumerate(pieces)))
+
+
+def _figures(charts: dict[str, list[Html]], kind: str) -> Html:
+    parts, class_ = [], "grid thirds" if kind == "kernels" else "grid"
+    for heading, drawn in charts.items():
+        parts.append(element("h3", heading))
+        parts.append(element("div", drawn, class_=class_))
+    return join(*parts)
+
+
+def _repeat(records: ExperimentRecords) -> Html:
+    parts: list[Child] = []
+    if records.command:
+        parts.append(element("p", "The command, exactly as it was called last:"))
+        parts.append(code_block(records.command, "Command", copy=True))
+        parts.append(element("p", "It goes on with what is missing and repeats no finished run."))
+    pairs = [
+        join(element("dt", label(name)), element("dd", label(str(value))))
+        for name, value in sorted(records.versions.items())
+    ]
+    kept = f"{plural(len(records.runs), 'run')} of kind {records.kind}, name {records.name}."
+    declared = json.dumps(records.declaration, indent=1, ensure_ascii=False)
+    parts += [
+        element("h3", "Versions"),
+        element("dl", pairs, class_="pairs"),
+        element(
+            "details",
+            element("summary", "What was declared"),
+            code_block(declared, "Declaration"),
+        ),
+        element("p", kept, class_="note"),
+    ]
+    return join(*parts)

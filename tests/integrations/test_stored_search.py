@@ -1,0 +1,63 @@
+"""A stored search is read back whole, from SQLite and PostgreSQL, and its password stays secret."""
+
+from pathlib import Path
+
+import pytest
+
+from nasgoat.cli.app import run
+from nasgoat.errors import StudyError
+from nasgoat.integrations import StorageAddress, StudyLedger
+from nasgoat.integrations.stored_search import stored_search
+from nasgoat.spaces import nasbench201
+from tests.postgres_server import PASSWORD
+from tests.report.studies import OURS, made, store
+
+
+def test_tickets_come_back_as_they_were_kept(tmp_path: Path) -> None:
+    found = store(tmp_path, nasbench201(), 6, failed={2: "broken"}, unfinished=1).stored
+    assert list(found.tickets) == list(
+        made(nasbench201(), 6, failed={2: "broken"}, unfinished=1).tickets
+    )
+    assert found.space == nasbench201()
+    assert found.version == "0.1.0"
+    assert found.started is not None
+    assert found.ended is not None
+    assert found.started <= found.ended
+    assert (found.status.complete, found.status.failed, found.status.open) == (4, 1, 1)
+
+
+def test_what_a_dead_driver_left_is_counted_once(tmp_path: Path) -> None:
+    address = StorageAddress.of(tmp_path / "study.db")
+    kept = made(nasbench201(), 3, unfinished=3).tickets
+    with StudyLedger(address, "demo", nasbench201(), OURS) as ledger:
+        ledger.propose(kept)
+    with StudyLedger(address, "demo", nasbench201(), OURS) as ledger:
+        ledger.requeue(ledger.tickets())
+    found = stored_search(address, "demo")
+    assert found.tickets == tuple(kept)
+    assert found.orphans == 3
+
+
+def test_a_study_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    import optuna
+
+    path = tmp_path / "study.db"
+    optuna.create_study(storage=f"sqlite:///{path}", study_name="theirs")
+    with pytest.raises(StudyError, match="must be one of nasgoat search"):
+        stored_search(StorageAddress.of(path), "theirs")
+
+
+def test_a_report_from_postgresql_does_not_tell_the_password(
+    postgres: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = StorageAddress.of(postgres)
+    with StudyLedger(address, "in postgres", nasbench201(), OURS) as ledger:
+        ledger.note({"evaluations": 5, "command": "nasgoat search", "version": "0.1.0"})
+        ledger.propose(made(nasbench201(), 5, unfinished=5).tickets)
+    target = tmp_path / "report.html"
+    call = ["report", "--storage", postgres, "--study", "in postgres", "--output", str(target)]
+    assert run([*call, "--json"]) == 0
+    printed = capsys.readouterr()
+    html = target.read_text()
+    assert "postgresql+psycopg://goat:***@127.0.0.1" in html
+    assert PASSWORD not in html + printed.out + printed.err

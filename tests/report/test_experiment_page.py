@@ -1,0 +1,95 @@
+"""The report of an experiment: every table and figure, sound and safe, also when unfinished."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nasgoat.errors import ExperimentFileError
+from nasgoat.experiments import read_experiment, tables_of
+from nasgoat.report import experiment_page
+from nasgoat.report.experiment_page import emphasised
+from tests.report.documents import assert_sound
+from tests.report.experiments import compare, kernels, scale, write
+
+
+def test_a_comparison_has_its_tables_and_a_chart_for_each_benchmark_and_error(
+    tmp_path: Path,
+) -> None:
+    records = compare(tmp_path)
+    page = assert_sound(experiment_page(records))
+    captions = ["".join(part.itertext()) for part in page.iter("caption")]
+    assert len(captions) == len(tables_of(records)) == 6
+    headings = ["".join(part.itertext()) for part in page.iter("h3")]
+    assert headings == [
+        "How to read these tables",
+        "Deterministic setting, the paper's main baselines",
+        "Noisy setting, the paper's main baselines",
+        "Deterministic setting, the other methods",
+        "Noisy setting, the other methods",
+        "Versions",
+    ]
+    # Two groups of methods, two settings; nb201 with a test error, nb101 without.
+    assert len(list(page.iter("figure"))) == 2 * 2 * 3
+
+
+def test_few_methods_share_their_charts(tmp_path: Path) -> None:
+    page = assert_sound(experiment_page(compare(tmp_path, methods=4, seeds=1)))
+    assert len(list(page.iter("figure"))) == 2 * 3
+
+
+def test_a_comparison_of_older_runs_without_curves_has_its_tables(tmp_path: Path) -> None:
+    compare(tmp_path)
+    path = tmp_path / "summary.jsonl"
+    runs = [{**json.loads(line), "steps": None} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(run) + "\n" for run in runs))
+    page = assert_sound(experiment_page(read_experiment(tmp_path)))
+    assert not list(page.iter("figure"))
+    assert list(page.iter("table"))
+
+
+def test_kernels_have_a_table_and_a_figure_each(tmp_path: Path) -> None:
+    page = assert_sound(experiment_page(kernels(tmp_path)))
+    assert len(list(page.iter("table"))) == 1
+    assert len(list(page.iter("figure"))) == 2
+
+
+def test_kernels_without_details_have_their_table(tmp_path: Path) -> None:
+    page = assert_sound(experiment_page(kernels(tmp_path, details=False)))
+    assert len(list(page.iter("table"))) == 1
+    assert not list(page.iter("figure"))
+
+
+def test_scaling_draws_hollow_what_was_not_proven(tmp_path: Path) -> None:
+    html = experiment_page(scale(tmp_path))
+    page = assert_sound(html)
+    assert len(list(page.iter("figure"))) == 4
+    assert 'class="points ring s2"' in html
+
+
+@pytest.mark.parametrize("make", [compare, kernels, scale])
+def test_the_same_records_give_the_same_file(make: object, tmp_path: Path) -> None:
+    assert callable(make)
+    records = make(tmp_path)
+    html = experiment_page(records)
+    assert html == experiment_page(read_experiment(tmp_path))
+    assert "<img" not in html
+    assert not {"\x00", "\u202e"} & set(html)
+
+
+def test_an_experiment_that_has_not_begun_can_be_reported(tmp_path: Path) -> None:
+    write(tmp_path, "compare", {"methods": [], "benchmarks": [], "settings": []}, [])
+    page = assert_sound(experiment_page(read_experiment(tmp_path)))
+    assert ["".join(part.itertext()) for part in page.iter("h2")] == ["Repeat this experiment"]
+
+
+def test_records_that_lack_something_are_one_error(tmp_path: Path) -> None:
+    compare(tmp_path)
+    (tmp_path / "summary.jsonl").write_text('{"run": "a", "benchmark": "nb101", "noisy": false}\n')
+    with pytest.raises(ExperimentFileError, match="must hold whole records, got KeyError"):
+        experiment_page(read_experiment(tmp_path))
+
+
+def test_stars_that_do_not_pair_are_stars() -> None:
+    assert emphasised("2 ** 3 = 8") == "2 ** 3 = 8"
+    assert emphasised("**0.1**, <2>") == "<b>0.1</b>, &lt;2&gt;"
