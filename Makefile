@@ -85,11 +85,14 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# Takes hours with its defaults; ARGS="--repeats 1 --random-kills 10 --flips 50" is a short one.
+# About an hour of one core. Every result is kept in torture.jsonl: broken off, the same call goes on;
+# delete the file to begin anew.
 torture: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.torture $(ARGS)
 
-# A minute of it, which CI runs: every named kill point once, a few random kills, a little of each fuzz.
+# A few minutes of it, which CI runs: every named kill point once on SQLite and on PostgreSQL, a few
+# random kills, a little of each fuzz.
 torture-short: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks.torture --only kills fuzz --repeats 1 --random-kills 3 \
-	    --values 100 --vectors 100 --flips 10
+	rm -f build/torture-short.jsonl
+	$(BIN)/python -m benchmarks.torture --record build/torture-short.jsonl --only kills fuzz \
+	    --repeats 1 --random-kills 5 --values 200 --vectors 100 --flips 10 --documents 300 --limits 50

@@ -1,6 +1,7 @@
 """Ask and tell: pure, deterministic, never twice the same graph."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_asking_beyond_the_space_returns_what_is_left() -> None:
     assert optimizer.ask(1) == []
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 10**400])
 def test_errors_that_are_not_finite_are_refused(bad: float) -> None:
     optimizer = Optimizer(SPACE)
     graph = optimizer.ask(1)[0].graph
@@ -168,3 +169,19 @@ def test_noise_variance_and_repeated_tells_are_learnt() -> None:
             optimizer.tell(proposal.graph, error(proposal.graph) + rng.standard_normal())
     assert len(optimizer.observations) == 8
     assert len(optimizer.ask(2)) == 2
+
+
+@pytest.mark.parametrize("told", [0, 1, 6])
+@pytest.mark.parametrize("error", [0.0, 7.0, 1e-300, 1e90])
+@pytest.mark.parametrize("settings", [Settings(), Settings.preset("paper")])
+def test_constant_errors_one_or_none_give_a_proposal_without_warnings(
+    told: int, error: float, settings: Settings
+) -> None:
+    optimizer = Optimizer(SPACE, settings, initial=max(told, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for proposal in optimizer.ask(told) if told else ():
+            optimizer.tell(proposal.graph, error)
+        (proposal,) = optimizer.ask(1)
+    assert proposal.graph in SPACE
+    assert proposal.graph not in [graph for graph, _ in optimizer.observations]

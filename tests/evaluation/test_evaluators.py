@@ -26,7 +26,8 @@ def fails(graph):
     raise ValueError("bad cell")
 
 def hangs(graph):
-    subprocess.Popen(["sleep", "1000"])
+    started = subprocess.Popen(["sleep", "1000"])
+    open("started", "w").write(str(started.pid))
     time.sleep(1000)
 
 def dies(graph):
@@ -103,7 +104,45 @@ def test_a_hanging_evaluation_is_killed_with_all_it_started() -> None:
     assert kind(outcome) is FailureKind.TIMEOUT
     assert outcome.attempts == 1
     assert time.monotonic() - start < 60
+    assert gone(int(Path("started").read_text()))
     assert Isolated("objectives:edges", timeout=60)(CELL, 0).metrics
+
+
+def gone(process: int) -> bool:
+    """Whether a process ends; its state is looked at for some seconds."""
+    for _ in range(200):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":  # dead; nobody has asked for its exit code yet
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_command_that_hangs_is_killed_with_all_it_started() -> None:
+    script = (
+        "import subprocess, time; p = subprocess.Popen(['sleep', '1000']); "
+        "open('started', 'w').write(str(p.pid)); time.sleep(1000)"
+    )
+    outcome = Isolated(command=(sys.executable, "-c", script), timeout=3.0)(CELL, 0)
+    assert kind(outcome) is FailureKind.TIMEOUT
+    assert gone(int(Path("started").read_text()))
+
+
+def test_a_command_that_is_killed_is_tried_once_more() -> None:
+    script = (
+        "import os, signal, sys\nif not os.path.exists('died'):\n    open('died', 'w').close()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\nprint(0.5)"
+    )
+    found = Isolated(command=(sys.executable, "-c", script))(CELL, 0)
+    assert found.metrics == {"error": 0.5}
+    assert found.attempts == 2
+    Path("died").unlink()
+    lost = Isolated(command=(sys.executable, "-c", script), retries=0)(CELL, 0)
+    assert kind(lost) is FailureKind.LOST
+    assert "signal 9" in reason(lost)
 
 
 def test_a_dead_process_is_tried_once_more() -> None:

@@ -34,7 +34,7 @@ def test_running_trials_are_excluded_in_ask_and_tell() -> None:
     assert len({SPACE.key(graph) for graph in graphs}) == 10
     for trial, graph in zip(reversed(asked), graphs, strict=True):
         study.tell(trial, len(graph.edges))
-    assert study.trials[0].user_attrs["certificate"]["status"]
+    assert study.trials[0].user_attrs["proposal"]["certificate"]["status"]
 
 
 def test_storages_on_one_database_never_hand_out_the_same_graph(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from nasgoat.errors import StudyError
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.stored_search import stored_search
 from nasgoat.spaces import nasbench201
-from tests.integrations.conftest import PASSWORD
+from tests.postgres_server import PASSWORD
 from tests.report.studies import OURS, made, store
 
 

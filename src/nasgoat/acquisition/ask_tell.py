@@ -88,12 +88,16 @@ class AskTell(ABC):
         key = self._checked_key(graph)
         if isinstance(error, bool) or not isinstance(error, int | float | np.number):
             raise ObservationError(f"the error must be a number, got {error!r}")
-        if not math.isfinite(error):
+        try:
+            number = float(error)
+        except OverflowError:
+            raise ObservationError("the error must be finite, got a huge whole number") from None
+        if not math.isfinite(number):
             raise ObservationError(f"the error must be finite, got {error}")
         self._pending.pop(key, None)
         self._seen.add(key)
         self._graphs.append(graph)
-        self._errors.append(float(error))
+        self._errors.append(number)
 
     def expect(self, graph: LabeledGraph) -> None:
         """Note that a graph is being evaluated elsewhere: it is not proposed meanwhile."""

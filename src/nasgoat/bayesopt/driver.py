@@ -18,6 +18,7 @@ from typing import Any
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.executors import SerialExecutor, Workers, outcome_of
 from nasgoat.bayesopt.ledger import Ledger
+from nasgoat.bayesopt.pace import Pace
 from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
 from nasgoat.bayesopt.results import SearchResult, Stop, Ticket, evaluation_of, iteration_of
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
@@ -26,7 +27,6 @@ logger = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 3
 _POLL = 0.2  # seconds between two looks at signals and workers
-_AHEAD = 1  # asynchronous: proposals kept ready, so that a freed worker need not wait for a fit
 
 
 @dataclass
@@ -61,6 +61,7 @@ class Driver:
         self._asking: Future[list[Proposal]] | None = None
         self._untold: list[Ticket] = []  # asynchronous: ended, the asker not yet free to hear it
         self._exhausted = False
+        self._pace = Pace()
         self._failures = 0  # in a row, in this session
         self._stop: Stop | None = None
         self._start = time.monotonic()
@@ -151,7 +152,8 @@ class Driver:
         if self._exhausted:
             return
         if self.plan.asynchronous:
-            most = self.workers.slots() + _AHEAD - len(self._running) - len(self._waiting)
+            slots = self.workers.slots()
+            most = slots + self._pace.ahead(slots) - len(self._running) - len(self._waiting)
             # Nothing can be learnt before something ended: the initial design comes first.
             started = any(ticket.finished for ticket in self._tickets.values())
             count = most if started else min(most, self.asker.initial - len(self._tickets))
@@ -161,6 +163,7 @@ class Driver:
             count = self._batch_size(self._next_iteration())
         count = min(count, self.plan.evaluations - len(self._tickets))
         if count > 0:
+            self._pace.begin("ask")
             self._asking = self.asks_in.submit(self.asker.ask, count)
 
     def _next_iteration(self) -> int:
@@ -170,6 +173,7 @@ class Driver:
         if self._asking is None or not self._asking.done():
             return
         proposals = self._asking.result()
+        self._pace.end("ask", "ask")
         self._asking = None
         self._exhausted = not proposals
         self._propose(proposals, self._next_iteration())
@@ -193,6 +197,7 @@ class Driver:
     def _submit(self) -> None:
         while self._waiting and len(self._running) < self.workers.slots():
             ticket = self._waiting.popleft()
+            self._pace.begin(ticket.number)
             future = self.workers.executor.submit(self.evaluator, ticket.graph, ticket.number)
             self._running[future] = ticket
             if future.done():  # a serial executor: its outcome is kept before the next one starts
@@ -208,6 +213,7 @@ class Driver:
         done = [future for future in self._running if future.done()]
         for future in sorted(done, key=lambda future: self._running[future].number):
             ticket = self._running.pop(future)
+            self._pace.end(ticket.number, "evaluation")
             self._finish(ticket, outcome_of(future))
         if not done:
             self.workers.check()
@@ -224,6 +230,7 @@ class Driver:
             self._untold.append(ticket)
         if outcome.failure is None:
             self._failures = 0
+            logger.info("evaluation %d ended: %s", ticket.number, outcome.metrics)
             if self.events.evaluation:
                 self.events.evaluation(evaluation_of(ticket))
         else:

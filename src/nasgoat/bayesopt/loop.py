@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
@@ -78,7 +78,11 @@ def search(
         hands = Workers.local(workers) if workers else Workers.serial()
     events = Events(on_evaluation, iteration=on_iteration)
     driver = Driver(asker, evaluator, plan, ledger or MemoryLedger(), hands, events)
-    return _checked(driver.run())
+    if not asynchronous:
+        return _checked(driver.run())
+    with ThreadPoolExecutor(1, "nasgoat-ask") as thread:  # workers are served while it computes
+        driver.asks_in = thread
+        return _checked(driver.run())
 
 
 def run(

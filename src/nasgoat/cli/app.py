@@ -6,11 +6,13 @@ one line to standard error that says what is wrong and how to mend it.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
+import traceback
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,7 +28,8 @@ from nasgoat.cli import (
     space,
     status,
 )
-from nasgoat.cli.output import MaskingFormatter, masked, remember_arguments
+from nasgoat.cli.output import MaskingFormatter, harmless, masked, remember_arguments
+from nasgoat.cli.secrets import hide_password
 from nasgoat.errors import NasgoatError, SettingError
 
 app = typer.Typer(
@@ -72,6 +75,9 @@ def nasgoat(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command and leave with its exit code."""
+    if arguments is None:
+        hide_password()
+    sys.excepthook = _show_bug
     code = run(arguments)
     if code == 130:
         # A cancelled search may have a solver thread that nothing can stop; do not wait for it.
@@ -87,9 +93,8 @@ def run(arguments: list[str] | None = None) -> int:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     remember_arguments(arguments)
-    command = typer.main.get_command(app)
     try:
-        code = command.main(arguments, prog_name="nasgoat", standalone_mode=False)
+        code = _command().main(arguments, prog_name="nasgoat", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except NasgoatError as problem:
@@ -107,6 +112,17 @@ def run(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
+@functools.cache
+def _command() -> Any:
+    return typer.main.get_command(app)
+
+
+def _show_bug(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
+    """A traceback means a bug of ours; it may go into a report, so it holds no password."""
+    text = "".join(traceback.format_exception(kind, problem, trace))
+    print(harmless(masked(text)), file=sys.stderr, end="")
+
+
 def _import(module: str) -> None:
     """Import a module from the current folder or from wherever Python looks."""
     if not sys.path or sys.path[0] != "":
@@ -122,5 +138,5 @@ def _import(module: str) -> None:
 
 
 def _say(message: str) -> None:
-    line = " ".join(masked(message).split())
+    line = harmless(" ".join(masked(message).split()))
     print(f"nasgoat: {line}", file=sys.stderr)

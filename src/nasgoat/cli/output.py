@@ -13,12 +13,33 @@ _arguments: list[str] | None = None
 
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output; numbers that JSON lacks are refused."""
-    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
+    # A terminal obeys more than JSON escapes.
+    print("".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text))
+
+
+def show(text: str = "", end: str = "\n") -> None:
+    """Print text to standard output for a person, whatever names it holds."""
+    print(harmless(text), end=end)
 
 
 def note(line: str) -> None:
     """Print a line of progress to standard error, at once."""
-    print(masked(line), file=sys.stderr, flush=True)
+    print(harmless(masked(line)), file=sys.stderr, flush=True)
+
+
+def harmless(text: str) -> str:
+    r"""A text that no terminal obeys: labels and messages may hold anything.
+
+    Example:
+        >>> harmless("a\x1b[2Jb\nc")
+        'a?[2Jb\nc'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
 def masked(text: str) -> str:
@@ -45,4 +66,4 @@ class MaskingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
-        return masked(super().format(record))
+        return harmless(masked(super().format(record)))

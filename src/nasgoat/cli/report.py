@@ -76,12 +76,13 @@ def _search(
 ) -> tuple[str, dict[str, Any], Path]:
     """The report of a search, what it is about, and where it goes unless somebody says."""
     from nasgoat.cli.run_folder import run_address
+    from nasgoat.cli.secrets import restored
     from nasgoat.integrations import StorageAddress
     from nasgoat.integrations.stored_search import stored_search
     from nasgoat.report import SearchRun, search_page
 
     if storage and run is None:
-        address, folder = StorageAddress.of(storage), None
+        address, folder = StorageAddress.of(restored(storage)), None
     else:
         address = run_address(run, "nasgoat report FOLDER")
         folder = address.path.parent

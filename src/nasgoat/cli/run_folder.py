@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+from nasgoat.cli.secrets import restored
 from nasgoat.errors import StudyError
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.study_status import study_status
@@ -27,8 +29,8 @@ def choose_folder(
     because it holds another search: the study's ledger refuses that and says what differs.
     """
     if storage is not None:
-        return wanted or RUNS / study, StorageAddress.of(storage)
-    first = wanted or RUNS / study
+        return wanted or RUNS / slug(study), StorageAddress.of(restored(storage))
+    first = wanted or RUNS / slug(study)
     number = 1
     while True:
         folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
@@ -58,3 +60,13 @@ def run_address(run: Path | None, usage: str) -> StorageAddress:
             raise StudyError(f"a run must be given, got none in {RUNS}/; {usage}")
         return StorageAddress.of(files[-1])
     return StorageAddress.of(run / STUDY_FILE if run.is_dir() or not run.suffix else run)
+
+
+def slug(name: str) -> str:
+    """A name as part of a path: letters, digits and dashes alone.
+
+    Example:
+        >>> slug("../nb101 examples.digits:train")
+        'nb101-examples-digits-train'
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:80] or "search"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.output import command_line, note, print_json
+from nasgoat.cli.output import command_line, note, print_json, show
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import SearchResult, Settings, Workers
@@ -172,17 +172,17 @@ def _show(session: Session, result: SearchResult, document: dict[str, Any]) -> N
     if not result.evaluations:
         return
     best = result.best
-    print(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
-    print(ladder(best.graph))
-    print(f"\n{session.task.metric}: {best.error:.3f}")
+    show(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
+    show(ladder(best.graph))
+    show(f"\n{session.task.metric}: {best.error:.3f}")
     if document["best"]["test_error"] is not None:
-        print(f"test error: {document['best']['test_error']:.3f}")
+        show(f"test error: {document['best']['test_error']:.3f}")
     if document["regret"] is not None:
         optimum = f"the best of the table has {document['optimum']:.3f}"
-        print(f"regret: {document['regret']:.3f} ({optimum})")
+        show(f"regret: {document['regret']:.3f} ({optimum})")
     if result.failures:
-        print(f"failed evaluations: {len(result.failures)}")
-    print(f"written: {document['report']}/result.json and best.png")
+        show(f"failed evaluations: {len(result.failures)}")
+    show(f"written: {document['report']}/result.json and best.png")
 
 
 def _log_to(path: Path) -> None:

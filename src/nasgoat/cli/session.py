@@ -16,7 +16,6 @@ from nasgoat.bayesopt import (
     Asker,
     Driver,
     Events,
-    Iteration,
     Plan,
     SearchResult,
     Settings,
@@ -25,6 +24,7 @@ from nasgoat.bayesopt import (
 )
 from nasgoat.cli.interrupts import Interrupts
 from nasgoat.cli.output import note
+from nasgoat.cli.progress import Progress
 from nasgoat.cli.tasks import Task
 from nasgoat.experiments.records import write_whole
 from nasgoat.integrations import StorageAddress, StudyLedger
@@ -32,7 +32,6 @@ from nasgoat.integrations.pictures import Painter
 
 logger = logging.getLogger(__name__)
 
-_HEAD = " iteration  evaluations  best error    regret  certificate   seconds"
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
 
 
@@ -104,15 +103,14 @@ class Session:
             StudyLedger(self.address, self.study, self.task.space, declaration) as ledger,
             Interrupts() as interrupts,
         ):
+            # Reads the whole study: a damaged one is refused before anything is written.
+            driver = self._driver(ledger, workers, interrupts)
             plan = {
                 "evaluations": self.call.plan.evaluations,
                 "command": self.call.command,
                 "version": version("nasgoat"),
             }
             ledger.note(plan)
-            driver = self._driver(ledger, workers, interrupts)
-            if not self.call.quiet:
-                note(_HEAD)
             return driver.run()
 
     def finish_pictures(self) -> None:
@@ -191,7 +189,7 @@ class Session:
             note(f"the picture could not be drawn: {problem}")
 
     def _driver(self, ledger: StudyLedger, workers: Workers, interrupts: Interrupts) -> Driver:
-        call, quiet = self.call, self.call.quiet
+        call = self.call
 
         def picture(ticket: Ticket) -> None:
             path = self.folder / "artifacts" / ledger.artifact(ticket.number)
@@ -199,18 +197,19 @@ class Session:
                 ticket.graph, path, f"{self.task.name}, evaluation {ticket.number + 1}"
             )
 
+        asker, past = self._asker(), ledger.tickets()
         if call.pictures:
-            for ticket in ledger.tickets():  # what an earlier session did not get to draw
+            for ticket in past:  # what an earlier session did not get to draw
                 picture(ticket)
-        events = Events(
-            failure=None if quiet else _show_failure,
-            iteration=None if quiet else self._show,
-            proposed=picture if call.pictures else None,
-        )
+        proposed = picture if call.pictures else None
+        events = Events(proposed=proposed)
+        if not call.quiet:
+            done = sum(ticket.finished for ticket in past)
+            events = Progress(call.plan.evaluations, done, self.task.regret).events(proposed)
         # Proposals are computed in a thread, so that signals are heard meanwhile.
         asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
         return Driver(
-            self._asker(), self.task.evaluator, call.plan, ledger, workers, events, asks_in,
+            asker, self.task.evaluator, call.plan, ledger, workers, events, asks_in,
             interrupts.stopping,
         )  # fmt: skip
 
@@ -229,18 +228,3 @@ class Session:
         return make_method(
             call.method, self.task.space, initial, call.seed, budget, self.task.noisy, **options
         )
-
-    def _show(self, iteration: Iteration) -> None:
-        statuses = sorted({str(e.proposal.certificate.status) for e in iteration.batch})
-        regret = self.task.regret(iteration.best.graph)
-        shown = f"{'-':>9}" if regret is None else f"{regret:9.3f}"
-        note(
-            f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
-            f"{shown}  {'/'.join(statuses) or 'failed':<11} {iteration.seconds:9.1f}"
-        )
-
-
-def _show_failure(ticket: Ticket) -> None:
-    if ticket.outcome and ticket.outcome.failure:
-        failure = ticket.outcome.failure
-        note(f"evaluation {ticket.number + 1} failed ({failure.kind}): {failure.reason}")

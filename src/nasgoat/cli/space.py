@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.output import note, print_json
+from nasgoat.cli.output import note, print_json, show
 
 if TYPE_CHECKING:
     from nasgoat.spaces import SearchSpace
@@ -45,14 +45,14 @@ def check(space: Name, json: Json = False) -> None:
             }
         )
         return
-    print(f"{space}: {found.with_limits(()).describe()}")
+    show(f"{space}: {found.with_limits(()).describe()}")
     for limit in found.limits:
-        print(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
+        show(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
     said = "isomorphic ones counted once" if exact else "an upper bound"
-    print(f"graphs: {'' if exact else 'at most '}{short(number)} ({said})")
+    show(f"graphs: {'' if exact else 'at most '}{short(number)} ({said})")
     for entry in optimizers:
-        print(f"{entry.name}: {entry.said}")
-    print(f"auto takes {choice.reason}")
+        show(f"{entry.name}: {entry.said}")
+    show(f"auto takes {choice.reason}")
 
 
 @app.command()
@@ -68,14 +68,14 @@ def describe(
 
     if space is None:
         names = {name: _space(name).describe() for name in preset_names()}
-        print_json(names) if json else print("\n".join(f"{k}: {v}" for k, v in names.items()))
+        print_json(names) if json else show("\n".join(f"{k}: {v}" for k, v in names.items()))
         return
     found = _space(space)
     if json:
         print_json({"space": found.to_dict(), "description": found.describe()})
         return
-    print(f"# {space}: {found.describe()}")
-    print((to_toml(found) if is_file_name(space) else preset_text(space)).rstrip())
+    show(f"# {space}: {found.describe()}")
+    show((to_toml(found) if is_file_name(space) else preset_text(space)).rstrip())
 
 
 @app.command()
@@ -86,7 +86,7 @@ def count(space: Name, json: Json = False) -> None:
         bound: dict[str, Any] = {"count": None, "at_most": number}
         print_json({"count": number} if exact else bound)
         return
-    print(number)
+    show(str(number))
     if not exact:
         note("this is an upper bound; the space is too large to be counted quickly")
 
@@ -108,7 +108,7 @@ def sample(
         print_json({"graphs": [graph.to_dict() for graph in graphs]})
         return
     for graph in graphs:
-        print(ladder(graph), end="\n\n")
+        show(ladder(graph), end="\n\n")
 
 
 @app.command()

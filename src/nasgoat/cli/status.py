@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.output import print_json
+from nasgoat.cli.output import print_json, show
 
 if TYPE_CHECKING:
     from nasgoat.integrations.study_status import StudyStatus
@@ -27,12 +27,13 @@ def status(
 ) -> None:
     """Say how a search stands: what is done, what runs, the best so far, how to resume."""
     from nasgoat.cli.run_folder import run_address
+    from nasgoat.cli.secrets import restored
     from nasgoat.errors import StudyError
     from nasgoat.integrations import StorageAddress
     from nasgoat.integrations.study_status import study_names, study_status
 
     address = (
-        StorageAddress.of(storage)
+        StorageAddress.of(restored(storage))
         if storage and run is None
         else run_address(run, "nasgoat status FOLDER")
     )
@@ -56,15 +57,13 @@ def _print(status: StudyStatus) -> None:
     from nasgoat.graphs import LabeledGraph
 
     state = "running" if status.running else "finished" if status.finished else "stopped"
-    print(f"{status.study}: {state}")
-    print(f"  storage      {status.storage}")
-    print(f"  evaluations  {status.complete} of {status.budget or '?'}", end="")
-    print(f", {status.failed} failed" if status.failed else "", end="")
-    print(f", {status.open} open" if status.open else "")
+    show(f"{status.study}: {state}")
+    show(f"  storage      {status.storage}")
+    show(f"  evaluations  {status.complete} of {status.budget or '?'}", end="")
+    show(f", {status.failed} failed" if status.failed else "", end="")
+    show(f", {status.open} open" if status.open else "")
     if status.best is not None:
-        print(
-            f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n"
-        )
-        print(ladder(LabeledGraph.from_json(status.best["graph"])), end="\n\n")
+        show(f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n")
+        show(ladder(LabeledGraph.from_json(status.best["graph"])), end="\n\n")
     if state == "stopped" and status.command:
-        print(f"  resume with  {status.command}")
+        show(f"  resume with  {status.command}")

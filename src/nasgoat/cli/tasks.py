@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from nasgoat.acquisition.satisfiable import require_satisfiable
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
+from nasgoat.cli.run_folder import slug
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Isolated, Outcome
 from nasgoat.graphs import LabeledGraph
@@ -55,7 +55,7 @@ class Task:
     @property
     def slug(self) -> str:
         """The name as part of a path: letters, digits and dashes alone."""
-        return re.sub(r"[^A-Za-z0-9]+", "-", self.name).strip("-")[:80] or "search"
+        return slug(self.name)
 
     def regret(self, graph: LabeledGraph) -> float | None:
         """How much the mean error lies above the best of the table; None without a table."""

@@ -72,6 +72,10 @@ def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
         )
     except OSError as problem:
         return raised(problem)
+    if done.returncode < 0:  # as when the system runs out of memory: worth another start
+        return Outcome.failed(
+            FailureKind.LOST, f"the command was killed by signal {-done.returncode}"
+        )
     if done.returncode != 0:
         reason = f"the command must exit with 0, got {done.returncode}"
         return Outcome.failed(FailureKind.EXCEPTION, reason, done.stderr[-_TAIL:])

@@ -18,6 +18,7 @@ from nasgoat.errors import NasgoatError
 
 _POLL = 0.1  # seconds between two looks at deadline and memory
 _LONGEST_ANSWER = 2**22  # bytes; an answer is a few metrics
+_SECRET = ("NASGOAT_STORAGE",)  # holds a password that no objective needs
 _PINNED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -50,11 +51,12 @@ class ChildProcess:
     def __init__(self) -> None:
         # One thread per process: several processes share the machine's cores.
         pinned = {name: os.environ.get(name, "1") for name in _PINNED}
+        public = {k: value for k, value in os.environ.items() if k not in _SECRET}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "nasgoat.evaluation"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **pinned},
+            env={**public, **pinned},
             start_new_session=True,
         )
         self._unread = b""

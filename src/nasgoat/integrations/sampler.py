@@ -23,7 +23,7 @@ from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Sta
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.integrations.claims import CLAIM, claim_lock, write_claim
+from nasgoat.integrations.claims import claim_lock, claimed_graph, write_claim
 from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import Turn
 from nasgoat.spaces import SearchSpace
@@ -97,6 +97,8 @@ class GoatSampler(BaseSampler):
         self.batch = batch
         self.seed = seed
         self.inner = inner or TPESampler(seed=seed)
+        self._own_inner = inner is None
+        self._alone: set[tuple[str, int]] = set()  # studies without other relative parameters
         self.parameters = GraphParameters(space, name)
         self._optimizer = optimizer
         self._pool: list[Proposal] = []
@@ -106,8 +108,14 @@ class GoatSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
         """The graph's parameters, and the inner sampler's."""
+        ours = self.parameters.distributions
+        if (study.study_name, study._study_id) in self._alone:
+            return ours
         inner = self.inner.infer_relative_search_space(study, trial)
-        return {**inner, **self.parameters.distributions}
+        if self._own_inner and inner and inner.keys() <= ours.keys():
+            # What all complete trials have in common only shrinks: no need to read them again.
+            self._alone.add((study.study_name, study._study_id))
+        return {**inner, **ours}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -214,9 +222,9 @@ class GoatSampler(BaseSampler):
                 graph = self.parameters.decode(trial.params)
                 self._decoded[values] = graph, self.space.key(graph)
                 return self._decoded[values]
-            if trial.state is TrialState.RUNNING and CLAIM in trial.user_attrs:
-                graph = LabeledGraph.from_json(trial.user_attrs[CLAIM])
-                return (graph, self.space.key(graph)) if graph in self.space else None
+            claimed = claimed_graph(trial)
+            if claimed is not None and claimed in self.space:
+                return claimed, self.space.key(claimed)
         except GraphError:
             pass  # another sampler's
         return None

@@ -8,6 +8,7 @@ parent, and is killed as soon as a task exceeds its time.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pickle
 import subprocess
@@ -18,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.own_pickle import loads
 
 _POLL = 0.2  # seconds between two looks whether the child is still alive
 Message = tuple[str, Any]
@@ -88,7 +90,9 @@ class ChildProcess:
         if process is None or process.stdin is None:
             raise SolverError("the solver's process must have started, got none")
         try:
-            pickle.dump((sys.path, work, args), process.stdin)
+            task = json.dumps([sys.path, work.__module__, work.__qualname__])
+            process.stdin.write(task.encode() + b"\n")
+            pickle.dump(args, process.stdin)
             process.stdin.flush()
         except OSError as problem:
             raise SolverError(f"the solver's process must take its task, got {problem}") from None
@@ -116,7 +120,7 @@ class ChildProcess:
         while True:
             try:
                 if messages.poll(_POLL):
-                    yield messages.recv()
+                    yield loads(messages.recv_bytes())
                     continue
             except EOFError:
                 code = process.wait()

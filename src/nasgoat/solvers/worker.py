@@ -1,20 +1,23 @@
 """What a solver's child process runs: ``python -m nasgoat.solvers.worker MESSAGES MEMORY``.
 
-Tasks come pickled on standard input, from the parent alone; messages go to the file descriptor
-MESSAGES. Standard output is turned to standard error, where solvers may print what they like.
+Tasks come on standard input, from the parent alone: a line of JSON that names the work, then its
+pickled arguments. Messages go to the file descriptor MESSAGES. Standard output is turned to
+standard error, where solvers may print what they like.
 """
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
-import pickle
 import resource
 import sys
 import threading
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+
+from nasgoat.solvers.own_pickle import load
 
 
 def main() -> None:
@@ -24,11 +27,12 @@ def main() -> None:
     threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
     limited = False
     while True:
-        try:
-            path, work, args = _task()
-        except EOFError:
+        task = sys.stdin.buffer.readline()
+        if not task:
             return
-        sys.path[:] = path
+        sys.path[:], module, name = json.loads(task)
+        args = load(sys.stdin.buffer)
+        work = getattr(importlib.import_module(module), name)
         if not limited:
             _limit_memory(float(sys.argv[2]))
             limited = True
@@ -41,10 +45,6 @@ def main() -> None:
             messages.send(
                 ("error", f"the solver must not fail, got {type(problem).__name__}: {problem}")
             )
-
-
-def _task() -> Any:
-    return pickle.load(sys.stdin.buffer)  # noqa: S301  (written by our own parent process)
 
 
 def _limit_memory(megabytes: float) -> None:

@@ -148,6 +148,11 @@ class Listing:
             return bool((shortest_distances(matrix[None]) < n).all())
         if self.space.connectivity == "connected":
             return bool((shortest_distances((matrix | matrix.T)[None]) < n).all())
+        if self.space.connectivity == "paths":
+            # Who has no incoming edge must be a source, who has no outgoing one a sink.
+            first, last = (~matrix.any(axis=0)).sum(), (~matrix.any(axis=1)).sum()
+            sources, sinks = self.rules.sources or n, self.rules.sinks or n
+            return bool(first <= sources and last <= sinks)
         return True
 
     def _colours(self, n: int) -> dict[str, set[int]]:
@@ -206,6 +211,10 @@ class Listing:
             keep &= (degree[:, v] >= bounds.low[code]) & (degree[:, v] <= bounds.high[code])
         if v in self.rules.fixed.labels:
             keep &= np.isin(code, list(self.rules.fixed.labels[v]))
+        labels = rows[:, -1 - v :]  # nodes 0, ..., v come last in a row
+        for end, most in ((0, self.rules.sources), (codes[-1], self.rules.sinks)):
+            if most:
+                keep &= (labels == end).sum(axis=1) <= most
         return rows[keep], into[keep], out[keep]
 
     def _batch(self, n: int, blocks: list[_Block]) -> GraphBatch:

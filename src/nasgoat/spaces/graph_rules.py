@@ -105,19 +105,29 @@ class GraphRules:
     def fits(self, batch: GraphBatch) -> Mask:
         """Which graphs of a batch meet every demand."""
         found = np.ones(len(batch), dtype=bool)
-        for fits, _ in self.verdicts(batch):
+        for fits, _ in self._local(batch):
             found &= fits
+        # Distances cost most, so only what is left is measured.
+        left = batch.take(found)
+        connected = np.ones(len(left), dtype=bool)
+        for fits, _ in self._connections(left) if len(left) else ():
+            connected &= fits
+        found[found] = connected
         return found
 
     def verdicts(self, batch: GraphBatch) -> Iterator[Verdict]:
         """Each demand in turn."""
+        yield from self._local(batch)
+        yield from self._connections(batch)
+
+    def _local(self, batch: GraphBatch) -> Iterator[Verdict]:
+        """The demands that need no distances."""
         edges = batch.edge_counts
         yield Verdict(edges >= self.min_edges, f"have at least {self.min_edges} edges")
         yield Verdict(edges <= self.max_edges, f"have at most {self.max_edges} edges")
         yield from self._ends(batch)
         yield from self._degrees(batch)
         yield from self._fixed(batch)
-        yield from self._connections(batch)
 
     def ends(self, batch: GraphBatch) -> tuple[Mask, Mask]:
         """Sources and sinks; where there are none, every node that is not at the other end."""

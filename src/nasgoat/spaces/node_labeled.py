@@ -31,7 +31,8 @@ from nasgoat.spaces.structures import Structures, acyclic_structures
 INPUT = "input"
 OUTPUT = "output"
 _COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
-LISTABLE = 200_000  # matrices whose structures are listed to count or draw under limits
+LISTABLE = 200_000  # matrices whose structures are listed to draw under limits
+_COUNTABLE = 100_000  # matrices whose structures are listed just to say how many graphs there are
 
 
 @dataclass(frozen=True)
@@ -186,12 +187,15 @@ class NodeLabeledSpace(FreeLabelSpace):
         return LabeledGraph(ordered.adjacency, (INPUT, *inner, OUTPUT))
 
     def _quickly_counted(self) -> bool:
+        return self._has_at_most(_COUNTABLE)
+
+    def _has_at_most(self, matrices: int) -> bool:
         if self.sizes[-1] > _COUNTED_NODES:
             return False
-        return sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) <= LISTABLE
+        return sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) <= matrices
 
     def _blank_structures(self) -> Iterator[GraphBatch]:
-        if not self._quickly_counted():
+        if not self._has_at_most(LISTABLE):
             return
         for n, structures in self._structures.items():
             yield self._blank(n, structures)

@@ -149,6 +149,8 @@ class SearchSpace(ABC):
 
     def with_limits(self, limits: Sequence[Limit]) -> Self:
         """The same space with these limits instead of its own."""
+        if tuple(limits) == self.limits:
+            return self  # with what it has counted and listed
         return cast(Self, replace(cast(Any, self), limits=tuple(limits)))
 
     @property
