@@ -1,6 +1,7 @@
 """The command line under faults: signals, full disks, passwords, missing packages."""
 
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -116,10 +118,10 @@ def test_a_full_disk_is_one_line_and_the_study_stays_sound() -> None:
 
 
 def test_a_report_that_fails_does_not_fail_the_search(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("run").mkdir()
-    Path(f"run/result.json.{os.getpid()}.part").mkdir()  # nothing can be written there
-    assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
-    assert "the report could not be written" in capsys.readouterr().err
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with patch("nasgoat.cli.session.write_whole", side_effect=full):
+        assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
+    assert "the report could not be written: No space left" in capsys.readouterr().err
 
 
 def test_a_password_is_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
