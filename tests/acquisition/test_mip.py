@@ -17,7 +17,8 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Status
 from nasgoat.acquisition.best_graphs import BestGraphs
-from nasgoat.acquisition.mip import MipOptimizer, ModelError, check_model
+from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.acquisition.mip_sizes import ModelError, check_model
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.formulations import formulate
 from nasgoat.solvers import Limits, SolverError
@@ -159,7 +160,7 @@ def test_a_failing_solver_falls_back_to_local_search(monkeypatch: pytest.MonkeyP
     def crash(*_: object, **__: object) -> None:
         raise SolverError("the solver must not fail, got a crash")
 
-    monkeypatch.setattr("nasgoat.acquisition.mip._solve_sizes", crash)
+    monkeypatch.setattr("nasgoat.acquisition.mip_sizes._solve_sizes", crash)
     lcb, seen = acquisition(SMALL, 6, "linear", 1)
     pool = MipOptimizer(SMALL, child=False).optimize(lcb, 3, seen)
     assert len(pool) == 3

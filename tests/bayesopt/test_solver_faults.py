@@ -8,7 +8,8 @@ import signal
 import pytest
 
 from nasgoat import LabeledGraph, NodeLabeledSpace, search
-from nasgoat.acquisition.mip import MipOptimizer, ModelError
+from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.acquisition.mip_sizes import ModelError
 from nasgoat.bayesopt import SearchResult
 from nasgoat.errors import SolverLostError
 from nasgoat.solvers import Limits, SolverError
@@ -57,6 +58,6 @@ def test_a_model_that_contradicts_the_surrogate_ends_the_search(
     def contradict(*_: object) -> None:
         raise ModelError("the model must hold the known graph, got another value; see model.lp")
 
-    monkeypatch.setattr("nasgoat.acquisition.mip.check_model", contradict)
+    monkeypatch.setattr("nasgoat.acquisition.mip_sizes.check_model", contradict)
     with pytest.raises(ModelError, match=r"model\.lp"):
         searched(MipOptimizer(SPACE, child=False))

@@ -24,7 +24,7 @@ _PATIENCE = 2.0  # seconds of loading compiled code before something is said
 
 def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) -> None:
     """Compile, or load, the machine code of one kernel; once in a process."""
-    words = "compiling the search: once on a machine, about half a minute"
+    words = "compiling the search: once on a machine, about a minute"
     timer = threading.Timer(_PATIENCE, progress or print, [words])
     if progress:
         timer.start()
