@@ -90,6 +90,7 @@ ROWS = {
             f"{_FAULTS}no_label",
             f"{_FAULTS}a_study_is",
             f"{_FAULTS}json_holds",
+            "tests/report/test_cells.py::test_labels",
         ),
     ),
     25: Row(
