@@ -25,7 +25,7 @@ from nasgoat.formulations import FORMULATIONS
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Limits, Outcome, Report, SolverError, SolverMissingError
 from nasgoat.solvers.child_process import ChildProcess, Message
-from nasgoat.spaces import GraphSpace, SearchSpace
+from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
@@ -97,7 +97,8 @@ class MipOptimizer:
         self.limits = limits or Limits()
         self.seed = seed
         seconds = min(_WARM_SECONDS, WARM_SHARE * self.limits.seconds)
-        self._first = None if independent else BranchAndBound(space, time_limit=seconds)
+        helped = not independent and isinstance(space, NodeLabeledSpace | IndexedSpace)
+        self._first = BranchAndBound(space, time_limit=seconds) if helped else None
         self.last_: MipAnswer = MipAnswer()
         self._child = ChildProcess(self.limits.memory_mb) if child else None
 
@@ -137,7 +138,7 @@ class MipOptimizer:
     def _first_graphs(
         self, acquisition: LowerConfidenceBound, k: int, exclude: Collection[bytes]
     ) -> tuple[LabeledGraph, ...]:
-        if self._first is None or isinstance(self.space, GraphSpace):
+        if self._first is None:
             return ()
         try:
             return tuple(
