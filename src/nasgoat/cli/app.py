@@ -17,9 +17,8 @@ from typing import Annotated, Any
 import typer
 
 from nasgoat.cli import (
-    compare,
     data,
-    kernels,
+    declared_experiments,
     methods,
     report,
     scale,
@@ -44,8 +43,8 @@ app.command("status")(status.status)
 app.command("report")(report.report)
 app.command("solve")(solve.solve)
 app.command("methods")(methods.methods)
-app.command("compare")(compare.compare)
-app.command("kernels")(kernels.kernels)
+app.command("compare")(declared_experiments.compare)
+app.command("kernels")(declared_experiments.kernels)
 app.command("scale")(scale.scale)
 app.add_typer(space.app, name="space")
 app.add_typer(data.app, name="data")
