@@ -50,13 +50,17 @@ class ScipModel:
         for var in rows.variables():
             if not (separated and var.parent_component().local_name == _PROJECTED):
                 self._add_variable(var)
-                if var.parent_component().local_name in rows.branched_first:
-                    self.scip.chgVarBranchPriority(self._by_id[id(var)], 1)
         for row in rows.constraints():
             if not (separated and row.parent_component().local_name in _CONVEX):
                 self._add_row(row)
         for objective in rows.pyomo.component_data_objects(pyo.Objective):
             self.scip.setObjective(self._expression(objective.expr), "minimize")
+        self._first = {
+            id(var)
+            for var in rows.variables()
+            if var.parent_component().local_name in rows.branched_first
+        }
+        self._branch_first()
         if separated and not rows.parts:
             self._add_bound(rows.variance)
 
@@ -67,9 +71,15 @@ class ScipModel:
         copy.scip.hideOutput()
         copy.by_name = {var.name: var for var in copy.scip.getVars()}
         copy._by_id = {id_: copy.by_name[var.name] for id_, var in self._by_id.items()}
+        copy._first = self._first
+        copy._branch_first()  # SCIP's copy forgets it
         copy.scip.chgVarLb(copy._by_id[id(part.chosen)], 1.0)
         copy._add_bound(part.variance())
         return copy
+
+    def _branch_first(self) -> None:
+        for id_ in self._first:
+            self.scip.chgVarBranchPriority(self._by_id[id_], 1)
 
     @property
     def counted(self) -> list[str]:
