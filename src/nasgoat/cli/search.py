@@ -171,9 +171,9 @@ def _leave(result: SearchResult) -> None:
     if result.stop is Stop.INTERRUPTED:
         note(f"interrupted after {len(result.evaluations)} evaluations")
     elif result.stop is Stop.FAILING:
-        failure = result.failures[-1].outcome
-        if failure and failure.failure and failure.failure.traceback:
-            note(failure.failure.traceback.rstrip())
+        failed = result.failures[-1].outcome
+        if failed and failed.failure:
+            note(failed.failure.traceback.rstrip() or failed.failure.reason)
         note("stopped: the objective fails")
     else:
         return
