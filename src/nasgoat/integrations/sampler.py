@@ -8,7 +8,7 @@ lock before it is handed out, so no two trials get the same graph.
 from __future__ import annotations
 
 import logging
-import math
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +26,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.claims import claim_lock, claimed_graph, write_claim
 from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import Turn
+from nasgoat.integrations.replays import Replay
 from nasgoat.spaces import SearchSpace
 
 logger = logging.getLogger(__name__)
@@ -103,6 +104,7 @@ class GoatSampler(BaseSampler):
         self._optimizer = optimizer
         self._pool: list[Proposal] = []
         self._decoded: dict[tuple[Any, ...], tuple[LabeledGraph, bytes]] = {}  # with their keys
+        self._own = threading.local()  # each thread's optimiser
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -160,7 +162,13 @@ class GoatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Without the catalogue, which every process loads for itself."""
         named = self._optimizer if isinstance(self._optimizer, str) else self._optimizer.name
-        return {**self.__dict__, "_optimizer": named, "_pool": [], "_decoded": {}}
+        state = {**self.__dict__, "_optimizer": named, "_pool": [], "_decoded": {}}
+        del state["_own"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._own = threading.local()
 
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
@@ -189,7 +197,16 @@ class GoatSampler(BaseSampler):
             return []
 
     def _asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
-        """An optimiser that knows all trials of the study."""
+        """An optimiser that knows all trials of the study; each thread has its own."""
+        replay: Replay | None = getattr(self._own, "replay", None)
+        if replay is None:
+            replay = self._own.replay = Replay(self._fresh, self._graph_of)
+        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
+        trials = study.get_trials(deepcopy=False)
+        return replay.caught_up((t for t in trials if t.number != trial.number), sign)
+
+    def _fresh(self) -> Optimizer:
+        """An optimiser that knows nothing yet."""
         if isinstance(self._optimizer, str):
             self._optimizer = make_optimizer(
                 self._optimizer,
@@ -197,20 +214,11 @@ class GoatSampler(BaseSampler):
                 kernel=self.settings.kernel,
                 questions=self.settings.questions,
             )
-        asker = Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
-        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
-        for other in study.get_trials(deepcopy=False):
-            found = None if other.number == trial.number else self._graph(other)
-            if found is None:
-                continue
-            graph, _ = found
-            if other.state is TrialState.COMPLETE and math.isfinite(other.value or 0.0):
-                asker.tell(graph, sign * float(other.value or 0.0))
-            elif other.state.is_finished():
-                asker.tell_failed(graph)
-            else:
-                asker.expect(graph)
-        return asker
+        return Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
+
+    def _graph_of(self, trial: FrozenTrial) -> LabeledGraph | None:
+        found = self._graph(trial)
+        return None if found is None else found[0]
 
     def _graph(self, trial: FrozenTrial) -> tuple[LabeledGraph, bytes] | None:
         """The graph of a trial, from its parameter or its claim while it runs, with its key."""
