@@ -8,12 +8,13 @@ lock before it is handed out, so no two trials get the same graph.
 from __future__ import annotations
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
@@ -32,29 +33,7 @@ from nasgoat.spaces import SearchSpace
 logger = logging.getLogger(__name__)
 
 _ROUNDS = 20  # proposals that others claimed first, before a random graph is taken
-
-
-def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:
-    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
-
-    Example:
-        >>> import optuna
-        >>> from nasgoat import nasbench201
-        >>> space = nasbench201()
-        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
-        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
-        >>> len(study.trials)
-        5
-    """
-    parameters = GraphParameters(space, name)
-    values = {
-        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
-        for key, distribution in parameters.distributions.items()
-    }
-    try:
-        return parameters.decode(values)
-    except GraphError as problem:
-        raise optuna.TrialPruned(str(problem)) from None
+_QUICK = 0.5  # seconds for a proposal that others can wait for
 
 
 class GoatSampler(BaseSampler):
@@ -72,7 +51,7 @@ class GoatSampler(BaseSampler):
 
     Example:
         >>> import optuna
-        >>> from nasgoat import nasbench201
+        >>> from nasgoat import nasbench201, suggest_graph
         >>> study = optuna.create_study(sampler=GoatSampler(nasbench201(), initial=3))
         >>> trial = study.ask()
         >>> suggest_graph(trial, nasbench201()) in nasbench201()
@@ -105,6 +84,7 @@ class GoatSampler(BaseSampler):
         self._pool: list[Proposal] = []
         self._decoded: dict[tuple[Any, ...], tuple[LabeledGraph, bytes]] = {}  # with their keys
         self._own = threading.local()  # each thread's optimiser
+        self._seconds = math.inf  # of the last proposals
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -173,11 +153,14 @@ class GoatSampler(BaseSampler):
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
         storage = study._storage
-        lock = claim_lock(storage, study.study_name)
+        turn = Turn((id(storage), study.study_name), claim_lock(storage, study.study_name))
         for _ in range(_ROUNDS):
-            proposals = self._pool or self._proposals(study, trial)
-            with Turn((id(storage), study.study_name), lock):
-                taken = self._taken(study, trial)
+            # Others wait for a quick proposal: none computes the same, and trials are read once.
+            quick = not self._pool and self._seconds < _QUICK
+            proposals = self._pool if self._pool or quick else self._proposals(study, trial)
+            with turn:
+                proposals = self._proposals(study, trial) if quick else proposals
+                taken = set() if quick else self._taken(study, trial)
                 for i, proposal in enumerate(proposals):
                     if self.space.key(proposal.graph) not in taken:
                         write_claim(storage, trial, proposal)
@@ -190,11 +173,15 @@ class GoatSampler(BaseSampler):
 
     def _proposals(self, study: Study, trial: FrozenTrial) -> list[Proposal]:
         """Fresh proposals; no error may leave a sampler, or the trial stays running for ever."""
+        start = time.monotonic()
         try:
-            return self._asker(study, trial).ask(self.batch)
+            proposals = self._asker(study, trial).ask(self.batch)
         except Exception:
             logger.exception("no proposal could be computed; a random graph is taken")
             return []
+        if any(p.certificate.status is not Status.INITIAL for p in proposals):
+            self._seconds = time.monotonic() - start
+        return proposals
 
     def _asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
         """An optimiser that knows all trials of the study; each thread has its own."""
