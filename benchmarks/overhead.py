@@ -87,8 +87,9 @@ def sampler(chosen: BaseSampler, evaluations: int, measured: int = 20) -> None:
             study.tell(trial, float(number))
         seconds, busy = 1000 * (both_clocks() - start - inside) / measured
         study._storage.remove_session()
+    batch = f", batches of {chosen.batch}" if isinstance(chosen, GoatSampler) else ""
     print(
-        f"{type(chosen).__name__} on SQLite, t = {evaluations}: {seconds:.0f} ms a trial, "
+        f"{type(chosen).__name__}{batch} on SQLite, t = {evaluations}: {seconds:.0f} ms a trial, "
         f"{busy:.0f} ms of them on the processor"
     )
 
@@ -117,5 +118,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     storage(options.evaluations)
     sampler(RandomSampler(seed=0), options.evaluations)  # what Optuna alone takes
+    sampler(GoatSampler(nasbench201()), options.evaluations)
     sampler(GoatSampler(nasbench201(), batch=5), options.evaluations)
     workers(options.evaluations, 4)

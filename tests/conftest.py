@@ -1,10 +1,14 @@
 """Fixtures that every test may use."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from nasgoat.cli import interrupts
 
 settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nasgoat")
@@ -19,6 +23,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NASGOAT_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_search_takes_the_end_of_the_tests_for_its_own() -> Iterator[None]:
+    """SIGTERM, from a time-out say, ends the test run; no search in it is interrupted instead."""
+    with patch.object(interrupts, "_SIGNALS", (signal.SIGINT,)):
+        yield
 
 
 @pytest.fixture(scope="session")

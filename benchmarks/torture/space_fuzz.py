@@ -13,27 +13,12 @@ from pathlib import Path
 from benchmarks.torture.fuzz import in_portions, judged
 from benchmarks.torture.hangs import Hang, no_longer_than
 from benchmarks.torture.record import Record
+from tests.declared_cells import DECLARED_CELLS
 
 from nasgoat.cli import app
 from nasgoat.spaces import preset_names
 from nasgoat.spaces.presets import preset_text
 
-_MINE = """\
-name = "mine"
-[space]
-kind = "node-labelled"
-nodes = [2, 5]
-ops = ["conv", "pool"]
-max_edges = 7
-
-[limits]
-few = "conv <= 1"
-cheap = "sum(params) <= 9"
-
-[costs.params]
-conv = 3
-pool = 0.5
-"""
 _VALUES = (
     "nan", "inf", "-inf", "-1", "0", "1e400", "-0.0", "9" * 40, "9" * 5000, "true", "''", '"x"',
     "[]", "[[]]", "[2, 5, 9]", "[5, 2]", "{}", "{ a = 1 }", "1979-05-27T07:32:00Z", "0x7fffffff",
@@ -104,7 +89,7 @@ def _said(verb: str) -> tuple[str, str]:
 
 
 def _document(rng: random.Random) -> bytes:
-    text = rng.choice([_MINE, _MINE, *map(preset_text, preset_names())])
+    text = rng.choice([DECLARED_CELLS, DECLARED_CELLS, *map(preset_text, preset_names())])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         text = rng.choice([_other_value, _other_key, _cut, _cut, _doubled])(text, rng)
     content = text.encode("utf-8", "surrogatepass")

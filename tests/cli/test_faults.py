@@ -118,6 +118,17 @@ def test_a_picture_that_fails_does_not_fail_the_search(capsys: pytest.CaptureFix
     assert Path("run/result.json").exists()
 
 
+def test_a_quiet_search_whose_objective_fails_says_why(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = ["search", "--space", "nb201", "--command", "false", "--no-pictures", "--quiet"]
+    assert run(call) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "the command must exit with 0, got 1"
+    assert said[1] == "stopped: the objective fails"
+    assert said[2].startswith("resume with: nasgoat search --space nb201 --command false")
+
+
 def test_a_read_only_study_is_one_line_and_exit_1(capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(*_: object) -> None:
         raise StorageInternalError("attempt to write a readonly database")

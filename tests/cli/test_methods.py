@@ -10,6 +10,7 @@ from nasgoat.baselines import available, make_method, methods
 from nasgoat.baselines.nas_bowl import NasBowl
 from nasgoat.bayesopt import Asker
 from nasgoat.cli.app import run
+from tests.declared_cells import DECLARED_CELLS
 
 
 def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,16 +63,7 @@ def test_noisy_reaches_the_method(
     assert isinstance(method, NasBowl) and method.noisy is noisy
 
 
-NODES = """
-[space]
-kind = "node-labelled"
-nodes = [2, 5]
-ops = ["conv", "pool"]
-max_edges = 7
-
-[limits]
-shallow = "depth <= 3"
-"""
+NODES = DECLARED_CELLS.replace('few = "conv <= 1"', 'shallow = "depth <= 3"')
 EDGES = """
 [space]
 kind = "edge-labelled"

@@ -101,7 +101,8 @@ def test_what_is_no_run_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "must be a file, got none" in error(capsys, "nowhere")
     assert "a run must be given" in error(capsys)
     Path("empty").mkdir()
-    assert "empty/study.db must be a file" in error(capsys, "empty")
+    said = error(capsys, "empty")
+    assert "must hold a study.db, got none; name a study in another storage by --storage" in said
     Path("empty/study.db").write_bytes(b"")
     assert "must not be empty" in error(capsys, "empty")
     Path("noise.db").write_bytes(b"no database" * 100)

@@ -14,7 +14,9 @@ from unittest.mock import patch
 
 import pytest
 
+from nasgoat import LabeledGraph
 from nasgoat.cli.app import run
+from nasgoat.integrations.pictures import Painter
 
 SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(1.5)\n    return 1.0 + len(graph.edges)\n"
 SEARCH = ["search", "--no-pictures", "--initial", "4", "--report", "run"]
@@ -77,6 +79,34 @@ def test_the_second_signal_cancels() -> None:
     _, said = search.communicate(timeout=60)
     assert search.returncode == 130
     assert "resume with" in said
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_the_result_is_written(times: int, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_arguments: object) -> None:
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    call = [*SEARCH, "--quiet", "--evaluations", "6"]
+    with patch("nasgoat.figures.save", interrupted):
+        code = run(call)
+    captured = capsys.readouterr()
+    assert code == {1: 0, 2: 130}[times]
+    assert ("best cell" in captured.out) == (times == 1)
+    assert ("resume with: nasgoat search" in captured.err) == (times == 2)
+    assert Path("run/result.json").exists() == (times == 1)
+    if times == 2:
+        assert run(call) == 0
+        assert Path("run/result.json").exists()
+        assert Path("run/best.png").exists()
+
+
+def test_pictures_are_not_waited_for_when_asked_to_stop() -> None:
+    with patch.object(Painter, "_work", lambda self: time.sleep(30)):
+        painter = Painter()
+        painter.paint(LabeledGraph.from_edges(2, [(0, 1)]), Path("cell"), "a cell")
+    painter.close(30.0, lambda: True)
+    assert painter._thread.is_alive()
 
 
 def test_ctrl_c_inside_scip_ends_the_search() -> None:

@@ -1,5 +1,6 @@
 """GoatSampler: uniqueness, history, maximising, other parameters, exhaustion."""
 
+import math
 import threading
 from pathlib import Path
 
@@ -21,6 +22,13 @@ def distinct(study: optuna.Study) -> int:
     return len({trial.params["graph"] for trial in study.trials})
 
 
+@pytest.fixture(params=[0.0, math.inf], ids=["others go on", "others wait"])
+def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a proposal may take that other threads and processes wait for."""
+    monkeypatch.setattr("nasgoat.integrations.sampler._QUICK", request.param)
+
+
+@pytest.mark.usefixtures("quick")
 def test_threads_never_get_the_same_graph() -> None:
     study = optuna.create_study(sampler=GoatSampler(SPACE, initial=5))
     study.optimize(edges, n_trials=24, n_jobs=4)
@@ -37,6 +45,7 @@ def test_running_trials_are_excluded_in_ask_and_tell() -> None:
     assert study.trials[0].user_attrs["proposal"]["certificate"]["status"]
 
 
+@pytest.mark.usefixtures("quick")
 def test_storages_on_one_database_never_hand_out_the_same_graph(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 's.db'}"
     optuna.create_study(study_name="s", storage=url)
@@ -52,6 +61,16 @@ def test_storages_on_one_database_never_hand_out_the_same_graph(tmp_path: Path) 
         thread.join()
     study = optuna.load_study(study_name="s", storage=url)
     assert distinct(study) == len(study.trials) == 18
+
+
+def test_waiting_for_others_changes_no_proposal(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for seconds in (0.0, math.inf):
+        monkeypatch.setattr("nasgoat.integrations.sampler._QUICK", seconds)
+        study = optuna.create_study(sampler=GoatSampler(SPACE, initial=4, batch=2))
+        study.optimize(edges, n_trials=12)
+        found.append([trial.params["graph"] for trial in study.trials])
+    assert found[0] == found[1]
 
 
 def test_it_minimises_and_maximises() -> None:

@@ -10,32 +10,16 @@ from nasgoat import GraphSpace, NodeLabeledSpace, load_space, nasbench101
 from nasgoat.errors import NasgoatError, SpaceFileError
 from nasgoat.spaces import SearchSpace, parse_space, preset, preset_names, to_toml
 from nasgoat.spaces.presets import preset_text
+from tests.declared_cells import DECLARED_CELLS
 from tests.graph_spaces import graph_spaces
 from tests.strategies import limited_spaces
-
-GOOD = """\
-name = "mine"
-[space]
-kind = "node-labelled"
-nodes = [2, 5]
-ops = ["conv", "pool"]
-max_edges = 7
-
-[limits]
-few = "conv <= 1"
-cheap = "sum(params) <= 9"
-
-[costs.params]
-conv = 3
-pool = 0.5
-"""
 
 
 def test_a_declaration_with_limits_and_costs() -> None:
     costs = {"params": {"conv": 3, "pool": 0.5}}
     limits = {"few": "conv <= 1", "cheap": "sum(params) <= 9"}
     space = NodeLabeledSpace((2, 5), ["conv", "pool"], 7).constrain(limits, costs=costs)
-    assert parse_space(GOOD) == space
+    assert parse_space(DECLARED_CELLS) == space
     listed = '[space]\nkind = "graph"\nnodes = 3\nnode_ops = ["a"]\n'
     assert parse_space(f'limits = ["a <= 2"]\n{listed}').limits[0].name == "a <= 2"
 
@@ -102,7 +86,7 @@ def test_bad_input_is_one_line_with_file_line_and_key(
     old: str, new: str, said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.toml"
-    path.write_text(GOOD.replace(old, new, 1))
+    path.write_text(DECLARED_CELLS.replace(old, new, 1))
     with pytest.raises(SpaceFileError) as caught:
         load_space(path)
     assert said in str(caught.value)
@@ -137,7 +121,9 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
 @given(st.data())
 @settings(max_examples=150)
 def test_any_damage_is_refused_or_read(data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from([GOOD, preset_text("molecules"), preset_text("nbgraph")]))
+    text = data.draw(
+        st.sampled_from([DECLARED_CELLS, preset_text("molecules"), preset_text("nbgraph")])
+    )
     start = data.draw(st.integers(0, len(text)))
     stop = data.draw(st.integers(start, min(start + 12, len(text))))
     junk = st.text(alphabet="[]{}=\"'.,#\n -+<>*019aenospx_", max_size=6)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -102,6 +103,10 @@ class AskTell(ABC):
     def expect(self, graph: LabeledGraph) -> None:
         """Note that a graph is being evaluated elsewhere: it is not proposed meanwhile."""
         self._pending[self._checked_key(graph)] = graph
+
+    def expect_only(self, graphs: Iterable[LabeledGraph]) -> None:
+        """Note that exactly these graphs are being evaluated, whatever was proposed before."""
+        self._pending = {self._checked_key(graph): graph for graph in graphs}
 
     def tell_failed(self, graph: LabeledGraph) -> None:
         """Note that a graph could not be evaluated: it is not proposed again, nor learnt from."""

@@ -59,6 +59,11 @@ def run_address(run: Path | None, usage: str) -> StorageAddress:
         if not files:
             raise StudyError(f"a run must be given, got none in {RUNS}/; {usage}")
         return StorageAddress.of(files[-1])
+    if run.is_dir() and not (run / STUDY_FILE).exists():
+        raise StudyError(
+            f"the folder {run} must hold a {STUDY_FILE}, got none; name a study in another storage "
+            "by --storage and --study alone"
+        )
     return StorageAddress.of(run / STUDY_FILE if run.is_dir() or not run.suffix else run)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +14,7 @@ from nasgoat.cli.output import command_line, note, print_json, show
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import SearchResult, Settings, Workers
+    from nasgoat.cli.interrupts import Interrupts
     from nasgoat.cli.session import Session
 
 
@@ -79,6 +82,7 @@ def search(
     from nasgoat.acquisition import Effort, chosen_optimizer
     from nasgoat.baselines import OURS, own_batch
     from nasgoat.bayesopt import Plan
+    from nasgoat.cli.interrupts import Interrupts
     from nasgoat.cli.run_folder import choose_folder
     from nasgoat.cli.session import Call, Session
     from nasgoat.cli.tasks import Limits, make_task
@@ -98,16 +102,18 @@ def search(
     name = study or f"{task.slug}-seed{seed}"
     declaration = call.declaration(task)
     folder, address = choose_folder(report, storage, name, declaration, evaluations)
-    session = Session(task, call, address, name, folder)
-    result = _run(session, _workers(workers, dask))
-    document = session.document(result)
-    session.write(result, document)
-    if json:
-        print_json(document)
-    else:
-        _show(session, result, document)
-    _leave(result)
-    session.finish_pictures()
+    session, hands = Session(task, call, address, name, folder), _workers(workers, dask)
+    # The first Ctrl-C is heard to the very end, so that what was found is written and shown.
+    with _saying_how_to_resume(), Interrupts() as interrupts:
+        result = _run(session, hands, interrupts)
+        document = session.document(result)
+        session.write(result, document)
+        if json:
+            print_json(document)
+        else:
+            _show(session, result, document)
+        _leave(result)
+        session.finish_pictures(interrupts.stopping)
 
 
 def _settings(
@@ -132,18 +138,28 @@ def _workers(count: int, dask: str | None) -> Workers:
     return dask_workers(dask, note)
 
 
-def _run(session: Session, workers: Workers) -> SearchResult:
-    """Run the session; whatever ends it early says how to resume."""
+@contextlib.contextmanager
+def _saying_how_to_resume() -> Iterator[None]:
+    """Whatever ends a search early says how to resume it."""
     from nasgoat.errors import StudyError
-    from nasgoat.evaluation import kill_children
 
     try:
-        return session.run(workers)
-    except StudyError:  # nothing was begun
+        yield
+    except (StudyError, typer.Exit):  # nothing was begun, or it has been said
         raise
     except BaseException:
         note(f"resume with: {command_line()}")
         raise
+
+
+def _run(session: Session, workers: Workers, interrupts: Interrupts) -> SearchResult:
+    """Run the session, and leave nothing running behind it."""
+    from nasgoat.evaluation import kill_children
+    from nasgoat.evaluation.evaluators import allow_children
+
+    allow_children()  # an earlier search of this process forbade them
+    try:
+        return session.run(workers, interrupts.stopping)
     finally:
         kill_children(for_good=True)
         workers.close()
@@ -155,9 +171,9 @@ def _leave(result: SearchResult) -> None:
     if result.stop is Stop.INTERRUPTED:
         note(f"interrupted after {len(result.evaluations)} evaluations")
     elif result.stop is Stop.FAILING:
-        failure = result.failures[-1].outcome
-        if failure and failure.failure and failure.failure.traceback:
-            note(failure.failure.traceback.rstrip())
+        failed = result.failures[-1].outcome
+        if failed and failed.failure:
+            note(failed.failure.traceback.rstrip() or failed.failure.reason)
         note("stopped: the objective fails")
     else:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -22,7 +23,6 @@ from nasgoat.bayesopt import (
     Ticket,
     Workers,
 )
-from nasgoat.cli.interrupts import Interrupts
 from nasgoat.cli.output import note
 from nasgoat.cli.progress import Progress
 from nasgoat.cli.tasks import Task
@@ -94,17 +94,14 @@ class Session:
     def __post_init__(self) -> None:
         self._painter = Painter()
 
-    def run(self, workers: Workers) -> SearchResult:
-        """Search; what a dead session left behind comes first."""
+    def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
+        """Search until done or asked to stop; what a dead session left behind comes first."""
         if not self.call.quiet:
             note(f"searching {self.task.name}: {self.task.space.describe()}")
         declaration = self.call.declaration(self.task)
-        with (
-            StudyLedger(self.address, self.study, self.task.space, declaration) as ledger,
-            Interrupts() as interrupts,
-        ):
+        with StudyLedger(self.address, self.study, self.task.space, declaration) as ledger:
             # Reads the whole study: a damaged one is refused before anything is written.
-            driver = self._driver(ledger, workers, interrupts)
+            driver = self._driver(ledger, workers, stopping)
             plan = {
                 "evaluations": self.call.plan.evaluations,
                 "command": self.call.command,
@@ -113,9 +110,9 @@ class Session:
             ledger.note(plan)
             return driver.run()
 
-    def finish_pictures(self) -> None:
-        """Wait a while for the pictures that are still to be drawn."""
-        self._painter.close(_PICTURE_SECONDS)
+    def finish_pictures(self, stopping: Callable[[], bool]) -> None:
+        """Wait a while, until asked to stop, for the pictures that are still to be drawn."""
+        self._painter.close(_PICTURE_SECONDS, stopping)
 
     def document(self, result: SearchResult) -> dict[str, Any]:
         """The JSON document of the command line's contract."""
@@ -159,9 +156,7 @@ class Session:
         return asdict(choice)
 
     def write(self, result: SearchResult, document: dict[str, Any]) -> None:
-        """Write result.json and the picture; one that fails never fails the search."""
-        from nasgoat.figures import save
-
+        """Write the picture and result.json; one that fails never fails the search."""
         history = [evaluation.to_dict() for evaluation in result.evaluations]
         failures = [
             {"number": t.number, "graph": t.graph.to_dict(), **t.outcome.failure.to_dict()}
@@ -177,9 +172,15 @@ class Session:
         }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            self._write_picture(result)
+            # The last of a run's files: where it is, a run is over, and not resumed.
             write_whole(self.folder / "result.json", json.dumps(whole, indent=1))
         except OSError as problem:
             note(f"the report could not be written: {problem.strerror}")
+
+    def _write_picture(self, result: SearchResult) -> None:
+        from nasgoat.figures import save
+
         if not result.evaluations:
             return
         try:
@@ -188,7 +189,9 @@ class Session:
         except Exception as problem:
             note(f"the picture could not be drawn: {problem}")
 
-    def _driver(self, ledger: StudyLedger, workers: Workers, interrupts: Interrupts) -> Driver:
+    def _driver(
+        self, ledger: StudyLedger, workers: Workers, stopping: Callable[[], bool]
+    ) -> Driver:
         call = self.call
 
         def picture(ticket: Ticket) -> None:
@@ -209,9 +212,8 @@ class Session:
         # Proposals are computed in a thread, so that signals are heard meanwhile.
         asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
         return Driver(
-            asker, self.task.evaluator, call.plan, ledger, workers, events, asks_in,
-            interrupts.stopping,
-        )  # fmt: skip
+            asker, self.task.evaluator, call.plan, ledger, workers, events, asks_in, stopping
+        )
 
     def _asker(self) -> Asker:
         call = self.call

@@ -1,8 +1,8 @@
 """Integrations: Optuna (storage, sampler) and Dask. Owns both, and SQLAlchemy."""
 
 from nasgoat.integrations.addresses import StorageAddress, masked
-from nasgoat.integrations.graph_parameters import GraphParameters
-from nasgoat.integrations.sampler import GoatSampler, suggest_graph
+from nasgoat.integrations.graph_parameters import GraphParameters, suggest_graph
+from nasgoat.integrations.sampler import GoatSampler
 from nasgoat.integrations.study_ledger import StudyLedger
 
 __all__ = [

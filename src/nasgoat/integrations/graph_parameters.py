@@ -16,6 +16,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, IntDistribution
 
 from nasgoat.errors import GraphError
@@ -142,3 +143,26 @@ class GraphParameters:
         if self.space.edge_vocabulary:
             names = {pair: self.space.edge_vocabulary[d - 1] for pair, d in edges.items()}
         return LabeledGraph.from_edges(n, list(edges), labels, names, self.space.directed)
+
+
+def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:
+    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
+
+    Example:
+        >>> import optuna
+        >>> from nasgoat import GoatSampler, nasbench201
+        >>> space = nasbench201()
+        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
+        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
+        >>> len(study.trials)
+        5
+    """
+    parameters = GraphParameters(space, name)
+    values = {
+        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
+        for key, distribution in parameters.distributions.items()
+    }
+    try:
+        return parameters.decode(values)
+    except GraphError as problem:
+        raise optuna.TrialPruned(str(problem)) from None

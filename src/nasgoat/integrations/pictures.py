@@ -9,6 +9,7 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from nasgoat.evaluation.process import ChildError, ChildProcess
@@ -18,6 +19,7 @@ from nasgoat.graphs import LabeledGraph
 logger = logging.getLogger(__name__)
 
 _SECONDS = 60.0  # for one picture
+_POLL = 0.1  # seconds between two looks at signals
 _RESOLUTION = 80  # dots per inch: a thumbnail, drawn in a third of the time of a full picture
 
 
@@ -63,11 +65,13 @@ class Painter:
             self._thread.start()
         self._waiting.put((graph.to_json(), str(path.absolute()), title))
 
-    def close(self, seconds: float) -> None:
+    def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
         """Wait for what is still to be drawn, but no longer than so many seconds."""
         if self._started:
             self._waiting.put(None)
-            self._thread.join(seconds)
+            deadline = time.monotonic() + seconds
+            while self._thread.is_alive() and time.monotonic() < deadline and not stopping():
+                self._thread.join(_POLL)
             if self._thread.is_alive():
                 logger.info("some pictures were not drawn; they will be on resume")
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import math
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
@@ -26,34 +27,13 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.claims import claim_lock, claimed_graph, write_claim
 from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import Turn
+from nasgoat.integrations.replays import Replay
 from nasgoat.spaces import SearchSpace
 
 logger = logging.getLogger(__name__)
 
 _ROUNDS = 20  # proposals that others claimed first, before a random graph is taken
-
-
-def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:
-    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
-
-    Example:
-        >>> import optuna
-        >>> from nasgoat import nasbench201
-        >>> space = nasbench201()
-        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
-        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
-        >>> len(study.trials)
-        5
-    """
-    parameters = GraphParameters(space, name)
-    values = {
-        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
-        for key, distribution in parameters.distributions.items()
-    }
-    try:
-        return parameters.decode(values)
-    except GraphError as problem:
-        raise optuna.TrialPruned(str(problem)) from None
+_QUICK = 0.5  # seconds for a proposal that others can wait for
 
 
 class GoatSampler(BaseSampler):
@@ -71,7 +51,7 @@ class GoatSampler(BaseSampler):
 
     Example:
         >>> import optuna
-        >>> from nasgoat import nasbench201
+        >>> from nasgoat import nasbench201, suggest_graph
         >>> study = optuna.create_study(sampler=GoatSampler(nasbench201(), initial=3))
         >>> trial = study.ask()
         >>> suggest_graph(trial, nasbench201()) in nasbench201()
@@ -103,6 +83,8 @@ class GoatSampler(BaseSampler):
         self._optimizer = optimizer
         self._pool: list[Proposal] = []
         self._decoded: dict[tuple[Any, ...], tuple[LabeledGraph, bytes]] = {}  # with their keys
+        self._own = threading.local()  # each thread's optimiser
+        self._seconds = math.inf  # of the last proposals
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -160,16 +142,25 @@ class GoatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Without the catalogue, which every process loads for itself."""
         named = self._optimizer if isinstance(self._optimizer, str) else self._optimizer.name
-        return {**self.__dict__, "_optimizer": named, "_pool": [], "_decoded": {}}
+        state = {**self.__dict__, "_optimizer": named, "_pool": [], "_decoded": {}}
+        del state["_own"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._own = threading.local()
 
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
         storage = study._storage
-        lock = claim_lock(storage, study.study_name)
+        turn = Turn((id(storage), study.study_name), claim_lock(storage, study.study_name))
         for _ in range(_ROUNDS):
-            proposals = self._pool or self._proposals(study, trial)
-            with Turn((id(storage), study.study_name), lock):
-                taken = self._taken(study, trial)
+            # Others wait for a quick proposal: none computes the same, and trials are read once.
+            quick = not self._pool and self._seconds < _QUICK
+            proposals = self._pool if self._pool or quick else self._proposals(study, trial)
+            with turn:
+                proposals = self._proposals(study, trial) if quick else proposals
+                taken = set() if quick else self._taken(study, trial)
                 for i, proposal in enumerate(proposals):
                     if self.space.key(proposal.graph) not in taken:
                         write_claim(storage, trial, proposal)
@@ -182,14 +173,27 @@ class GoatSampler(BaseSampler):
 
     def _proposals(self, study: Study, trial: FrozenTrial) -> list[Proposal]:
         """Fresh proposals; no error may leave a sampler, or the trial stays running for ever."""
+        start = time.monotonic()
         try:
-            return self._asker(study, trial).ask(self.batch)
+            proposals = self._asker(study, trial).ask(self.batch)
         except Exception:
             logger.exception("no proposal could be computed; a random graph is taken")
             return []
+        if any(p.certificate.status is not Status.INITIAL for p in proposals):
+            self._seconds = time.monotonic() - start
+        return proposals
 
     def _asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
-        """An optimiser that knows all trials of the study."""
+        """An optimiser that knows all trials of the study; each thread has its own."""
+        replay: Replay | None = getattr(self._own, "replay", None)
+        if replay is None:
+            replay = self._own.replay = Replay(self._fresh, self._graph_of)
+        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
+        trials = study.get_trials(deepcopy=False)
+        return replay.caught_up((t for t in trials if t.number != trial.number), sign)
+
+    def _fresh(self) -> Optimizer:
+        """An optimiser that knows nothing yet."""
         if isinstance(self._optimizer, str):
             self._optimizer = make_optimizer(
                 self._optimizer,
@@ -197,20 +201,11 @@ class GoatSampler(BaseSampler):
                 kernel=self.settings.kernel,
                 questions=self.settings.questions,
             )
-        asker = Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
-        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
-        for other in study.get_trials(deepcopy=False):
-            found = None if other.number == trial.number else self._graph(other)
-            if found is None:
-                continue
-            graph, _ = found
-            if other.state is TrialState.COMPLETE and math.isfinite(other.value or 0.0):
-                asker.tell(graph, sign * float(other.value or 0.0))
-            elif other.state.is_finished():
-                asker.tell_failed(graph)
-            else:
-                asker.expect(graph)
-        return asker
+        return Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
+
+    def _graph_of(self, trial: FrozenTrial) -> LabeledGraph | None:
+        found = self._graph(trial)
+        return None if found is None else found[0]
 
     def _graph(self, trial: FrozenTrial) -> tuple[LabeledGraph, bytes] | None:
         """The graph of a trial, from its parameter or its claim while it runs, with its key."""
