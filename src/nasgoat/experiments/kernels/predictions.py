@@ -59,16 +59,20 @@ def grouped(truth: Array, mean: Array, std: Array, size: int = GROUP) -> list[li
 
 
 def shown(records: ExperimentRecords, benchmark: str, kernel: str) -> Shown | None:
-    """The first replication of a kernel, of the first draw and noise; None where nothing was kept.
+    """The first replication of a kernel and noise, of the first draw that the benchmark has.
 
     Args:
         records: Of a comparison of kernels.
         benchmark: Name of the benchmark.
         kernel: Name of the kernel.
+
+    Returns:
+        None where nothing was kept.
     """
     declared = records.declaration
-    wanted = (benchmark, kernel, declared["cells"][0], declared["noises"][0], 0)
-    run = next((r for r in records.runs if tuple(r[key] for key in _KEYS) == wanted), None)
+    known = {tuple(run[key] for key in _KEYS): run for run in records.runs}
+    draws = [(benchmark, kernel, cells, declared["noises"][0], 0) for cells in declared["cells"]]
+    run = next((known[draw] for draw in draws if draw in known), None)
     if run is None:
         return None
     lines = records.details(run["run"])[1:]

@@ -51,9 +51,9 @@ def _table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
     rows = tuple(_row(name, kernel, own) for kernel, own in by_kernel.items())
     sd = float(np.mean([run["target_sd"] for run in runs]))
     known = float(np.mean([run.get("known", 0.0) for run in runs]))
+    twice = f"; {known:.0%} of these are training cells as well" if known else ""
     notes = (
-        f"{_SCALE} The standard deviation of the target over the test cells is {sd:.2f}; "
-        f"{known:.0%} of them are among the training cells as well.",
+        f"{_SCALE} The standard deviation of the target over the test cells is {sd:.2f}{twice}.",
     )
     return Table(title, columns, rows, (*notes, _far(name, by_kernel)))
 
