@@ -87,6 +87,12 @@ def test_a_verb_measures_writes_and_replots(
     assert (folder / "summary.jsonl").read_bytes() == before
 
 
+@pytest.mark.parametrize("spelt", ["false", "False", "FALSE"])
+def test_truth_values_are_chosen_in_any_spelling(declared: Path, spelt: str) -> None:
+    call = ["compare", str(declared), "--only", f"noisy={spelt}", "--only", "method=random"]
+    assert run([*call, "--only", "seed=0"]) == 0
+
+
 def test_some_runs_only_then_the_rest(declared: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", str(declared), "--only", "method=random", "--only", "seed=0"]) == 0
     said = capsys.readouterr().err

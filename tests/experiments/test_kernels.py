@@ -1,12 +1,21 @@
 """The comparison of kernels."""
 
+from pathlib import Path
+from shutil import rmtree
+
 import numpy as np
 import pytest
+from pytest import MonkeyPatch
 
 from nasgoat import nasbench201
+from nasgoat.bayesopt import Workers
 from nasgoat.errors import UnknownNameError
+from nasgoat.experiments import read_experiment
+from nasgoat.experiments.experiment_file import Experiment
 from nasgoat.experiments.kernels.models import KERNELS, predict
 from nasgoat.experiments.kernels.study import KernelStudy, execute
+from nasgoat.experiments.kinds import captions_of, figures_of
+from nasgoat.experiments.session import Session
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -39,6 +48,40 @@ def test_cells_that_no_search_goes_through_can_be_drawn() -> None:
         execute(run.settings)[0] for run in study.runs() if run.settings["seed"] == 0
     )
     assert every["target_sd"] > searched["target_sd"]  # cells that learn nothing are among them
+
+
+def test_as_nas_bowl_draws_cells_come_twice(shared_data: Path, monkeypatch: MonkeyPatch) -> None:
+    if not (shared_data / "nb101.npz").exists():
+        pytest.skip("the table of NAS-Bench-101 is not here")
+    monkeypatch.setenv("NASGOAT_DATA", str(shared_data))
+    study = KernelStudy(("nb101",), ("SP",), ("searched", "nas-bowl"), train=50, test=200, seeds=1)
+    once, twice = (execute(run.settings)[0] for run in study.runs())
+    assert once["known"] == 0
+    assert (
+        0.2 < twice["known"] < 0.4
+    )  # a third of random cells are small, and there are few of those
+    assert twice["spearman"] > once["spearman"]
+
+
+def test_as_nas_bowl_draws_cells_have_a_path_to_the_output() -> None:
+    study = KernelStudy(
+        ("nb201/cifar10",), ("SP",), ("nas-bowl", "all"), train=20, test=380, seeds=1
+    )
+    path, every = (execute(run.settings)[0] for run in study.runs())
+    assert path["known"] == 0
+    assert path["target_sd"] < every["target_sd"]
+
+
+def test_what_a_summary_keeps_is_drawn_without_details(tmp_path: Path) -> None:
+    study = KernelStudy(("nb201/cifar10",), ("WL", "SP"), train=20, test=60, seeds=2)
+    Session(Experiment("few", "", "", study), tmp_path).run(Workers.serial())
+    assert set(figures_of(read_experiment(tmp_path))) == {"few-nb201-cifar10"}
+    rmtree(tmp_path / "runs")
+    records = read_experiment(tmp_path)
+    (name, figure), *_ = figures_of(records).items()
+    assert name == "few-nb201-cifar10-grouped"
+    assert [axes.get_title() for axes in figure.axes] == ["WL", "SP"]
+    assert "each point the mean of 10 cells" in captions_of(records)[name]
 
 
 def test_a_fixed_noise_is_kept() -> None:

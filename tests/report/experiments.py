@@ -76,8 +76,8 @@ def _compared(benchmark: str, noisy: bool, name: str, i: int, seed: int) -> dict
     }
 
 
-def kernels(folder: Path, details: bool = True) -> ExperimentRecords:
-    """A comparison of two kernels, with or without its predictions."""
+def kernels(folder: Path, details: bool = True, groups: bool = False) -> ExperimentRecords:
+    """A comparison of two kernels, with or without its predictions, cell by cell or in groups."""
     declaration = {
         "benchmarks": ["nb201/cifar10"], "cells": ["searched"], "noises": ["fit"],
         "train": 5, "test": 200,
@@ -99,6 +99,8 @@ def kernels(folder: Path, details: bool = True) -> ExperimentRecords:
             "spearman": 0.8,
             "target_sd": 0.3,
         }
+        if groups:
+            run["groups"] = [[2.0 + i / 20, 2.1 + i / 25, 0.2] for i in range(20)]
         runs.append(run)
         lines = [{"kind": "run", **run}]
         for i in range(200):

@@ -60,6 +60,12 @@ def test_kernels_without_details_have_their_table(tmp_path: Path) -> None:
     assert not list(page.iter("figure"))
 
 
+def test_kernels_are_drawn_from_a_summary_alone(tmp_path: Path) -> None:
+    html = experiment_page(kernels(tmp_path, details=False, groups=True))
+    assert len(list(assert_sound(html).iter("figure"))) == 2
+    assert "each point the mean of 10 cells" in html
+
+
 def test_scaling_draws_hollow_what_was_not_proven(tmp_path: Path) -> None:
     html = experiment_page(scale(tmp_path))
     page = assert_sound(html)

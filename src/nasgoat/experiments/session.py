@@ -106,25 +106,33 @@ def chosen(runs: Sequence[Run], only: Filter) -> list[Run]:
         >>> runs = [Run("a", {"seed": 0}), Run("b", {"seed": 1})]
         >>> [run.id for run in chosen(runs, {"seed": ["1"]})]
         ['b']
+        >>> [run.id for run in chosen([Run("a", {"noisy": False})], {"noisy": ["false"]})]
+        ['a']
         >>> chosen(runs, {"sed": ["1"]})
         Traceback (most recent call last):
         nasgoat.errors.UnknownNameError: key of a run must be one of seed, got 'sed'; did you mean
         seed?
     """
-    for key in only:
+    wanted = {key: [_spelt(value) for value in values] for key, values in only.items()}
+    for key in wanted:
         keys = {known for run in runs for known in run.settings}
         if runs and key not in keys:
             raise UnknownNameError("key of a run", key, keys)
         values = {_value(run, key) for run in runs}
-        for value in only[key]:
+        for value in wanted[key]:
             if runs and value not in values:
                 raise UnknownNameError(key, value, values)
-    return [run for run in runs if all(_value(run, key) in only[key] for key in only)]
+    return [run for run in runs if all(_value(run, key) in wanted[key] for key in wanted)]
 
 
 def _value(run: Run, key: str) -> str:
     value = run.settings[key]
-    return str(value["name"] if isinstance(value, Mapping) else value)
+    return _spelt(str(value["name"] if isinstance(value, Mapping) else value))
+
+
+def _spelt(text: str) -> str:
+    """Truth values as TOML and JSON spell them, anything else as it is."""
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 class _OnlyOne(AbstractContextManager[None]):

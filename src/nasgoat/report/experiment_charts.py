@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from nasgoat.experiments import ExperimentRecords
 from nasgoat.experiments.compare.plots import MAIN
 from nasgoat.experiments.compare.results import Scene, curves, scenes
 from nasgoat.experiments.kernels.models import KERNELS
+from nasgoat.experiments.kernels.predictions import Shown, shown
 from nasgoat.experiments.study import Record
 from nasgoat.report.charts import Axis, Chart, figure
 from nasgoat.report.marks import Band, Line, Mark, Points, Rule
@@ -19,7 +19,6 @@ from nasgoat.report.markup import Html, cut, element, join
 from nasgoat.report.quantities import number
 
 _OTHERS = (3, 4, 5, 6, 7, 8, 0)  # series of methods that are not ours
-_PREDICTION = ("benchmark", "kernel", "cells", "noise", "seed")
 _QUANTITIES = {
     "cpu_seconds": "processor seconds",
     "gap": "gap",
@@ -123,30 +122,22 @@ def _curves(
 
 def _predicted(records: ExperimentRecords) -> dict[str, list[Html]]:
     """Predictions of the first replication against the truth, with bars of one sd."""
-    declared, found = records.declaration, dict[str, list[Html]]()
-    runs = {tuple(run[key] for key in _PREDICTION): run for run in records.runs}
-    for benchmark in declared["benchmarks"]:
+    found = dict[str, list[Html]]()
+    for benchmark in records.declaration["benchmarks"]:
         for kernel in KERNELS:
-            run = runs.get((benchmark, kernel, declared["cells"][0], declared["noises"][0], 0))
-            lines = records.details(run["run"])[1:] if run else []
-            if run and lines:
+            if (points := shown(records, benchmark, kernel)) is not None:
                 drawn = found.setdefault(f"Predictions on {benchmark}", [])
-                drawn.append(_predictions(run, lines, f"predictions-{len(found)}-{len(drawn)}"))
+                drawn.append(_predictions(points, f"predictions-{len(found)}-{len(drawn)}"))
     return found
 
 
-def _predictions(run: Record, lines: Sequence[Record], identity: str) -> Html:
-    truth = [math.exp(line["truth"]) for line in lines]
-    means = [math.exp(line["mean"]) for line in lines]
-    low, high = min(truth) * 0.8, max(truth) * 1.25
-    bars = [
-        (
-            min(max(math.exp(line["mean"] - line["std"]), low), high),
-            min(max(math.exp(line["mean"] + line["std"]), low), high),
-        )
-        for line in lines
+def _predictions(points: Shown, identity: str) -> Html:
+    run, kernel = points.run, points.run["kernel"]
+    truth = np.exp(points.truth)
+    low, high = float(truth.min()) * 0.8, float(truth.max()) * 1.25
+    kept = [
+        np.clip(np.exp(points.mean + sign * points.std), low, high).tolist() for sign in (-1, 0, 1)
     ]
-    kernel = run["kernel"]
     chart = Chart(
         identity,
         f"{run['benchmark']}, {kernel}: predicted against true error",
@@ -155,12 +146,13 @@ def _predictions(run: Record, lines: Sequence[Record], identity: str) -> Html:
         Axis("predicted (%)", log=True, also=(low, high)),
         [
             Line([low, high], [low, high], 0, dashed=True),
-            Points(truth, [min(max(m, low), high) for m in means], 1, bars=bars),
+            Points(truth.tolist(), kept[1], 1, bars=list(zip(kept[0], kept[2], strict=True))),
         ],
         width=360.0,
         height=330.0,
     )
-    text = f" Spearman {run['spearman']:.2f}, RMSE {run['rmse']:.2f}, first replication."
+    said = f" Spearman {run['spearman']:.2f}, RMSE {run['rmse']:.2f}, first replication"
+    text = ", ".join([said, *filter(None, [points.note])]) + "."
     return figure(chart, join(element("b", cut(str(kernel), 40)), text))
 
 

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nasgoat.acquisition import Proposal, Status
-from nasgoat.bayesopt import Asker, SearchResult, run
+from nasgoat.acquisition import Status
+from nasgoat.bayesopt import SearchResult, run
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
 from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.experiments.compare.methods import MethodSpec
+from nasgoat.experiments.compare.timing import TimedAsker
 from nasgoat.experiments.study import Record, Run, run_id, versions
-from nasgoat.graphs import LabeledGraph
 
 SETTINGS = ("deterministic", "noisy")
 REACHED = 1e-9  # percentage points: table values are compared with themselves
@@ -127,7 +127,7 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
     rng = np.random.default_rng([seed, _NOISE_STREAM])
     begun, used = time.perf_counter(), time.process_time()
     initial = min(settings["initial"], evaluations)
-    asker = _Timed(spec.make(table.space, initial, seed, evaluations, noisy))
+    asker = TimedAsker(spec.make(table.space, initial, seed, evaluations, noisy))
     result = run(asker, lambda graph: table.query(graph, rng), evaluations, spec.batch_size)
     seconds = {
         "seconds": round(time.perf_counter() - begun, 3),
@@ -137,40 +137,6 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
     lines = _evaluations(result, table, seed)
     summary = {**_summary(lines, table, settings), "certified": _certified(result), **seconds}
     return [{**summary, "versions": versions()}, *lines]
-
-
-class _Timed:
-    """Passes everything on and keeps the processor time of the proposals."""
-
-    def __init__(self, asker: Asker) -> None:
-        self.asker = asker
-        self.initial = asker.initial
-        self.used, self.asked = 0.0, 0
-        self._told = 0
-
-    @property
-    def surrogate(self) -> Any:
-        """That of the method, for the hyperparameters in the record."""
-        return getattr(self.asker, "surrogate", None)
-
-    def ask(self, k: int = 1) -> list[Proposal]:
-        """Proposals of the method; those after the initial design are timed."""
-        start = time.process_time()
-        proposals = self.asker.ask(k)
-        if self._told >= self.initial:
-            self.used += time.process_time() - start
-            self.asked += 1
-        return proposals
-
-    def tell(self, graph: LabeledGraph, error: float) -> None:
-        """Pass on an error."""
-        self._told += 1
-        self.asker.tell(graph, error)
-
-    def tell_failed(self, graph: LabeledGraph) -> None:
-        """Pass on a failure."""
-        self._told += 1
-        self.asker.tell_failed(graph)
 
 
 @lru_cache(maxsize=2)

@@ -13,6 +13,7 @@ from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
 
 _HEADS = {"rmse": "RMSE ↓", "mnll": "MNLL ↓", "spearman": "Spearman ↑"}
+_DRAWN = {"searched": "", "all": ", all 15,625 cells", "nas-bowl": ", drawn as NAS-BOWL does"}
 _SCALE = (
     "Mean over replications (one standard deviation in brackets), the paper's numbers behind. The "
     "target is the natural logarithm of the error; Gaussian processes learn it standardised by the "
@@ -41,7 +42,7 @@ def _table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
     by_kernel = {kernel: own for kernel, own in by_kernel.items() if own}
     first = runs[0]
     said = "fitted" if noise == "fit" else f"fixed at {noise:g} of the target's variance"
-    drawn = ", all 15,625 cells" if first["cells"] == "all" else ""
+    drawn = _DRAWN[first["cells"]]
     title = (
         f"{name}{drawn}, noise {said}: {first['train']} cells to learn from, "
         f"{first['test']} to predict"
@@ -49,7 +50,11 @@ def _table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
     columns = ("kernel", "replications", *(h for m in MEASURES for h in (_HEADS[m], "paper")))
     rows = tuple(_row(name, kernel, own) for kernel, own in by_kernel.items())
     sd = float(np.mean([run["target_sd"] for run in runs]))
-    notes = (f"{_SCALE} The standard deviation of the target over the test cells is {sd:.2f}.",)
+    known = float(np.mean([run.get("known", 0.0) for run in runs]))
+    twice = f"; {known:.0%} of these are training cells as well" if known else ""
+    notes = (
+        f"{_SCALE} The standard deviation of the target over the test cells is {sd:.2f}{twice}.",
+    )
     return Table(title, columns, rows, (*notes, _far(name, by_kernel)))
 
 
