@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.experiments import read_experiment, tables_of
+from nasgoat.experiments import figures_of, read_experiment, tables_of
 from nasgoat.experiments.experiment_file import load_experiment
 
 ROOT = Path(__file__).parents[2]
@@ -41,3 +41,25 @@ def test_the_overview_is_on_the_pages_that_show_it() -> None:
     table = overview.split("\n\n")[1]
     for page in ("README.md", "docs/benchmarks.md", "docs/experiments.md"):
         assert table in (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("compare", "experiments.md"),
+        ("ablation", "experiments.md"),
+        ("scale", "experiments.md"),
+        ("kernels", "kernel-comparison.md"),
+    ],
+)
+def test_every_table_is_on_the_page_that_shows_it(name: str, page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for table in tables_of(read_experiment(ROOT / "experiments" / name)):
+        assert table.markdown().split("\n\n")[1] in text
+
+
+def test_predictions_are_drawn_from_what_is_committed(tmp_path: Path) -> None:
+    folder = ROOT / "experiments" / "kernels"
+    for name in ("experiment.json", "summary.jsonl"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    assert len(figures_of(read_experiment(tmp_path))) == 2
