@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import config
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -16,6 +17,10 @@ Function = TypeVar("Function", bound=Callable[..., object])
 #: a sum by about 1e-14 relatively, far below ``optimizer.MARGIN``. NaN and infinity keep their
 #: meaning.
 FAST = {"reassoc", "contract", "nsz"}
+
+
+#: Whether there is machine code at all.
+MACHINE_CODE = not vars(config)["DISABLE_JIT"]
 
 
 @functools.cache

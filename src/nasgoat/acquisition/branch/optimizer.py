@@ -77,6 +77,13 @@ class BranchAndBound:
         self._exponential = Skeletons(space, False, progress)
         self.nodes_ = 0  # explored in the last call
 
+    def prepare(self, exponential: bool = False) -> None:
+        """List the structures now: what depends on the space alone, once for all questions."""
+        skeletons = self._exponential if exponential else self._linear
+        for block in skeletons.blocks():
+            if not exponential and not block.prefixes:
+                _ = block.groups
+
     def optimize(
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:

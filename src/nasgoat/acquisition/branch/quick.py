@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Floats, Integers, Kinds, Shapes, Tables
-from nasgoat.acquisition.branch.compiled import compiled, inner
+from nasgoat.acquisition.branch.compiled import MACHINE_CODE, compiled, inner
 from nasgoat.acquisition.branch.groups import Group
 
-_LANES = 16  # structures in step
+_LANES = 16 if MACHINE_CODE else 1  # structures in step
 _TINY = 1e-150
 #: Of the size of all that is added up: products of h have more terms than sums of vectors.
 _ROUNDING = 256 * 2.0**-52
