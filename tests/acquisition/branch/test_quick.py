@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasgoat import FeatureMap, NodeLabeledSpace, ShortestPathKernel, darts, nasbench201
+from nasgoat import GraphGP, NodeLabeledSpace, ShortestPathKernel, darts, nasbench201
 from nasgoat.acquisition.branch.limits import limits_of
 from nasgoat.acquisition.branch.runs import LinearRun
 from nasgoat.acquisition.branch.skeletons import Skeletons
@@ -25,10 +25,11 @@ ROUNDING = 1e-9  # what the quick bounds give away, relative to values of size 1
 
 
 def run_of(space: SearchSpace) -> LinearRun:
-    features, rng = FeatureMap(space), np.random.default_rng(1)
+    gp = GraphGP(space, ShortestPathKernel("linear", 3.0, 3.0, 3.0))
+    features, rng = gp.features, np.random.default_rng(1)
     rows = features.rows(space.sample(30, rng))
     y, noise = rng.normal(size=len(rows)), np.full(len(rows), 1e-3)
-    posterior = posterior_of(ShortestPathKernel("linear", 3.0, 3.0, 3.0), rows, noise, y)
+    posterior = posterior_of(gp.kernel, rows, noise, y)
     assert isinstance(posterior, LinearPosterior)
     (block,) = Skeletons(space, False).blocks()
     tables = tables_of(features, posterior, 3.0)
