@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import resource
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -19,7 +22,9 @@ from nasgoat import (
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.warm_up import warm_up
+from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.graphs import LabeledGraph
+from nasgoat.solvers import Limits
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
 
@@ -97,19 +102,62 @@ def one(space: SearchSpace, form: str, t: int, seed: int, limit: float | None) -
 
 
 def table(seeds: int, only: list[str]) -> None:
-    """The rows of the documentation, ranges over the seeds."""
-    print("| space | kernel | t | seconds | of the processor | nodes | largest gap |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    """The rows of the documentation, ranges over the seeds; each row in a process of its own."""
+    print("| space | kernel | t | seconds | of the processor | nodes | largest gap | memory |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
     for text, form, observations, limit in TABLE:
         for t in observations if not only or text in only else ():
-            found = [one(space_of(text), form, t, seed, limit) for seed in range(seeds)]
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                found, memory = pool.submit(row, text, form, t, seeds, limit).result()
             print(
                 f"| {text} | {form} | {t} | {_range([m.seconds for m in found])} | "
                 f"{_range([m.processor for m in found])} | "
                 f"{min(m.nodes for m in found):,}–{max(m.nodes for m in found):,} | "
-                f"{max(m.gap for m in found):.1%} |",
+                f"{max(m.gap for m in found):.1%} | {memory:.0f} MB |",
                 flush=True,
             )
+
+
+def row(
+    text: str, form: str, t: int, seeds: int, limit: float | None
+) -> tuple[list[Measured], float]:
+    """One row of the table, and the peak memory of this process."""
+    return [one(space_of(text), form, t, seed, limit) for seed in range(seeds)], peak_memory()
+
+
+def peak_memory() -> float:
+    """Megabytes, of this process."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def beside_scip(texts: list[str], observations: list[int], seeds: int, limit: float) -> None:
+    """Branch and bound and the compact MIP on the same problems, one after the other.
+
+    The MIP comes twice: with first graphs from a few seconds of branch and bound, as it is by
+    default, and on its own. The fastest of five calls of branch and bound counts.
+    """
+    print("| space | t | seed | branch | MIP | ratio | of the processor | MIP on its own | ratio |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    for text, t, seed in product(texts, observations, range(seeds)):
+        space, rng = space_of(text), np.random.default_rng(seed)
+        graphs = space.sample(t, rng)
+        acquisition = Objective(space, "linear", rng).given(graphs)
+        keys = {space.key(graph) for graph in graphs}
+        calls = [one(space, "linear", t, seed, None) for _ in range(5)]
+        fast, cpu = min(m.seconds for m in calls), min(m.processor for m in calls)
+        cells = [text, str(t), str(seed), f"{1e3 * fast:.1f} ms"]
+        for independent in (False, True):
+            start = time.process_time()
+            solver = MipOptimizer(
+                space, limits=Limits(limit, 1e-4), child=False, independent=independent
+            )
+            certificate = solver.optimize(acquisition, 5, keys)[-1].certificate
+            used = time.process_time() - start
+            more = "" if str(certificate.status) == "optimal" else "> "
+            cells += [f"{more}{certificate.seconds:.1f} s"]
+            cells += [f"{more}{certificate.seconds / fast:,.0f}"]
+            cells += [] if independent else [f"{more}{used / cpu:,.0f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def _range(values: list[float]) -> str:
@@ -151,8 +199,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--limit", type=float)
     parser.add_argument("--run", action="store_true", help="a whole run on NAS-Bench-101")
+    parser.add_argument("--scip", action="store_true", help="beside the compact MIP, in one run")
     parser.add_argument("--table", action="store_true", help="the table of the documentation")
     options = parser.parse_args()
+    observations = [int(part) for part in options.observations.split(",")]
+    if options.scip:
+        texts = options.spaces if options.spaces != default else ["7,9,3", "8,10,3"]
+        beside_scip(texts, observations, options.seeds, options.limit or 600.0)
+        return
     if options.table:
         table(options.seeds, options.spaces if options.spaces != default else [])
         return
@@ -161,7 +215,7 @@ def main() -> None:
         return
     print("space | kernel | t | seed | status | gap | seconds | cpu seconds | nodes")
     for text in options.spaces:
-        for t in (int(part) for part in options.observations.split(",")):
+        for t in observations:
             for seed in range(options.seeds):
                 m = one(space_of(text), options.kernel, t, seed, options.limit)
                 print(
@@ -169,8 +223,7 @@ def main() -> None:
                     f"{m.seconds:.3f} | {m.processor:.3f} | {m.nodes:,}",
                     flush=True,
                 )
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory {memory:.0f} MB")
+    print(f"peak memory {peak_memory():.0f} MB")
 
 
 if __name__ == "__main__":

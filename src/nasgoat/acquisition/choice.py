@@ -10,9 +10,10 @@ Notation
 
     catalogue   2e-7 N for all Q together                 linear kernel, N ≤ 5,000,000
                 1.2e-6 N for all Q together                 exponential kernel
-    branch      Q S (4e-6 + 4e-10 (V L)² D)               linear kernel; where prefixes of
+    branch      Q S (1.2e-5 + 1.2e-9 (V L)² D)            linear kernel; where prefixes of
                 structures cost less (``shape_costs.py``), these, and S is their number
-                with structures + 5e-7 Q N                exponential kernel
+                Q S (4e-6 + 4e-10 (V L)² D)               labels on edges
+                with structures + 2e-7 Q N                exponential kernel
     MIP         always possible; far slower where the others apply
 """
 
@@ -68,7 +69,7 @@ def choose(
     listing = scoring = float("inf")
     start = branch_start(space, kernel)
     if start is not None and start.applies and kernel in FORMS:
-        listing = start.seconds + (5e-7 * graphs if kernel != "linear" else 0.0)
+        listing = start.seconds + (2e-7 * graphs if kernel != "linear" else 0.0)
     if graphs <= LARGEST_CATALOGUE:
         scoring = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
     if questions * listing < float("inf") and questions * listing <= scoring:

@@ -22,7 +22,8 @@ def timed_optimizer(
     """An optimiser whose processor time is all its own and all of it.
 
     Args:
-        name: ``scip/compact``, ``scip/paper``, ``gurobi/compact`` or the name of an optimiser.
+        name: ``scip/compact``, ``scip/paper``, ``gurobi/compact`` or the name of an optimiser. With
+            ``/independent`` at the end the MIP takes no first graphs from branch and bound.
         space: The space to optimise over.
         kernel: The form of the kernel.
         questions: How many acquisition problems share one fitted surrogate.
@@ -42,6 +43,9 @@ def timed_optimizer(
     if solver in SOLVERS:
         from nasgoat.acquisition.mip import MipOptimizer
 
+        formulation, alone, word = formulation.partition("/")
+        if alone and word != "independent":
+            raise SettingError(f"after the formulation must come /independent, got {name!r}")
         # In this process: the start of a child is no part of what is compared.
         return MipOptimizer(
             space,
@@ -49,11 +53,16 @@ def timed_optimizer(
             formulation=formulation or "compact",
             limits=Limits(seconds=seconds, gap=gap),
             child=False,
+            independent=bool(alone),
         )
     if name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
         from nasgoat.acquisition.branch.warm_up import warm_up
 
-        warm_up(kernel != "linear")  # compiling is no part of what is compared
-        return BranchAndBound(space, time_limit=seconds)
+        # Neither compiling, once on a machine, nor listing structures, once for a space, is part of
+        # what is compared: a search asks many questions.
+        warm_up(kernel != "linear")
+        branch = BranchAndBound(space, time_limit=seconds)
+        branch.prepare(kernel != "linear")
+        return branch
     return make_optimizer(name, space, None, kernel, questions)

@@ -26,7 +26,8 @@ def key(
         (True, False)
     """
     n = len(adjacency)
-    arcs: dict[int, list[int]] = {u: np.flatnonzero(adjacency[u]).tolist() for u in range(n)}
+    rows = adjacency.tolist()
+    arcs: dict[int, list[int]] = {u: [v for v in range(n) if rows[u][v]] for u in range(n)}
     colours: dict[str, set[int]] = {}
     for v in range(n):
         colours.setdefault("" if node_labels is None else f"n{node_labels[v]}", set()).add(v)

@@ -17,9 +17,10 @@ def checked_adjacency(adjacency: object, directed: bool) -> NDArray[np.bool_]:
     matrix = np.array(adjacency)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
         raise GraphError(f"adjacency must be a square matrix, got shape {matrix.shape}")
-    if matrix.dtype != bool and not np.isin(matrix, (0, 1)).all():
-        raise GraphError("adjacency must hold only 0 and 1")
-    matrix = matrix.astype(bool)
+    if matrix.dtype != bool:
+        if not np.isin(matrix, (0, 1)).all():
+            raise GraphError("adjacency must hold only 0 and 1")
+        matrix = matrix.astype(bool)
     if matrix.diagonal().any():
         v = int(matrix.diagonal().argmax())
         raise GraphError(f"edges must join two different nodes, got {v} -> {v}")

@@ -159,12 +159,18 @@ class FeatureMap:
         total = np.bincount(graph * width + found, minlength=len(batch) * width)
         return total.reshape(len(batch), width).astype(np.uint16)
 
+    @cached_property
+    def _path_columns(self) -> NDArray[np.intp]:
+        """The count column of every (s, a, b), flat; -1 where it can't occur."""
+        s, a, b = np.array(self.path_types).T
+        labels = self._node_labels
+        column = np.full(self.space.sizes[-1] * labels * labels, -1)
+        column[(s * labels + a) * labels + b] = np.arange(len(s))
+        return column
+
     def _path_counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        n = batch.n
+        n, column = batch.n, self._path_columns
         codes, labels = self._node_codes(batch), self._node_labels
-        column = np.full(n * labels * labels, -1)
-        for i, (s, a, b) in enumerate(self.path_types):
-            column[(s * labels + a) * labels + b] = i
         d = batch.distances.astype(int)
         both = batch.exists[:, :, None] & batch.exists[:, None, :] & (d < n)
         flat = (d * labels + codes[:, :, None]) * labels + codes[:, None, :]

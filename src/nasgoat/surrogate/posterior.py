@@ -197,7 +197,7 @@ def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPoster
 
 def _folded(features: FeatureMap, values: Array) -> Array:
     """Add up the values of all row columns that scale the same count column."""
-    columns = len(features.path_types) + len(features.edge_types)
-    folded = np.zeros((columns, *values.shape[1:]))
-    np.add.at(folded, features.source, values)
+    g, k, _ = features.widths  # only the block n counts something a second time
+    folded = np.concatenate([values[:g], values[g + k :]])
+    np.add.at(folded, features.source[g : g + k], values[g : g + k])
     return folded

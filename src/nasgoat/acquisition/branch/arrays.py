@@ -54,6 +54,7 @@ class Kinds(NamedTuple):
     own_vector: Floats  # (K, r)
     mean: Floats  # (K, L) change by a label
     vector: Floats  # (K, L, r)
+    square: Floats  # (K, L) squared length of it
     gram: Floats  # (couples, L, L) products of the changes of two variables
     part_gram: Floats  # (Q, K, L, parts) products with the parts of states
 
@@ -98,6 +99,16 @@ class Limits(NamedTuple):
     state: Floats  # (K, X) cost of a state: its label and its edges to the last two nodes
     shape: Floats  # (K, P) cost of what is known of a shape
     tail: Floats  # (K, Q) cost of the last inner node and of its edge to the sink
+
+
+class Problem(NamedTuple):
+    """All that a search looks up and never changes."""
+
+    tables: Tables
+    shapes: Shapes
+    states: States
+    limits: Limits
+    kinds: Kinds
 
 
 class Stack(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import config
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -18,11 +19,16 @@ Function = TypeVar("Function", bound=Callable[..., object])
 FAST = {"reassoc", "contract", "nsz"}
 
 
+#: Whether there is machine code at all.
+MACHINE_CODE = not vars(config)["DISABLE_JIT"]
+
+
 @functools.cache
 def _digest() -> str:
-    """A fingerprint of all sources of this package: part of the name of the file on disk."""
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    """A fingerprint of all that is compiled here: part of the name of the file on disk."""
+    sources = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    found = [text for text in sources if b"@inner" in text or b"NamedTuple" in text]
+    return hashlib.sha256(b"".join(found)).hexdigest()[:12]
 
 
 #: No function here allocates arrays, so none needs Numba's reference counts: with some fifty arrays
@@ -40,7 +46,17 @@ def compiled(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, nogil=True, **_COMMON)(function))
 
 
+_WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMMON}
+
+
 def inner(function: Function) -> Function:
     """The same for a function that only compiled functions call: it becomes part of them."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Function, numba.njit(forceinline=True, **options, **_COMMON)(function))
+    return cast(Function, numba.njit(forceinline=True, **_WITHIN)(function))
+
+
+def called(function: Function) -> Function:
+    """The same for a long function that is called once a node: it stays a function of its own.
+
+    The time to compile grows faster than the length of a function.
+    """
+    return cast(Function, numba.njit(**_WITHIN)(function))

@@ -118,9 +118,16 @@ def support(shapes: Shapes, states: States, stack: Stack, terms: Terms, s: Index
 
 
 @inner
-def within_limits(
-    shapes: Shapes, limits: Limits, stack: Stack, s: Index, t: Index, complete: bool
-) -> bool:
+def _least_cost(limits: Limits, stack: Stack, k: int, t: Index, i: int) -> float:
+    """What open variable i adds to limit k at least."""
+    least = 1e300
+    for c in range(stack.width[t, i]):
+        least = min(least, limits.state[k, stack.domain[t, i, c]])
+    return least
+
+
+@inner
+def within_limits(shapes: Shapes, limits: Limits, stack: Stack, s: Index, t: Index) -> bool:
     """Drop states that break a limit whatever the others are; False if a domain runs empty."""
     p, tail = shapes.home[s], shapes.tail[s]
     for k in range(len(limits.cap)):
@@ -128,23 +135,18 @@ def within_limits(
         for i in range(shapes.variables[p]):
             if stack.states[i] >= 0:
                 spent += limits.state[k, stack.states[i]]
-            elif not complete:
-                least = 1e300
-                for c in range(stack.width[t, i]):
-                    least = min(least, limits.state[k, stack.domain[t, i, c]])
-                spent += least
+            else:
+                spent += _least_cost(limits, stack, k, t, i)
         if spent > limits.cap[k] + _EPSILON:
             return False
-        for i in range(0 if complete else shapes.variables[p]):
+        for i in range(shapes.variables[p]):
             if stack.states[i] >= 0:
                 continue
-            least = 1e300
-            for c in range(stack.width[t, i]):
-                least = min(least, limits.state[k, stack.domain[t, i, c]])
+            room = limits.cap[k] + _EPSILON - spent + _least_cost(limits, stack, k, t, i)
             total = 0
             for c in range(stack.width[t, i]):
                 x = stack.domain[t, i, c]
-                if spent - least + limits.state[k, x] <= limits.cap[k] + _EPSILON:
+                if limits.state[k, x] <= room:
                     stack.domain[t, i, total] = x
                     stack.origin[t, i, total] = stack.origin[t, i, c]
                     total += 1

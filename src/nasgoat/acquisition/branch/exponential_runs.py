@@ -11,6 +11,7 @@ from nasgoat.acquisition.branch import exhaust
 from nasgoat.acquisition.branch.arrays import Floats, Integers, Limits
 from nasgoat.acquisition.branch.runs import MARGIN, Found
 from nasgoat.acquisition.branch.shapes import Block
+from nasgoat.acquisition.branch.threads import mapped
 
 _PAUSE = 50_000  # nodes between two looks at the clock, some 20 ms
 
@@ -66,10 +67,7 @@ class ExponentialRun:
         working = [worker for worker in self._workers if not worker.done]
         if not working:
             return None
-        if self._pool is None or len(working) == 1:
-            answers = [self._step(worker, best) for worker in working]
-        else:
-            answers = list(self._pool.map(self._step, working, [best] * len(working)))
+        answers = mapped(self._pool, lambda worker: self._step(worker, best), working)
         return [found for answer in answers for found in answer]
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:

@@ -27,6 +27,7 @@ from nasgoat.acquisition.branch.shapes import (
     twins,
 )
 from nasgoat.acquisition.branch.tables import columns_of, split, table_parts
+from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace
 from nasgoat.surrogate.posterior import LinearPosterior
 
@@ -72,7 +73,7 @@ def floating_tables(
     space: NodeLabeledSpace, posterior: LinearPosterior, sqrt_beta: float, n: int
 ) -> Tables:
     """The tables for graphs of n nodes, with codes of open distances."""
-    paths, edges = columns_of(space, posterior, sqrt_beta, n)
+    paths, edges = columns_of(FeatureMap(space), posterior, sqrt_beta, n)
     labels = len(space.ops)
     inner = slice(1, labels + 1)
     extended, options = [paths[0, : max(n, 1)]], []

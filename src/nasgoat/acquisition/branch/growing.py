@@ -9,6 +9,7 @@ that lacks one node only is not extended further: the prefixes that it leads to 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -19,7 +20,7 @@ from nasgoat.acquisition.branch.limits import limits_of
 from nasgoat.acquisition.branch.ordered import extensions, listed_rows, matrices
 from nasgoat.acquisition.branch.runs import MARGIN, Found, LinearRun
 from nasgoat.acquisition.branch.shapes import Block
-from nasgoat.acquisition.branch.tables import states_of
+from nasgoat.acquisition.branch.states import states_of
 from nasgoat.spaces import NodeLabeledSpace
 from nasgoat.surrogate.posterior import LinearPosterior
 
@@ -47,7 +48,7 @@ class GrowingRun:
         n: int,
         posterior: LinearPosterior,
         sqrt_beta: float,
-        crude: float,
+        crude: Callable[[], float],
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
     ) -> None:
@@ -119,8 +120,8 @@ class GrowingRun:
             return
         self.block = floating_block(self._space, self._n, matrices(rows), tails, 0)
         states = states_of(self.block, self._tables)
-        floor = max(float(floors.min()), self._crude)
-        arguments = (self.block, self._tables, states, limits_of(self.block), floor)
+        floor = max(float(floors.min()), self._crude())
+        arguments = (self.block, self._tables, states, limits_of(self.block), lambda: floor)
         self._searched = LinearRun(*arguments, *self._threads, scout=False)
 
     def _wait(self, rows: Integers, tails: Integers, floors: Floats, best: float) -> None:
@@ -138,8 +139,8 @@ class GrowingRun:
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
         if not self._begun:
-            return self._crude
+            return self._crude()
         lowest = min((stems[0][0] for stems in self._waiting if stems), default=np.inf)
         if self._searched is not None:
             lowest = min(lowest, self._searched.open_bound())
-        return max(lowest, self._crude)
+        return max(lowest, self._crude())

@@ -94,6 +94,7 @@ def measured_kinds(tables: Tables, shapes: Shapes, states: States, labels: int) 
         np.zeros((total, r)),
         np.zeros((total, labels)),
         np.zeros((total, labels, r)),
+        np.zeros((total, labels)),
         np.zeros((len(shapes.couple_kinds), labels, labels)),
         np.zeros((tails, total, labels, parts)),
     )
@@ -162,6 +163,9 @@ def _measure(tables: Tables, shapes: Shapes, states: States, kinds: Kinds) -> No
             _measure_edge(tables, shapes, kinds, k)
         else:
             _measure_node(tables, shapes, kinds, k, tails == 0)
+        for a in range(kinds.mean.shape[1]):
+            for x in range(kinds.vector.shape[2]):
+                kinds.square[k, a] += kinds.vector[k, a, x] * kinds.vector[k, a, x]
         for q in range(tails):
             _products(kinds.vector[k], states.part_vector[q], kinds.part_gram[q, k])
     for c in range(len(kinds.gram)):

@@ -18,12 +18,11 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Index, Kinds, Shapes, Stack, States, Tables, Terms
-from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.acquisition.branch.arrays import Index, Problem, Stack, Terms
+from nasgoat.acquisition.branch.compiled import called, inner
 from nasgoat.acquisition.branch.messages import keep_move_bounds, start_messages, sweep
 from nasgoat.acquisition.branch.potentials import pair_potentials, unary_potentials
 from nasgoat.acquisition.branch.quadratic import (
-    choose_best,
     list_open,
     look_up_moves,
     look_up_parts,
@@ -31,8 +30,8 @@ from nasgoat.acquisition.branch.quadratic import (
     measure_moves,
     measure_norms,
     measure_states,
-    rescale,
 )
+from nasgoat.acquisition.branch.rescaling import choose_best, rescale
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
@@ -40,16 +39,10 @@ _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their l
 
 @inner
 def measure(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    kinds: Kinds,
-    stack: Stack,
-    terms: Terms,
-    s: Index,
-    t: Index,
+    problem: Problem, stack: Stack, terms: Terms, s: Index, t: Index
 ) -> tuple[int, float, float, float]:
     """All products at depth t; returns the number of open variables, ‖p‖², Σ max ‖p_i‖² and ω."""
+    tables, shapes, states, _, kinds = problem
     q = shapes.tail[s]
     total = list_open(tables, shapes, stack, terms, s, t)
     if t == 0:
@@ -66,23 +59,16 @@ def measure(
     return total, square, longest, omega
 
 
-@inner
+@called
 def linear_bound(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    kinds: Kinds,
-    stack: Stack,
-    terms: Terms,
-    s: Index,
-    t: Index,
-    rounds: Index,
+    problem: Problem, stack: Stack, terms: Terms, s: Index, t: Index, rounds: Index
 ) -> float:
     """Lower bound on all completions at depth t; those of each further choice if rounds > 0.
 
     Without rounds it is the quick bound of a shape: one pair of sweeps and nothing kept.
     """
-    total, square, longest, omega = measure(tables, shapes, states, kinds, stack, terms, s, t)
+    total, square, longest, omega = measure(problem, stack, terms, s, t)
+    tables, shapes, states, _, _ = problem
     q = shapes.tail[s]
     stack.scale[t, 0] = (
         stack.scale[t - 1, 0] if t > 0 else math.sqrt(square + longest + omega * omega)

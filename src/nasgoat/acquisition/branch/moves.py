@@ -7,6 +7,8 @@ Notation (docs/branch-and-bound.md)
 
 from __future__ import annotations
 
+import numpy as np
+
 from nasgoat.acquisition.branch.arrays import Index, Kinds, Shapes, Stack, States, Tables
 from nasgoat.acquisition.branch.compiled import inner
 
@@ -43,11 +45,12 @@ def load(
         for u in range(n):
             for v in range(u, n):
                 if u == v or shapes.distance[p, u, v] > 0:
-                    _add_pair(tables, stack, size, shapes.distance[p, u, v], u, v)
+                    _add_pair(tables, stack, size, np.int64(shapes.distance[p, u, v]), u, v)
     elif tail < 0:
-        _add_pair(tables, stack, size, 0, 0, 0)
-        _add_pair(tables, stack, size, 0, out, out)
-        _add_pair(tables, stack, size, shapes.distance[p, 0, n - 1], 0, out)
+        none = np.int64(0)
+        _add_pair(tables, stack, size, none, none, none)
+        _add_pair(tables, stack, size, none, out, out)
+        _add_pair(tables, stack, size, np.int64(shapes.distance[p, 0, n - 1]), none, out)
 
 
 @inner

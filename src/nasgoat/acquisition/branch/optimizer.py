@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from nasgoat.acquisition.branch.best import Best
+from nasgoat.acquisition.branch.blas import one_blas_thread
+from nasgoat.acquisition.branch.crude import crude_bound
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
 from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
 from nasgoat.acquisition.branch.growing import GrowingRun
-from nasgoat.acquisition.branch.halves import HalvesRun
+from nasgoat.acquisition.branch.halves_runs import HalvesRun
 from nasgoat.acquisition.branch.limits import limits_of
 from nasgoat.acquisition.branch.runs import LinearRun, Run
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
-from nasgoat.acquisition.branch.tables import crude_bound, factors_of, states_of, tables_of
+from nasgoat.acquisition.branch.states import states_of
+from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.acquisition.branch.warm_up import warm_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Pool
 from nasgoat.acquisition.shape_costs import GROWING
 from nasgoat.errors import SettingError
+from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
@@ -67,9 +72,17 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
+        self._features = FeatureMap(space)
         self._linear = Skeletons(space, prefixes, progress, growing)
         self._exponential = Skeletons(space, False, progress)
         self.nodes_ = 0  # explored in the last call
+
+    def prepare(self, exponential: bool = False) -> None:
+        """List the structures now: what depends on the space alone, once for all questions."""
+        skeletons = self._exponential if exponential else self._linear
+        for block in skeletons.blocks():
+            if not exponential and not block.prefixes:
+                _ = block.groups
 
     def optimize(
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
@@ -87,8 +100,9 @@ class BranchAndBound:
         start = time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
         best = Best(self.space, k, exclude)
-        left = self._search(acquisition, best, deadline)
-        return best.pool(acquisition, left, time.perf_counter() - start)
+        with one_blas_thread():
+            left = self._search(acquisition, best, deadline)
+            return best.pool(acquisition, left, time.perf_counter() - start)
 
     def _search(
         self, acquisition: LowerConfidenceBound, best: Best, deadline: float | None
@@ -100,7 +114,7 @@ class BranchAndBound:
             try:
                 runs = list(self._runs(posterior, sqrt_beta, deadline, pool))
             except OutOfTimeError:
-                return crude_bound(self.space, posterior, sqrt_beta)
+                return crude_bound(self._features, posterior, sqrt_beta)
             for at, run in enumerate(runs):
                 if not self._finish(run, best, deadline):
                     return min(other.open_bound() for other in runs[at:])
@@ -122,8 +136,8 @@ class BranchAndBound:
                 "branch and bound must have a linear or exponential kernel, got "
                 f"{type(posterior).__name__}; use the catalogue"
             )
-        tables = tables_of(self.space, posterior, sqrt_beta)
-        crude = crude_bound(self.space, posterior, sqrt_beta)
+        tables = tables_of(self._features, posterior, sqrt_beta)
+        crude = functools.cache(lambda: crude_bound(self._features, posterior, sqrt_beta))
         for block in self._linear.blocks(deadline):
             threads = self.threads if len(block.shapes.home) >= _MANY else 1
             states, limits = states_of(block, tables), limits_of(block)
@@ -139,7 +153,7 @@ class BranchAndBound:
         deadline: float | None,
         pool: ThreadPoolExecutor,
     ) -> Iterator[Run]:
-        factors, model = factors_of(self.space, posterior), model_of(posterior, sqrt_beta)
+        factors, model = factors_of(self._features, posterior), model_of(posterior, sqrt_beta)
         for block in self._exponential.blocks(deadline):
             bounds = structure_bounds(block, factors, model)
             limits, labels = limits_of(block), block.labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +15,7 @@ from nasgoat.acquisition.branch.arrays import (
     Floats,
     Integers,
     Limits,
+    Problem,
     Stack,
     States,
     Tables,
@@ -21,8 +23,11 @@ from nasgoat.acquisition.branch.arrays import (
     new_stack,
     new_terms,
 )
+from nasgoat.acquisition.branch.groups import Group
 from nasgoat.acquisition.branch.kinds import measured_kinds
+from nasgoat.acquisition.branch.quick import quick_bounds
 from nasgoat.acquisition.branch.shapes import Block
+from nasgoat.acquisition.branch.threads import mapped
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
@@ -93,16 +98,20 @@ class LinearRun:
         tables: Tables,
         states: States,
         limits: Limits,
-        crude: float,
+        crude: Callable[[], float],
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
         scout: bool | None = None,
     ) -> None:
         kinds = measured_kinds(tables, block.shapes, states, block.labels)
-        self._arrays = (tables, block.shapes, states, limits, kinds)
+        self._problem = Problem(tables, block.shapes, states, limits, kinds)
+        # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
+        quick = not block.prefixes and not len(limits.cap)
+        self._groups = list(block.groups) if quick else []
         self.block = block
         self._pool = pool
         self._crude = crude
+        self._rooted = 0
         self.roots = np.full(len(block.shapes.home), -np.inf)
         scout = threads > 1 if scout is None else scout
         self._phase = _Phase.SCOUT if scout else _Phase.ROOT
@@ -128,15 +137,15 @@ class LinearRun:
     @property
     def nodes(self) -> int:
         """Nodes explored so far."""
-        return sum(int(worker.stack.place[search.NODES]) for worker in self._workers)
+        return self._rooted + sum(int(w.stack.place[search.NODES]) for w in self._workers)
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
+        if self._phase is _Phase.ROOT and self._groups:
+            self._root()
+            return []
         working = [worker for worker in self._workers if not worker.done]
-        if self._pool is None or len(working) == 1:
-            answers = [self._step(worker, best) for worker in working]
-        else:
-            answers = list(self._pool.map(self._step, working, [best] * len(working)))
+        answers = mapped(self._pool, lambda worker: self._step(worker, best), working)
         scouted = self._phase is _Phase.SCOUT and self.nodes >= _SCOUTING
         if scouted or all(worker.done for worker in self._workers):
             if self._phase is _Phase.SEARCH:
@@ -150,12 +159,27 @@ class LinearRun:
             self.go_on(np.inf)
         return self.roots
 
+    def _root(self) -> None:
+        """Bounds of the next groups, one for each thread."""
+        chosen = [self._groups.pop() for _ in self._workers[: len(self._groups)]]
+        for group, bounds in zip(
+            chosen, mapped(self._pool, self._quick_bounds, chosen), strict=True
+        ):
+            self.roots[group.rows] = bounds
+            self._rooted += len(bounds)
+        if not self._groups:
+            self._next_phase()
+
+    def _quick_bounds(self, group: Group) -> Floats:
+        problem = self._problem
+        return quick_bounds(problem.tables, problem.shapes, problem.kinds, group)
+
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         place = worker.stack.place
         mine = (worker.stack, worker.terms, worker.order, self.roots)
         settings = (self._phase is _Phase.ROOT, best, MARGIN, _PAUSE)
         answers = (worker.chosen, worker.values)
-        status, found = search.search(*self._arrays, *mine, *settings, *answers)
+        status, found = search.search(self._problem, *mine, *settings, *answers)
         worker.done = status == search.DONE
         if not found:
             return []
@@ -180,7 +204,7 @@ class LinearRun:
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
         if self._phase is not _Phase.SEARCH:
-            return max(float(self.roots.min()), self._crude)
+            return max(float(self.roots.min()), self._crude())
         lowest = np.inf
         for worker in self._workers:
             stack = worker.stack
@@ -191,4 +215,4 @@ class LinearRun:
             for t in range(depth + 1):
                 if stack.next[t] < stack.width[t, stack.variable[t]]:
                     lowest = min(lowest, float(stack.order_bound[t, stack.next[t]]))
-        return max(lowest, self._crude)
+        return max(lowest, self._crude())

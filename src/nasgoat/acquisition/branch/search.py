@@ -8,30 +8,22 @@ call goes on where the last one stopped.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import (
     Floats,
     Index,
     Integers,
-    Kinds,
     Limits,
+    Problem,
     Shapes,
     Stack,
     States,
-    Tables,
     Terms,
 )
-from nasgoat.acquisition.branch.compiled import compiled, inner
-from nasgoat.acquisition.branch.domains import (
-    consistent,
-    narrow,
-    open_domains,
-    support,
-    within_limits,
-)
+from nasgoat.acquisition.branch.compiled import called, compiled, inner
+from nasgoat.acquisition.branch.domains import narrow, open_domains, support, within_limits
+from nasgoat.acquisition.branch.leaves import leaves
 from nasgoat.acquisition.branch.linear import linear_bound
 from nasgoat.acquisition.branch.moves import assign, load, load_moves
 
@@ -68,66 +60,6 @@ def _choose(stack: Stack, terms: Terms, t: Index, total: int, threshold: float) 
 
 
 @inner
-def _value(stack: Stack, states: States, q: int, t: Index, i: int, k: int) -> float:
-    """The value with open variable i in state k (none open: i = -1)."""
-    label = states.label[k] if i >= 0 else -1
-    known = 0 <= label < stack.move_mean.shape[2]
-    square, mean = 0.0, stack.mean[t]
-    for x in range(stack.vector.shape[1]):
-        entry = stack.vector[t, x]
-        if known:
-            entry += stack.move_vector[t, i, label, x]
-        if i >= 0 and q >= 0:
-            entry += states.vector[q, k, x]
-        square += entry * entry
-    if known:
-        mean += stack.move_mean[t, i, label]
-    if i >= 0 and q >= 0:
-        mean += states.mean[q, k]
-    value: float = mean - math.sqrt(square)
-    return value
-
-
-@inner
-def _leaves(
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
-    stack: Stack,
-    s: Index,
-    t: Index,
-    best: float,
-    chosen: Integers,
-    values: Floats,
-) -> int:
-    """Graphs better than ``best`` with at most one variable open; returns how many."""
-    variables, q = shapes.variables[shapes.home[s]], shapes.tail[s]
-    last = -1
-    for i in range(variables):
-        if stack.states[i] < 0:
-            last = i
-    found = 0
-    for c in range(stack.width[t, last] if last >= 0 else 1):
-        k = -1
-        if last >= 0:
-            k = stack.domain[t, last, c]
-            stack.states[last] = k
-        fits = within_limits(shapes, limits, stack, s, t, True)
-        if fits and q >= 0:
-            fits = consistent(shapes, states, stack, s)
-        if fits:
-            value = _value(stack, states, q, t, last, k)
-            if value < best:
-                values[found] = value
-                for i in range(variables):
-                    chosen[found, i] = stack.states[i]
-                found += 1
-    if last >= 0:
-        stack.states[last] = -1
-    return found
-
-
-@inner
 def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
     total = 0
     for i in range(shapes.variables[shapes.home[s]]):
@@ -137,17 +69,9 @@ def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
 
 
 @inner
-def _enter(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
-    kinds: Kinds,
-    stack: Stack,
-    terms: Terms,
-    s: Index,
-) -> bool:
+def _enter(problem: Problem, stack: Stack, terms: Terms, s: Index) -> bool:
     """Put shape s on the bottom of the stack, all variables open; False if no graph has it."""
+    tables, shapes, states, limits, kinds = problem
     load(tables, shapes, states, kinds, stack, s)
     open_domains(shapes, states, stack, s)
     return _fits(shapes, states, limits, stack, terms, s, np.int64(0))
@@ -166,25 +90,18 @@ def _fits(
     """Drop states that no graph can have at depth t; False if a variable has none left."""
     if shapes.tail[s] >= 0 and not support(shapes, states, stack, terms, s, t):
         return False
-    return bool(within_limits(shapes, limits, stack, s, t, False))
+    return bool(within_limits(shapes, limits, stack, s, t))
 
 
 @inner
 def _descend(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
-    stack: Stack,
-    terms: Terms,
-    s: Index,
-    t: Index,
-    threshold: float,
+    problem: Problem, stack: Stack, terms: Terms, s: Index, t: Index, threshold: float
 ) -> int:
     """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
 
     With -1 there is none left that could beat the threshold.
     """
+    tables, shapes, states, limits, _ = problem
     stack.states[stack.variable[t]] = -1
     y = stack.next[t]
     if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
@@ -196,13 +113,9 @@ def _descend(
     return 1 if _fits(shapes, states, limits, stack, terms, s, t + 1) else 0
 
 
-@inner
+@called
 def _next_node(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
-    kinds: Kinds,
+    problem: Problem,
     stack: Stack,
     terms: Terms,
     order: Integers,
@@ -214,7 +127,7 @@ def _next_node(
     place = stack.place
     if place[DEPTH] >= 0:
         s, t = order[place[POSITION] - 1], place[DEPTH]
-        turn = _descend(tables, shapes, states, limits, stack, terms, s, t, threshold)
+        turn = _descend(problem, stack, terms, s, t, threshold)
         if turn < 0:
             place[DEPTH] -= 1
         return max(turn, 0), s, t + 1
@@ -224,7 +137,7 @@ def _next_node(
     if not rooting and roots[s] >= threshold:
         return -1, s, np.int64(0)
     place[POSITION] += 1
-    if _enter(tables, shapes, states, limits, kinds, stack, terms, s):
+    if _enter(problem, stack, terms, s):
         return 1, s, np.int64(0)
     roots[s] = np.inf
     return 0, s, np.int64(0)
@@ -232,11 +145,7 @@ def _next_node(
 
 @compiled
 def search(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
-    kinds: Kinds,
+    problem: Problem,
     stack: Stack,
     terms: Terms,
     order: Integers,
@@ -253,12 +162,11 @@ def search(
     With ``rooting`` it bounds the shapes of ``order`` one after another, without a look below: one
     function for both, because the bound would be compiled twice otherwise.
     """
+    _, shapes, states, limits, kinds = problem
     threshold, stop = best + margin, stack.place[NODES] + pause
     while stack.place[NODES] < stop:
         stack.place[NODES] += 1
-        turn, s, t = _next_node(
-            tables, shapes, states, limits, kinds, stack, terms, order, roots, rooting, threshold
-        )
+        turn, s, t = _next_node(problem, stack, terms, order, roots, rooting, threshold)
         if turn < 0:
             return DONE, 0
         if turn == 0:
@@ -266,12 +174,12 @@ def search(
         total = _open_count(shapes, stack, s)
         if total <= 1 and not rooting:
             load_moves(shapes, kinds, stack, s, t)
-            found = _leaves(shapes, states, limits, stack, s, t, best, chosen, values)
+            found = leaves(shapes, states, limits, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
         rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
-        lower = linear_bound(tables, shapes, states, kinds, stack, terms, s, t, rounds)
+        lower = linear_bound(problem, stack, terms, s, t, rounds)
         if rooting:
             roots[s] = lower
         elif lower < threshold:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Integers, Shapes
+from nasgoat.acquisition.branch.groups import Group, groups_of
 from nasgoat.acquisition.branch.kinds import couples_of, homes_of, kinds_of_nodes
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
@@ -39,10 +41,15 @@ class Block:
         """Whether the last two nodes are left open."""
         return len(self.last) > 0
 
-    @property
+    @cached_property
     def labels(self) -> int:
         """How many labels a variable can take."""
         return len(labels_of(self.space))
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Structures of one size and number of variables, for the quick bounds."""
+        return groups_of(self.shapes, self.labels)
 
     def graph(self, s: int, states: Integers) -> LabeledGraph:
         """Shape s with these states of its variables."""

@@ -14,7 +14,8 @@ from nasgoat.acquisition.branch.limits import limits_of
 from nasgoat.acquisition.branch.ordered import extensions
 from nasgoat.acquisition.branch.runs import LinearRun
 from nasgoat.acquisition.branch.skeletons import Skeletons
-from nasgoat.acquisition.branch.tables import factors_of, states_of, tables_of
+from nasgoat.acquisition.branch.states import states_of
+from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
@@ -35,17 +36,18 @@ def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) ->
 @functools.cache
 def _load_code(exponential: bool) -> None:
     space = NodeLabeledSpace(4, ["a", "b"])
-    width = len(FeatureMap(space).source)
+    features = FeatureMap(space)
+    width = len(features.source)
     (block,) = Skeletons(space, False).blocks()
     if exponential:
         one = np.eye(1)
         posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
-        factors, model = factors_of(space, posterior), model_of(posterior, 1.0)
+        factors, model = factors_of(features, posterior), model_of(posterior, 1.0)
         bounds = structure_bounds(block, factors, model)
         ExponentialRun(block, factors, model, limits_of(block), bounds).go_on(np.inf)
         return
     extensions(np.array([[0, 1]]), 3, 10)
-    tables = tables_of(space, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
-    run = LinearRun(block, tables, states_of(block, tables), limits_of(block), -np.inf)
+    tables = tables_of(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
+    run = LinearRun(block, tables, states_of(block, tables), limits_of(block), lambda: -np.inf)
     while run.go_on(np.inf) is not None:
         pass

@@ -1,0 +1,66 @@
+"""Structures of one size in chunks, and what their reference graphs consist of.
+
+Notation (docs/branch-and-bound.md)
+    S, V  structures of one size, and their variables
+    F     features of the reference graphs, whose labels are all "*": pairs of nodes, and edges
+    h     (S, F) how often a structure has each of them, so that m = Σ h_f m_f, p = Σ h_f p_f
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.acquisition.branch.arrays import Integers, Shapes
+
+_CHUNK = 8_192  # structures between two looks at the clock, some 10 ms
+
+
+class Group(NamedTuple):
+    """Structures of one size and number of variables: what their space alone says."""
+
+    rows: Integers  # (S,) places among the shapes
+    size: int  # place of the number of nodes among the sizes of the space
+    feature: Integers  # (F,) flat places of the features in the tables of paths, then of edges
+    times: NDArray[np.int8]  # (S, F) h
+    apart: NDArray[np.int8]  # (S, V, V) distance from variable i to j, 0 if none
+    pairs: NDArray[np.int8]  # (S, n - 1) pairs of variables at distance 1, 2, ...
+
+
+def groups_of(shapes: Shapes, labels: int) -> list[Group]:
+    """Structures in chunks of equal size and number of variables."""
+    kinds = np.stack([shapes.size, shapes.variables], axis=1)
+    found = []
+    for size, variables in np.unique(kinds, axis=0).tolist():
+        rows = np.flatnonzero((kinds == (size, variables)).all(axis=1))
+        chunks = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
+        found += [_group(shapes, labels, chunk, size, variables) for chunk in chunks]
+    return found
+
+
+def _group(shapes: Shapes, labels: int, rows: Integers, size: int, variables: int) -> Group:
+    n, widest = int(shapes.nodes[rows[0]]), shapes.distance.shape[1]
+    distance = shapes.distance[rows, :n, :n].astype(np.int64)
+    edges = shapes.ends.shape[1] > 0
+    codes, code = (widest, np.arange(n)) if edges else (labels + 3, np.full(n, labels + 2))
+    if not edges:
+        code[0], code[-1] = 0, labels + 1
+    place = (distance * codes + code[:, None]) * codes + code
+    known = (distance > 0) | np.eye(n, dtype=bool)
+    shape, u, v = np.nonzero(known)
+    flat = place[shape, u, v]
+    if edges:
+        ends = shapes.ends[rows, :variables].astype(np.int64)
+        flat = np.append(flat, widest * codes**2 + (ends[..., 0] * widest + ends[..., 1]).ravel())
+        shape = np.append(shape, np.repeat(np.arange(len(rows)), variables))
+    feature, column = np.unique(flat, return_inverse=True)
+    total = np.bincount(shape * len(feature) + column.ravel(), minlength=len(rows) * len(feature))
+    apart = np.zeros((len(rows), variables, variables), dtype=np.int8)
+    if not edges:
+        apart[:] = shapes.distance[rows, 1 : n - 1, 1 : n - 1]
+    first, second = np.triu_indices(variables, 1)
+    pairs = (apart[:, first, second][:, :, None] == np.arange(1, widest)).sum(axis=1)
+    times = total.reshape(len(rows), -1).astype(np.int8)
+    return Group(rows, size, feature, times, apart, pairs.astype(np.int8))
