@@ -63,6 +63,14 @@ def test_noisy_reaches_the_method(
     assert isinstance(method, NasBowl) and method.noisy is noisy
 
 
+def test_a_method_that_cannot_search_a_space_is_refused_before_any_evaluation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["search", "--method", "tpe", "--space", "molecules", "--command", "false", "-q"]
+    assert run([*call, "--report", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.startswith("nasgoat: methods on categorical parameters must")
+
+
 NODES = DECLARED_CELLS.replace('few = "conv <= 1"', 'shallow = "depth <= 3"')
 EDGES = """
 [space]

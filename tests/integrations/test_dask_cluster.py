@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import Any
 import pytest
 
 from nasgoat import LabeledGraph, Optimizer
-from nasgoat.bayesopt import Driver, Events, MemoryLedger, Plan, Workers
+from nasgoat.bayesopt import Driver, Events, MemoryLedger, Plan, Ticket, Workers
 from nasgoat.cli.app import run
 from nasgoat.errors import WorkersLostError
 from nasgoat.evaluation import Inline
+from nasgoat.integrations import StudyLedger
 from nasgoat.integrations.dask_cluster import dask_workers, is_loopback
 from nasgoat.spaces import NodeLabeledSpace
 
@@ -162,14 +162,17 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
 ) -> None:
     address, scheduler = processes
     monkeypatch.chdir(tmp_path)
-    connect = dask_workers
+    connect, keep = dask_workers, StudyLedger.finish
 
     def impatient(where: str, warn: Callable[[str], None]) -> Workers:
-        workers = connect(where, warn, patience=2.0)
-        threading.Timer(3.0, scheduler.kill).start()
-        return workers
+        return connect(where, warn, patience=2.0)
+
+    def finish(ledger: StudyLedger, ticket: Ticket) -> None:
+        keep(ledger, ticket)
+        scheduler.kill()
 
     monkeypatch.setattr("nasgoat.integrations.dask_cluster.dask_workers", impatient)
+    monkeypatch.setattr(StudyLedger, "finish", finish)
     call = ["search", "--space", "nb201", "--objective", "plain:error", "--report", "run"]
     call += ["--initial", "4", "--no-pictures", "--json", "-q"]
     assert run([*call, "--evaluations", "160", "--dask", address]) == 1

@@ -16,7 +16,7 @@ import numpy as np
 
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines.encodings import arranged
-from nasgoat.baselines.method import Method, heuristic
+from nasgoat.baselines.method import Method, Setup, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
@@ -120,10 +120,11 @@ class CategoricalSearch(Method):
     #: Choices for each wanted graph before one is repaired; few where each takes a new fit.
     tries: ClassVar[int] = 2
 
-    @cached_property
-    def encoded(self) -> CategoricalSpace:
-        """The space's categorical encoding."""
-        return CategoricalSpace(self.space)
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(setup)
+        # Now, not at the first proposal: a space without an encoding is refused before anything
+        # is evaluated.
+        self.encoded = CategoricalSpace(self.space)
 
     def _collect(
         self, k: int, taken: set[bytes], rng: np.random.Generator, ask: Callable[[], Question]

@@ -141,14 +141,16 @@ def _workers(count: int, dask: str | None) -> Workers:
 @contextlib.contextmanager
 def _saying_how_to_resume() -> Iterator[None]:
     """Whatever ends a search early says how to resume it."""
-    from nasgoat.errors import StudyError
+    from nasgoat.errors import NasgoatError
 
     try:
         yield
-    except (StudyError, typer.Exit):  # nothing was begun, or it has been said
+    except typer.Exit:  # it has been said
         raise
-    except BaseException:
-        note(f"resume with: {command_line()}")
+    except BaseException as problem:
+        wrong_call = isinstance(problem, NasgoatError) and isinstance(problem, ValueError)
+        if not wrong_call:
+            note(f"resume with: {command_line()}")
         raise
 
 
