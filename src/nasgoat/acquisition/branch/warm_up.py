@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nasgoat.acquisition.branch.blas import one_blas_thread
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
 from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
 from nasgoat.acquisition.branch.limits import limits_of
@@ -30,6 +31,7 @@ def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) ->
     if progress:
         timer.start()
     _load_code(exponential)
+    one_blas_thread()  # finds the libraries
     timer.cancel()
 
 
