@@ -77,15 +77,18 @@ def test_scip_finds_the_catalogues_five_best(
     exclude = seen if excluding else set()
     # Half of them without first graphs from branch and bound: the tree finds the best itself.
     independent = seed % 2 == 0
-    optimizer = MipOptimizer(space, limits=Limits(gap=0.0), child=False, independent=independent)
+    limits = Limits(gap=0.0, threads=1 + seed // 2 % 2)
+    optimizer = MipOptimizer(space, limits=limits, child=False, independent=independent)
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 
 
-def test_a_range_of_sizes_up_to_six_nodes() -> None:
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_range_of_sizes_up_to_six_nodes(threads: int) -> None:
     """Cells of fewer nodes have no path as long as the kernel's longest."""
     space = NodeLabeledSpace(nodes=(2, 6), ops=OPS[:2], max_edges=8)
     lcb, seen = acquisition(space, 30, "linear", 3)
-    optimizer = MipOptimizer(space, limits=Limits(gap=0.0), child=False)
+    limits = Limits(gap=0.0, threads=threads)
+    optimizer = MipOptimizer(space, limits=limits, child=False, independent=True)
     assert_agrees(optimizer.optimize(lcb, 5, seen), Catalogue(space).optimize(lcb, 5, seen))
     assert sorted(optimizer.last_.reports) == [2, 3, 4, 5, 6]
 
@@ -97,7 +100,7 @@ def test_scip_finds_the_catalogues_five_best_on_larger_problems(
 ) -> None:
     lcb, seen = acquisition(space, t, form, seed + 1000)
     exclude = seen if excluding else set()
-    limits = Limits(gap=0.0, seconds=300)
+    limits = Limits(gap=0.0, seconds=300, threads=1 + seed // 2 % 2)
     optimizer = MipOptimizer(space, limits=limits, child=False, independent=seed % 2 == 0)
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 

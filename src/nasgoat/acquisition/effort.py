@@ -19,7 +19,7 @@ class Effort:
     Args:
         time_limit: Seconds for one acquisition problem; 1800 in the paper.
         gap: MIP: relative gap at which a proposal counts as optimal.
-        threads: Threads of Gurobi and of branch and bound; each has its own default.
+        threads: Threads of the solver or of branch and bound.
         memory: MIP: megabytes.
         formulation: MIP: ``"compact"`` or ``"paper"``.
 
@@ -31,7 +31,7 @@ class Effort:
 
     time_limit: float = 1800.0
     gap: float = 1e-4
-    threads: int | None = None
+    threads: int = 2
     memory: float = 8192.0
     formulation: str = "compact"
 
@@ -40,7 +40,7 @@ class Effort:
         for name, value in positive.items():
             if not value > 0:
                 raise SettingError(f"{name} must be positive, got {value!r}")
-        if self.threads is not None and self.threads < 1:
+        if self.threads < 1:
             raise SettingError(f"threads must be at least 1, got {self.threads!r}")
         if not 0 <= self.gap < 1:
             raise SettingError(f"gap must be from 0 to less than 1, got {self.gap!r}")
@@ -54,11 +54,11 @@ class Effort:
         if name == "branch":
             from nasgoat.acquisition.branch import BranchAndBound  # Numba takes half a second
 
-            return BranchAndBound(space, progress, self.time_limit, self.threads or 2)
+            return BranchAndBound(space, progress, self.time_limit, self.threads)
         if name not in ("scip", "gurobi"):
             return None
         from nasgoat.acquisition.mip import MipOptimizer
         from nasgoat.solvers import Limits
 
-        limits = Limits(self.time_limit, self.gap, self.threads or 1, self.memory)
+        limits = Limits(self.time_limit, self.gap, self.threads, self.memory)
         return MipOptimizer(space, progress, name, self.formulation, limits)

@@ -52,9 +52,7 @@ def search(
         float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
     ] = 1800.0,
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
-    threads: Annotated[
-        int | None, typer.Option(help="Gurobi and branch and bound: threads.")
-    ] = None,
+    threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2,
     workers: Annotated[int, typer.Option(help="Evaluations at a time, on this machine.")] = 1,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     asynchronous: Annotated[

@@ -29,9 +29,7 @@ def solve(
         float, typer.Option(help="MIP and branch and bound: seconds at most.")
     ] = 1800.0,
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
-    threads: Annotated[
-        int | None, typer.Option(help="Gurobi and branch and bound: threads.")
-    ] = None,
+    threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2,
     memory: Annotated[float, typer.Option(help="MIP: megabytes at most.")] = 8192.0,
     export: Annotated[
         Path | None, typer.Option(help="Write the MIP: .lp, .mps, .cip or .nl.")

@@ -36,7 +36,7 @@ class Limits:
     Args:
         seconds: Time limit of the whole acquisition problem; 1800 in the paper.
         gap: Relative gap at which a proposal counts as optimal; Gurobi's default in the paper.
-        threads: Threads that the solver may use (SCIP uses one).
+        threads: Threads that the solver may use; with SCIP, trees that grow side by side.
         memory_mb: Memory limit of the solver in megabytes.
         nodes: Limit on branch-and-bound nodes, reproducible where a time limit is not; -1 for none.
 
@@ -47,7 +47,7 @@ class Limits:
 
     seconds: float = 1800.0
     gap: float = 1e-4
-    threads: int = 1
+    threads: int = 2
     memory_mb: float = 8192.0
     nodes: int = -1
 

@@ -3,40 +3,27 @@
 SCIP never accepts a solution (see :mod:`~nasgoat.solvers.scip_handlers`), so its own gap and primal
 bound mean nothing here. A tree is exhausted when nothing that was not considered can be better
 than the k-th best. Where a model has parts, each has a tree of its own: every root first, which
-exhausts most of them, then always the part with the lowest bound.
+exhausts most of them, then always the part with the lowest bound. Trees grow side by side, one in
+each thread; SCIP is left to itself meanwhile, and the judge hears one tree at a time.
 """
 
 from __future__ import annotations
 
-import logging
-import math
+import threading
 import time
-from typing import Any
-
-import pyscipopt
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from nasgoat.formulations import TaggedModel
 from nasgoat.formulations.tagged_model import Part
-from nasgoat.solvers.limits import Judge, Limits, Outcome, Progress, Report, SolverError
-from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
+from nasgoat.solvers.limits import Judge, Limits, Outcome, Point, Progress, Report
 from nasgoat.solvers.scip_model import ScipModel
-
-logger = logging.getLogger(__name__)
+from nasgoat.solvers.scip_trees import Tree
 
 _SLICE = (
     0.25  # of the time left that a part has before the one with the lowest bound is chosen anew
 )
 _SHORTEST = 5.0  # seconds of such a slice at least
-_ABOVE_ALL = 100_000  # SCIP's own branching rules have priorities up to 10,000
-_COMPLETE = ("infeasible", "optimal")
-_STOPPED = (
-    "timelimit",
-    "memlimit",
-    "nodelimit",
-    "totalnodelimit",
-    "userinterrupt",
-    "stallnodelimit",
-)
 
 
 def search_with_scip(
@@ -70,12 +57,19 @@ class _Search:
         progress: Progress | None,
     ) -> None:
         self.start = time.perf_counter()
-        self.rows, self.decisions, self.judge = rows, decisions, judge
-        self.limits, self.progress = limits, progress
+        self.rows, self.decisions, self.limits = rows, decisions, limits
+        one_at_a_time = threading.Lock()
+        self.judge: Judge = _LockedJudge(judge, one_at_a_time)
+        self.progress = None if progress is None else _locked(progress, one_at_a_time)
         self.whole = ScipModel(rows, separated=rows.variance is not None)
         self.built = time.perf_counter() - self.start
         parts: list[Part | None] = [*rows.parts] or [None]
-        self.trees = [_Tree(self, part) for part in parts]
+        self.trees: Sequence[Tree] = [Tree(self, part) for part in parts]
+        # A limit on nodes is there to be reproducible.
+        self.threads = min(limits.threads if limits.nodes < 0 else 1, len(self.trees))
+        self._free = threading.Condition()
+        self._busy: set[Tree] = set()
+        self._failed = False
 
     @property
     def left(self) -> float:
@@ -94,17 +88,45 @@ class _Search:
 
     def run(self) -> Report:
         """Roots first, then the lowest bound, until all trees or the limits are exhausted."""
-        if len(self.trees) > 1:
-            for tree in self.trees:
-                tree.grow(self.left, nodes=1)
-        while not self._is_over():
-            lowest = min((tree for tree in self.trees if tree.is_open), key=lambda t: t.bound)
-            alone = sum(tree.is_open for tree in self.trees) == 1
-            lowest.grow(self.left if alone else max(_SLICE * self.left, _SHORTEST))
+        if self.threads == 1:
+            self._work()
+            return self._report()
+        with ThreadPoolExecutor(self.threads) as pool:
+            for worker in [pool.submit(self._work) for _ in range(self.threads)]:
+                worker.result()
         return self._report()
 
+    def _work(self) -> None:
+        """Grow one tree after the other."""
+        while (tree := self._next()) is not None:
+            root = len(self.trees) > 1 and not tree.is_planted
+            alone = sum(t.is_open for t in self.trees) <= self.threads
+            seconds = self.left if root or alone else max(_SLICE * self.left, _SHORTEST)
+            try:
+                tree.grow(seconds, nodes=1 if root else None)
+            except BaseException:
+                self._failed = True
+                raise
+            finally:
+                with self._free:
+                    self._busy.remove(tree)
+                    self._free.notify_all()
+
+    def _next(self) -> Tree | None:
+        """The tree to grow now, once there is one that no other thread grows."""
+        with self._free:
+            while not self._is_over():
+                idle = [tree for tree in self.trees if tree.is_open and tree not in self._busy]
+                if idle:
+                    # Roots first: their bound is minus infinity until they are planted.
+                    lowest = min(idle, key=lambda tree: (tree.is_planted, tree.bound))
+                    self._busy.add(lowest)
+                    return lowest
+                self._free.wait()
+            return None
+
     def _is_over(self) -> bool:
-        exhausted = 0 <= self.limits.nodes <= self.nodes
+        exhausted = self._failed or 0 <= self.limits.nodes <= self.nodes
         return self.left <= 0 or exhausted or not any(tree.is_open for tree in self.trees)
 
     def _report(self) -> Report:
@@ -120,135 +142,25 @@ class _Search:
         )
 
 
-class _Tree:
-    """The tree of one part, which can grow in slices of time."""
+class _LockedJudge:
+    """A judge that hears one thread at a time."""
 
-    def __init__(self, search: _Search, part: Part | None) -> None:
-        self.search = search
-        self.part = part
-        self.bound = -math.inf
-        self.nodes = 0
-        self.is_complete = False
-        self.is_stuck = False
-        self._careful = False
-        self._scip: Any = None
-        self._handler: Any = None
+    def __init__(self, judge: Judge, lock: threading.Lock) -> None:
+        self._judge = judge
+        self._lock = lock
 
     @property
-    def is_open(self) -> bool:
-        """Whether more time would help."""
-        return not (self.is_complete or self.is_stuck)
+    def cutoff(self) -> float:
+        return self._judge.cutoff
 
-    def grow(self, seconds: float, nodes: int | None = None) -> None:
-        """Search on for some time or some nodes; start again, with care, on numerical trouble."""
-        if seconds <= 0 or not self.is_open:
-            return
-        if self._scip is None:
-            self._plant()
-        scip, handler, limits = self._scip, self._handler, self.search.limits
-        self._lower_objective()
-        scip.setParam("limits/time", min(scip.getSolvingTime() + seconds, 1e20))
-        left = -1 if limits.nodes < 0 else max(limits.nodes - self.search.nodes, 0) + self.nodes
-        allowed = [count for count in (left, nodes) if count is not None and count >= 0]
-        scip.setParam("limits/totalnodes", min(allowed, default=-1))
-        try:
-            scip.optimize()
-        except Exception as problem:  # PySCIPOpt raises bare exceptions
-            if handler.failure is None:
-                self._start_again(str(problem))
-                return
-        if handler.failure is not None:
-            raise SolverError("a graph of the model must be in the space") from handler.failure
-        if handler.blind > BLIND:
-            self._start_again("no LP could be solved")
-            return
-        self._take_note(nodes)
-
-    def _plant(self) -> None:
-        search = self.search
-        model = search.whole if self.part is None else search.whole.of_part(self.part)
-        scip = self._scip = model.scip
-        _settings(
-            scip, search.limits, tangents=model.bound is not None, parts=self.part is not None
-        )
-        if self._careful:
-            scip.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.NUMERICS)
-        self._handler = GraphHandler(model, search.decisions, search.judge)
-        scip.includeConshdlr(
-            self._handler,
-            "graphs",
-            "judges integral graphs",
-            sepapriority=1,
-            enfopriority=-10,  # after integrality (0), before nonlinear rows (-60)
-            chckpriority=10**6,  # before anything else: a check only takes note
-            sepafreq=-1 if model.bound is None else 1,
-            propfreq=1,
-            eagerfreq=-1,
-            needscons=True,
-            maxprerounds=0,
-        )
-        scip.markDoNotMultaggrVar(self._handler.objective)  # its bound must stay changeable
-        scip.addPyCons(scip.createCons(self._handler, "graphs"))
-        if search.progress is not None:
-            events = ProgressEvents(search.progress, search.judge, self._total)
-            scip.includeEventhdlr(events, "progress", "reports progress")
-
-    def _lower_objective(self) -> None:
-        """Between slices, and before the first, the objective's bound is set from outside."""
-        cutoff, handler = self.search.judge.cutoff, self._handler
-        if cutoff < handler.applied and self._scip.getStage() == pyscipopt.SCIP_STAGE.PROBLEM:
-            self._scip.chgVarUb(handler.objective, cutoff)
-            handler.applied = cutoff
-
-    def _start_again(self, trouble: str) -> None:
-        logger.info(
-            "SCIP had numerical trouble (%s)%s", trouble, "" if self._careful else "; again"
-        )
-        self.is_stuck, self._careful = self._careful, True
-        self._scip = self._handler = None
-        self.bound = -math.inf
-
-    def _take_note(self, nodes: int | None) -> None:
-        scip, judge = self._scip, self.search.judge
-        status = scip.getStatus()
-        if status not in (*_COMPLETE, *_STOPPED):
-            raise SolverError(f"SCIP must end with a known status, got {status!r}")
-        self.nodes = int(scip.getNTotalNodes())
-        self.is_complete = status in _COMPLETE
-        self.bound = judge.cutoff if self.is_complete else float(scip.getDualbound())
-        # Memory and the caller's own limits are the end of a tree; slices of time are not.
-        self.is_stuck = status in ("memlimit", "userinterrupt")
-        if not self.is_open:
-            self._scip = self._handler = None
-
-    def _total(self, bound: float, nodes: int) -> tuple[float, int]:
-        others = [tree for tree in self.search.trees if tree is not self]
-        return (
-            min([bound, *(tree.bound for tree in others)]),
-            nodes + sum(tree.nodes for tree in others),
-        )
+    def consider(self, values: Mapping[str, float]) -> list[Point]:
+        with self._lock:
+            return self._judge.consider(values)
 
 
-def _settings(scip: Any, limits: Limits, tangents: bool, parts: bool) -> None:
-    scip.setParam("limits/memory", limits.memory_mb)
-    # The handler cuts points off one by one: reductions that keep only one optimum are unsound.
-    scip.setParam("misc/allowweakdualreds", False)
-    scip.setParam("misc/allowstrongdualreds", False)
-    scip.setParam("misc/usesymmetry", 0)
-    scip.setParam("presolving/maxrestarts", 0)
-    # On cells of 6 and 7 nodes probing and general-purpose cuts cost more time than they
-    # save (docs/compact-formulation.md). This also switches the cuts of nonlinear rows off.
-    scip.setParam("propagating/probing/maxprerounds", 0)
-    scip.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
-    scip.setParam("constraints/nonlinear/sepafreq", -1 if tangents else 1)
-    scip.setParam("separating/maxstallroundsroot", 100)
-    scip.setParam("separating/maxrounds", 3 if tangents else 1)
-    scip.setParam("separating/maxstallrounds", 3)
-    if parts:
-        # Labels first, the most fractional one: strong branching cost more than it saved.
-        scip.setParam("branching/mostinf/priority", _ABOVE_ALL)
-    # Two thirds of the time went into strong branching: fewer iterations, no propagation.
-    scip.setParam("branching/relpscost/inititer", 30)
-    scip.setParam("branching/relpscost/maxproprounds", 0)
-    # Good graphs are known from local search before the tree starts.
-    scip.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
+def _locked(progress: Progress, lock: threading.Lock) -> Progress:
+    def tell(line: str) -> None:
+        with lock:
+            progress(line)
+
+    return tell

@@ -1,0 +1,185 @@
+"""One search tree of SCIP, which can grow in slices of time.
+
+It starts again, with SCIP's most careful settings, on numerical trouble; after a second time it is
+given up, and its bound with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import pyscipopt
+
+from nasgoat.formulations.tagged_model import Part
+from nasgoat.solvers.limits import Judge, Limits, Progress, SolverError
+from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
+from nasgoat.solvers.scip_model import ScipModel
+
+logger = logging.getLogger(__name__)
+
+_ABOVE_ALL = 100_000  # SCIP's own branching rules have priorities up to 10,000
+_COMPLETE = ("infeasible", "optimal")
+_STOPPED = (
+    "timelimit",
+    "memlimit",
+    "nodelimit",
+    "totalnodelimit",
+    "userinterrupt",
+    "stallnodelimit",
+)
+
+
+class Forest(Protocol):
+    """What a tree knows of the search it belongs to."""
+
+    whole: ScipModel
+    decisions: list[str]
+    judge: Judge
+    limits: Limits
+    progress: Progress | None
+    threads: int
+    trees: Sequence[Tree]
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all trees."""
+        ...
+
+
+class Tree:
+    """The tree of one part, which can grow in slices of time."""
+
+    def __init__(self, search: Forest, part: Part | None) -> None:
+        self.search = search
+        self.part = part
+        self.bound = -math.inf
+        self.nodes = 0
+        self.is_planted = False
+        self.is_complete = False
+        self.is_stuck = False
+        self._careful = False
+        self._scip: Any = None
+        self._handler: Any = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more time would help."""
+        return not (self.is_complete or self.is_stuck)
+
+    def grow(self, seconds: float, nodes: int | None = None) -> None:
+        """Search on for some time or some nodes; start again, with care, on numerical trouble."""
+        if seconds <= 0 or not self.is_open:
+            return
+        if self._scip is None:
+            self._plant()
+        scip, handler, limits = self._scip, self._handler, self.search.limits
+        self._lower_objective()
+        scip.setParam("limits/time", min(scip.getSolvingTime() + seconds, 1e20))
+        left = -1 if limits.nodes < 0 else max(limits.nodes - self.search.nodes, 0) + self.nodes
+        allowed = [count for count in (left, nodes) if count is not None and count >= 0]
+        scip.setParam("limits/totalnodes", min(allowed, default=-1))
+        try:
+            (scip.optimize if self.search.threads == 1 else scip.optimizeNogil)()
+        except Exception as problem:  # PySCIPOpt raises bare exceptions
+            if handler.failure is None:
+                self._start_again(str(problem))
+                return
+        if handler.failure is not None:
+            raise SolverError("a graph of the model must be in the space") from handler.failure
+        if handler.blind > BLIND:
+            self._start_again("no LP could be solved")
+            return
+        self._take_note(nodes)
+
+    def _plant(self) -> None:
+        search = self.search
+        self.is_planted = True
+        model = search.whole if self.part is None else search.whole.of_part(self.part)
+        scip = self._scip = model.scip
+        _settings(
+            scip, search.limits, tangents=model.bound is not None, parts=self.part is not None
+        )
+        if self._careful:
+            scip.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.NUMERICS)
+        self._handler = GraphHandler(model, search.decisions, search.judge)
+        scip.includeConshdlr(
+            self._handler,
+            "graphs",
+            "judges integral graphs",
+            sepapriority=1,
+            enfopriority=-10,  # after integrality (0), before nonlinear rows (-60)
+            chckpriority=10**6,  # before anything else: a check only takes note
+            sepafreq=-1 if model.bound is None else 1,
+            propfreq=1,
+            eagerfreq=-1,
+            needscons=True,
+            maxprerounds=0,
+        )
+        scip.markDoNotMultaggrVar(self._handler.objective)  # its bound must stay changeable
+        scip.addPyCons(scip.createCons(self._handler, "graphs"))
+        if search.progress is not None:
+            events = ProgressEvents(search.progress, search.judge, self._total)
+            scip.includeEventhdlr(events, "progress", "reports progress")
+
+    def _lower_objective(self) -> None:
+        """Between slices, and before the first, the objective's bound is set from outside."""
+        cutoff, handler = self.search.judge.cutoff, self._handler
+        if cutoff < handler.applied and self._scip.getStage() == pyscipopt.SCIP_STAGE.PROBLEM:
+            self._scip.chgVarUb(handler.objective, cutoff)
+            handler.applied = cutoff
+
+    def _start_again(self, trouble: str) -> None:
+        logger.info(
+            "SCIP had numerical trouble (%s)%s", trouble, "" if self._careful else "; again"
+        )
+        self.is_stuck, self._careful = self._careful, True
+        self._scip = self._handler = None
+        self.bound = -math.inf
+
+    def _take_note(self, nodes: int | None) -> None:
+        scip, judge = self._scip, self.search.judge
+        status = scip.getStatus()
+        if status not in (*_COMPLETE, *_STOPPED):
+            raise SolverError(f"SCIP must end with a known status, got {status!r}")
+        self.nodes = int(scip.getNTotalNodes())
+        self.is_complete = status in _COMPLETE
+        self.bound = judge.cutoff if self.is_complete else float(scip.getDualbound())
+        # Memory and the caller's own limits are the end of a tree; slices of time are not.
+        self.is_stuck = status in ("memlimit", "userinterrupt")
+        if not self.is_open:
+            self._scip = self._handler = None
+
+    def _total(self, bound: float, nodes: int) -> tuple[float, int]:
+        others = [tree for tree in self.search.trees if tree is not self]
+        return (
+            min([bound, *(tree.bound for tree in others)]),
+            nodes + sum(tree.nodes for tree in others),
+        )
+
+
+def _settings(scip: Any, limits: Limits, tangents: bool, parts: bool) -> None:
+    scip.setParam("limits/memory", limits.memory_mb)
+    # The handler cuts points off one by one: reductions that keep only one optimum are unsound.
+    scip.setParam("misc/allowweakdualreds", False)
+    scip.setParam("misc/allowstrongdualreds", False)
+    scip.setParam("misc/usesymmetry", 0)
+    scip.setParam("presolving/maxrestarts", 0)
+    # On cells of 6 and 7 nodes probing and general-purpose cuts cost more time than they
+    # save (docs/compact-formulation.md). This also switches the cuts of nonlinear rows off.
+    scip.setParam("propagating/probing/maxprerounds", 0)
+    scip.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
+    scip.setParam("constraints/nonlinear/sepafreq", -1 if tangents else 1)
+    scip.setParam("separating/maxstallroundsroot", 100)
+    scip.setParam("separating/maxrounds", 3 if tangents else 1)
+    scip.setParam("separating/maxstallrounds", 3)
+    if parts:
+        # Labels first, the most fractional one: strong branching cost more than it saved.
+        scip.setParam("branching/mostinf/priority", _ABOVE_ALL)
+    # Two thirds of the time went into strong branching: fewer iterations, no propagation.
+    scip.setParam("branching/relpscost/inititer", 30)
+    scip.setParam("branching/relpscost/maxproprounds", 0)
+    # Good graphs are known from local search before the tree starts.
+    scip.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
