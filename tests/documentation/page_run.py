@@ -123,11 +123,10 @@ class PageRun:
         return code, said.getvalue()
 
     def _other(self, command: list[str]) -> tuple[int, str]:
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             command,
             cwd=self.folder,
-            env=os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"},
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

@@ -1,5 +1,6 @@
 """The code of every page runs as it stands and prints what the page shows."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def test_the_code_of_the_page_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    # As in an environment that is activated: `python` is the one that runs the tests.
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     before = set(sys.modules)
     run = PageRun(tmp_path)
     try:

@@ -1,13 +1,17 @@
 """A solver's process can be stopped, and what it does wrong becomes an error."""
 
 import os
+import pickle
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from nasgoat.solvers import SolverError
+from nasgoat import LabeledGraph
+from nasgoat.solvers import Outcome, SolverError
 from nasgoat.solvers.child_process import ChildProcess, Message
+from nasgoat.solvers.own_pickle import loads
 
 Send = Callable[[Message], None]
 
@@ -47,3 +51,19 @@ def test_a_crash_a_failure_and_too_much_memory_are_errors() -> None:
     with pytest.raises(SolverError, match="memory limit"):
         list(child.run(hoard, (), seconds=60.0))
     child.stop()
+
+
+class Attribute:
+    """Pickled as ``getattr(owner, name)``, as Python 3.11.2 does with members of an enum."""
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.reduced = getattr, (owner, name)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, str]]:
+        return self.reduced
+
+
+def test_a_message_may_name_members_of_our_enums_and_no_other_attribute() -> None:
+    assert loads(pickle.dumps(Attribute(Outcome, "STOPPED"))) is Outcome.STOPPED
+    with pytest.raises(SolverError, match="must hold our own"):
+        loads(pickle.dumps(Attribute(LabeledGraph, "from_edges")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import io
 import pickle
 from typing import IO, Any
@@ -20,6 +21,8 @@ class OwnUnpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """The named class or function, if it is an allowed one."""
+        if (module, name) == ("builtins", "getattr"):  # how Python 3.11.2 names members of an enum
+            return _member
         if module.startswith(_REBUILDERS) or (module == "builtins" and name in _BUILTINS):
             return super().find_class(module, name)
         if module.partition(".")[0] in _PACKAGES:
@@ -27,6 +30,12 @@ class OwnUnpickler(pickle.Unpickler):
             if isinstance(found, type):  # a function could do anything
                 return found
         raise SolverError(f"a message between processes must hold our own, got {module}.{name}")
+
+
+def _member(kind: type[enum.Enum], name: str) -> enum.Enum:
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return kind[name]
+    raise SolverError(f"a message between processes must hold our own, got {kind!r}.{name}")
 
 
 def load(file: IO[bytes]) -> Any:
