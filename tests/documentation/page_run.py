@@ -21,7 +21,6 @@ import re
 import runpy
 import shlex
 import subprocess
-import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
