@@ -73,8 +73,8 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
             continue
         began = time.perf_counter()
         model = formulate(problem.space, problem.acquisition, problem.formulation, n, symmetry=True)
-        check_model(model, [graph for _, graph in pool.best if graph.n == n], problem.acquisition)
         built = time.perf_counter() - began
+        check_model(model, [graph for _, graph in pool.best if graph.n == n], problem.acquisition)
         send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
         report = _search(problem.solver, model, pool, replace(limits, seconds=left), send)
         report = replace(
