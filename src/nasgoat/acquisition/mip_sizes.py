@@ -21,6 +21,7 @@ from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.errors import NasgoatError
 from nasgoat.formulations import AcquisitionModel, formulate
+from nasgoat.formulations.building import uncollected
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Limits, Outcome, Report, SolverMissingError
 from nasgoat.solvers.child_process import Message
@@ -72,7 +73,10 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
             send(("size", (n, _unproven())))
             continue
         began = time.perf_counter()
-        model = formulate(problem.space, problem.acquisition, problem.formulation, n, symmetry=True)
+        with uncollected():
+            model = formulate(
+                problem.space, problem.acquisition, problem.formulation, n, symmetry=True
+            )
         built = time.perf_counter() - began
         check_model(model, [graph for _, graph in pool.best if graph.n == n], problem.acquisition)
         send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from nasgoat.formulations import TaggedModel
+from nasgoat.formulations.building import uncollected
 from nasgoat.formulations.tagged_model import Part
 from nasgoat.solvers.limits import Judge, Limits, Outcome, Point, Progress, Report
 from nasgoat.solvers.scip_model import ScipModel
@@ -61,7 +62,8 @@ class _Search:
         one_at_a_time = threading.Lock()
         self.judge: Judge = _LockedJudge(judge, one_at_a_time)
         self.progress = None if progress is None else _locked(progress, one_at_a_time)
-        self.whole = ScipModel(rows, separated=rows.variance is not None)
+        with uncollected():
+            self.whole = ScipModel(rows, separated=rows.variance is not None)
         self.built = time.perf_counter() - self.start
         parts: list[Part | None] = [*rows.parts] or [None]
         self.trees: Sequence[Tree] = [Tree(self, part) for part in parts]
