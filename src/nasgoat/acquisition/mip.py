@@ -16,12 +16,15 @@ import numpy as np
 
 from nasgoat.acquisition.best_graphs import BestGraphs
 from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch.skeletons import OutOfTimeError
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.mip_columns import promising_structures
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipProblem, ModelError, solve_sizes
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations import FORMULATIONS
+from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Limits, Outcome, Report, SolverError, SolverMissingError
 from nasgoat.solvers.child_process import ChildProcess, Message
@@ -110,6 +113,7 @@ class MipOptimizer:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
         of_paper_kernel(acquisition.gp.posterior_)  # said here, not by a process that dies of it
         start = time.perf_counter()
+        first = self._first_graphs(acquisition, k, exclude)
         problem = MipProblem(
             self.space,
             acquisition,
@@ -118,8 +122,9 @@ class MipOptimizer:
             self.name,
             self.formulation,
             self.limits,
-            self._first_graphs(acquisition, k, exclude),
+            first,
             self.seed,
+            self._listed(acquisition, k, exclude, first),
         )
         answer = MipAnswer()
         try:
@@ -141,12 +146,33 @@ class MipOptimizer:
         if self._first is None:
             return ()
         try:
+            # Once for all questions; not part of the few seconds that each of them has.
+            self._first.prepare(deadline=time.perf_counter() + WARM_SHARE * self.limits.seconds)
             return tuple(
                 proposal.graph for proposal in self._first.optimize(acquisition, k, exclude)
             )
-        except (SettingError, TooLargeError) as refusal:
+        except (SettingError, TooLargeError, OutOfTimeError) as refusal:
             logger.debug("no first graphs by branch and bound: %s", refusal)
             return ()
+
+    def _listed(
+        self,
+        acquisition: LowerConfidenceBound,
+        k: int,
+        exclude: Collection[bytes],
+        first: tuple[LabeledGraph, ...],
+    ) -> dict[int, Listed]:
+        """For each number of nodes the structures that may beat the first graphs, if known."""
+        if self._first is None or self.name != "scip" or self.formulation != "compact":
+            return {}
+        pool = BestGraphs(self.space, acquisition, k, exclude, self.limits.gap)
+        pool.add(first)
+        deadline = time.perf_counter() + WARM_SHARE * self.limits.seconds
+        found = {
+            n: promising_structures(self._first, acquisition, n, pool.cutoff, deadline)
+            for n in self.space.sizes
+        }
+        return {n: listed for n, listed in found.items() if listed is not None}
 
     def _work(self, problem: MipProblem, answer: MipAnswer) -> None:
         def take(message: Message) -> None:

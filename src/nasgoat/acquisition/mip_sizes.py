@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.errors import NasgoatError
 from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.building import uncollected
+from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Limits, Outcome, Report, SolverMissingError
 from nasgoat.solvers.child_process import Message
@@ -47,6 +48,7 @@ class MipProblem:
     limits: Limits
     start: tuple[LabeledGraph, ...] = ()
     seed: int = 0
+    listed: Mapping[int, Listed] = field(default_factory=dict)  # by number of nodes, where known
 
 
 def solve_sizes(problem: MipProblem, send: Send) -> None:
@@ -72,13 +74,24 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
         if left <= 0:
             send(("size", (n, _unproven())))
             continue
-        began = time.perf_counter()
+        began, listed = time.perf_counter(), problem.listed.get(n)
+        if listed is not None and not listed.allowed:
+            send(("size", (n, Report(Outcome.COMPLETE, pool.cutoff, 0.0, 0, 0, 0))))
+            continue
         with uncollected():
             model = formulate(
-                problem.space, problem.acquisition, problem.formulation, n, symmetry=True
+                problem.space,
+                problem.acquisition,
+                problem.formulation,
+                n,
+                symmetry=True,
+                listed=listed,
             )
         built = time.perf_counter() - began
-        check_model(model, [graph for _, graph in pool.best if graph.n == n], problem.acquisition)
+        # A list of structures need not hold graphs that are not below the cut-off.
+        below = math.inf if listed is None else pool.cutoff
+        known = [graph for value, graph in pool.best if graph.n == n and value < below]
+        check_model(model, known, problem.acquisition)
         send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
         report = _search(problem.solver, model, pool, replace(limits, seconds=left), send)
         report = replace(

@@ -38,8 +38,9 @@ from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
+from nasgoat.formulations.listed import Listed, listed_structures
 from nasgoat.formulations.parts import add_parts
-from nasgoat.formulations.profiles import structure_profiles
+from nasgoat.formulations.profiles import Profiles, structure_profiles
 from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
@@ -63,6 +64,7 @@ class AcquisitionModel:
         rows: The Pyomo model (``rows.pyomo``) with its tagged rows.
         features: The kernel features of the space.
         symmetry: Whether only some of the topological orders of a graph are feasible.
+        listed: The only structures that are feasible, each in one topological order.
     """
 
     space: SearchSpace
@@ -71,6 +73,7 @@ class AcquisitionModel:
     rows: TaggedModel
     features: FeatureMap
     symmetry: bool = False
+    listed: Listed | None = None
 
     @property
     def pyomo(self) -> Any:
@@ -101,6 +104,8 @@ class AcquisitionModel:
         """The graph with its nodes in an order that the model holds."""
         if isinstance(self.space, GraphSpace):
             return GraphNames(self.space, self.n).ordered(graph)
+        if self.listed is not None:
+            return self.listed.order(graph)
         if self.symmetry:
             place = self.space.node_vocabulary.index
             return least_order(graph, [place(label) for label in graph.node_labels or ()])
@@ -154,6 +159,7 @@ def formulate(
     formulation: str = "compact",
     nodes: int | None = None,
     symmetry: bool = False,
+    listed: Listed | None = None,
 ) -> AcquisitionModel:
     """Write (Acq-Opt) for the graphs of a space with one number of nodes.
 
@@ -163,6 +169,7 @@ def formulate(
         formulation: ``"compact"`` or ``"paper"``.
         nodes: Number of nodes; the largest of the space if None.
         symmetry: Keep fewer topological orders of each graph (compact, node-labelled only).
+        listed: Hold these structures and compositions only (compact, node-labelled only).
 
     Example:
         >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
@@ -185,13 +192,17 @@ def formulate(
         lcb_objective(rows, acquisition.sqrt_beta)
         return AcquisitionModel(space, n, formulation, rows, features)
     space = formulable(space)
-    symmetry = symmetry and formulation == "compact" and isinstance(space, NodeLabeledSpace)
-    build = _paper if formulation == "paper" else _compact
-    rows = build(space, n, features, acquisition)
+    shrinks = formulation == "compact" and isinstance(space, NodeLabeledSpace)
+    listed = listed if shrinks else None
+    symmetry = symmetry and shrinks and listed is None
+    if formulation == "paper":
+        rows = _paper(space, n, features, acquisition)
+    else:
+        rows = _compact(space, n, features, acquisition, listed)
     if symmetry:
         symmetry_rows(rows, range(1, len(space.ops) + 1))
     lcb_objective(rows, acquisition.sqrt_beta)
-    return AcquisitionModel(space, n, formulation, rows, features, symmetry)
+    return AcquisitionModel(space, n, formulation, rows, features, symmetry, listed)
 
 
 def _paper(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition) -> TaggedModel:
@@ -258,9 +269,11 @@ def formulable(space: SearchSpace) -> Cell:
     return space
 
 
-def _compact(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition) -> TaggedModel:
+def _compact(
+    space: Cell, n: int, features: FeatureMap, acquisition: Acquisition, listed: Listed | None
+) -> TaggedModel:
     m = TaggedModel(n)
-    counts = compact_cells(m, space, features)
+    counts = compact_cells(m, space, features, listed)
     limit_rows(m, space, distance_terms)
     posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, n)
     if isinstance(posterior, LinearPosterior):
@@ -268,17 +281,27 @@ def _compact(space: Cell, n: int, features: FeatureMap, acquisition: Acquisition
     else:
         exponential_posterior_rows(m, counts, posterior)
     if isinstance(space, NodeLabeledSpace):
-        every = tightening_rows(m, space, features, counts)
+        profiles = _profiles(space, n, listed)
+        every = tightening_rows(m, space, features, counts, profiles, listed)
         if isinstance(posterior, LinearPosterior):
-            profiles = structure_profiles(n, space.edge_limit)
-            add_parts(m, every, features, counts, squares, posterior.covariance, profiles)
+            covariance = posterior.covariance
+            add_parts(m, every, features, counts, squares, covariance, profiles, listed)
     return m
 
 
-def compact_cells(m: TaggedModel, space: Cell, features: FeatureMap) -> Any:
-    """The cells of a space as layered paths and kernel counts."""
+def _profiles(space: NodeLabeledSpace, n: int, listed: Listed | None) -> Profiles | None:
+    return structure_profiles(n, space.edge_limit) if listed is None else listed.profiles
+
+
+def compact_cells(
+    m: TaggedModel, space: Cell, features: FeatureMap, listed: Listed | None = None
+) -> Any:
+    """The cells of a space as layered paths, or listed structures, and kernel counts."""
     forward_edges(m)
-    layers(m)
+    if listed is None:
+        layers(m)
+    else:
+        listed_structures(m, listed)
     if not isinstance(space, NodeLabeledSpace):
         if isinstance(space, DartsSpace):
             domain.domain_darts(m, space.inputs, space.predecessors)
@@ -287,13 +310,14 @@ def compact_cells(m: TaggedModel, space: Cell, features: FeatureMap) -> Any:
         domain.edge_label_variables(m, len(space.ops))
         domain.domain_201_label(m, len(space.ops))
         return edge_labelled_counts(m, space, features)
-    source_and_sink(m, ("101_source", "101_sink"))
-    domain.domain_101_edge(m, space.edge_limit)
+    if listed is None:
+        source_and_sink(m, ("101_source", "101_sink"))
+        domain.domain_101_edge(m, space.edge_limit)
     inner = range(1, len(space.ops) + 1)
     keys = [(v, a) for v in range(1, m.n - 1) for a in inner]
     m.variable("F", keys, pyo.Binary, lambda g, v, a: float(g.codes[v] == a))
     one = [((v,), sum(m.F[v, a] for a in inner) == 1) for v in range(1, m.n - 1)]
     m.rows("101_label", "one", one)
     node_labelled_links(m, inner)
-    profiles = structure_profiles(m.n, space.edge_limit)
+    profiles = _profiles(space, m.n, listed)
     return node_labelled_counts(m, space, features, space.edge_limit, profiles)

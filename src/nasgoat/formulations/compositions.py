@@ -20,12 +20,13 @@ import pyomo.environ as pyo
 from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.kernel_encoding import linear_sum
 from nasgoat.formulations.layers import Terms
+from nasgoat.formulations.listed import Listed, listed_profiles
 from nasgoat.formulations.profiles import (
     Profiles,
     at_least,
     family_of,
     profile_rows,
-    structure_profiles,
+    profile_variables,
 )
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.kernels import FeatureMap
@@ -36,7 +37,12 @@ MOST = 1500  # compositions beyond which their rows cost more than they tighten
 
 
 def tightening_rows(
-    m: TaggedModel, space: NodeLabeledSpace, features: FeatureMap, counts: Counts
+    m: TaggedModel,
+    space: NodeLabeledSpace,
+    features: FeatureMap,
+    counts: Counts,
+    profiles: Profiles | None,
+    listed: Listed | None,
 ) -> list[Composition]:
     """What profiles and compositions say, where they are few enough; nothing for tiny cells.
 
@@ -46,10 +52,10 @@ def tightening_rows(
     inner, ops = m.n - 2, len(space.ops)
     if inner < 2 or comb(inner + ops - 1, inner) > MOST:
         return []
-    every = list(compositions(inner, ops))
-    profiles = structure_profiles(m.n, space.edge_limit)
+    every = list(compositions(inner, ops)) if listed is None else sorted(listed.allowed)
     if profiles is not None:
-        profile_rows(m, profiles)
+        profile_variables(m, profiles)
+        (profile_rows if listed is None else listed_profiles)(m, profiles)
     composition_rows(m, every, {t: j for j, t in enumerate(features.path_types)})
     cap_rows(m, features, counts, every, profiles)
     return every

@@ -62,13 +62,13 @@ def node_labelled_links(m: TaggedModel, inner_labels: range) -> None:
     """p, f and t: distances together with the labels at their ends."""
     _pair_links(m, inner_labels)
     inner = range(1, m.n - 1)
-    keys = [(v, s, a) for v in inner for s in range(1, v + 1) for a in inner_labels]
+    keys = [(v, s, a) for v in inner for s in _steps(m, 0, v) for a in inner_labels]
     m.variable(
         "f", keys, pyo.UnitInterval, lambda g, v, s, a: float(g.d[0, v] == s and g.codes[v] == a)
     )
     _end_links(m, m.f, [(0, v, v) for v in inner], inner_labels, "source")
     last = m.n - 1
-    keys = [(u, s, a) for u in inner for s in range(1, last - u + 1) for a in inner_labels]
+    keys = [(u, s, a) for u in inner for s in _steps(m, u, last) for a in inner_labels]
     m.variable(
         "t", keys, pyo.UnitInterval, lambda g, u, s, a: float(g.d[u, last] == s and g.codes[u] == a)
     )
@@ -80,7 +80,7 @@ def _pair_links(m: TaggedModel, labels: range) -> None:
     keys = [
         (u, v, s, a, b)
         for u, v in pairs
-        for s in range(v - u + 1)
+        for s in [0, *_steps(m, u, v)]
         for a, b in product(labels, labels)
     ]
 
@@ -88,13 +88,13 @@ def _pair_links(m: TaggedModel, labels: range) -> None:
         return float(g.d[u, v] == (s or m.n) and g.codes[u] == a and g.codes[v] == b)
 
     p = m.variable("p", keys, pyo.UnitInterval, meaning)
-    spans = [(u, v, s) for u, v in pairs for s in range(1, v - u + 1)]
+    spans = [(u, v, s) for u, v in pairs for s in _steps(m, u, v)]
     total, tail, head = [], [], []
     for u, v, s in spans:
         parts: Terms = [(1.0, p[u, v, s, a, b]) for a, b in product(labels, labels)]
         total.append(((u, v, s), _equal(parts, distance_terms(m, u, v, s))))
     for (u, v), a in product(pairs, labels):
-        steps = range(v - u + 1)
+        steps = [0, *_steps(m, u, v)]
         parts = [(1.0, p[u, v, s, a, b]) for s in steps for b in labels]
         tail.append(((u, v, a), _equal(parts, [(1.0, m.F[u, a])])))
         parts = [(1.0, p[u, v, s, b, a]) for s in steps for b in labels]
@@ -104,13 +104,18 @@ def _pair_links(m: TaggedModel, labels: range) -> None:
     m.rows("links", "head", head)
 
 
+def _steps(m: TaggedModel, u: int, v: int) -> list[int]:
+    """Distances that u and v may have."""
+    return [s for s in range(1, v - u + 1) if distance_terms(m, u, v, s)]
+
+
 def _end_links(
     m: TaggedModel, x: Any, pairs: list[tuple[int, int, int]], labels: range, name: str
 ) -> None:
     """Source and sink have one label and reach (are reached by) every node: equations."""
     distance, label = [], []
     for u, v, inner in pairs:
-        steps = range(1, v - u + 1)
+        steps = _steps(m, u, v)
         for s in steps:
             parts: Terms = [(1.0, x[inner, s, a]) for a in labels]
             distance.append(((inner, s), _equal(parts, distance_terms(m, u, v, s))))
@@ -182,7 +187,8 @@ def _node_labelled_count(
         most = min(most, profiles.most(INNER, s) if a == b else profiles.most_crossing(s))
     if most <= 0:
         return Count([])
-    return Count([(1.0, m.p[u, v, s, a, b]) for u, v in pairs], upper=most)
+    terms = [(1.0, m.p[u, v, s, a, b]) for u, v in pairs if (u, v, s, a, b) in m.p]
+    return Count(terms, upper=most)
 
 
 def edge_labelled_counts(

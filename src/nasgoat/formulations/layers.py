@@ -54,9 +54,11 @@ def reach(m: TaggedModel, u: int, v: int, s: int) -> Any:
 
 
 def distance_terms(m: TaggedModel, u: int, v: int, s: int) -> Terms:
-    """d^s[u, v] = R^s - R^(s-1) as terms of a sum."""
+    """d^s[u, v] = R^s - R^(s-1) as terms of a sum; where structures are listed, D[u, v, s]."""
     if s == 1:
         return [(1.0, m.A[u, v])]
+    if m.listed:
+        return [(1.0, m.D[u, v, s])] if (u, v, s) in m.D else []
     return [(1.0, reach(m, u, v, s)), (-1.0, reach(m, u, v, s - 1))]
 
 

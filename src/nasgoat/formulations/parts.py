@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from nasgoat.formulations.compositions import Composition, most_paths
 from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.layers import Terms
-from nasgoat.formulations.profiles import Profiles, family_of
+from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.profiles import IntArray, Profiles, family_of
 from nasgoat.formulations.tagged_model import Part, TaggedModel
 from nasgoat.formulations.variance_bound import (
     Functional,
@@ -27,7 +28,7 @@ from nasgoat.formulations.variance_bound import (
 from nasgoat.kernels import FeatureMap
 
 Array = NDArray[np.float64]
-_PARTS = 100  # more of them than this cost more than they save
+PARTS = 100  # more of them than this cost more than they save
 
 
 def add_parts(
@@ -38,14 +39,20 @@ def add_parts(
     squares: dict[int, Terms],
     covariance: Array,
     profiles: Profiles | None,
+    listed: Listed | None,
 ) -> None:
     """One part for each composition, where they are few."""
-    if not 1 < len(every) <= _PARTS:
+    if not (1 if listed is None else 0) < len(every) <= PARTS:
         return
     totals = [] if profiles is None else _totals(m, features, len(every[0]) + 1, profiles)
+    settings = (features, counts, squares, covariance, totals)
     for i, C in enumerate(every):
-        bound = partial(_part_bound, m, C, features, counts, squares, covariance, totals)
-        m.parts.append(Part(m.Y[i], bound))
+        if listed is None or profiles is None:
+            m.parts.append(Part(m.Y[i], partial(_part_bound, m, C, *settings)))
+        else:
+            most = profiles.most_among(listed.allowed[C])
+            bound = partial(_part_bound, m, C, *settings, most)
+            m.parts.append(Part(m.Y[i], bound, [m.X[i] for i in listed.allowed[C].tolist()]))
 
 
 def _part_bound(
@@ -56,8 +63,9 @@ def _part_bound(
     squares: dict[int, Terms],
     covariance: Array,
     totals: list[Functional],
+    most_apart: IntArray | None = None,
 ) -> VarianceBound:
-    last = len(C) + 1
+    last, farthest = len(C) + 1, 0 if most_apart is None else most_apart.shape[1]
     constants = np.array([count.constant for count in counts.counts])
     largest: dict[int, float] = {}
     for j, (s, a, b) in enumerate(features.path_types):
@@ -65,6 +73,8 @@ def _part_bound(
             constants[j] = C[a - 1]
         elif counts.counts[j].terms:
             most = 1 if (a, b) == (0, last) else most_paths(C, a, b, last)
+            if most_apart is not None and s <= farthest and (a, b) != (0, last):
+                most = min(most, int(most_apart[family_of(a, b, last), s - 1]))
             if most > 0:
                 largest[j] = float(min(counts.counts[j].upper, most))
     singles = single_counts(len(counts.counts), largest, squares)

@@ -42,16 +42,23 @@ class Profiles:
         together: For two families f, g: [i, j] says whether some structure has both.
         ends: For each family: [i, s - 1] says whether source and sink can be s apart.
         crossing: [s - 1]: the largest P[s, a, b] with a ≠ b that any labels give.
+        places: For each family the profile of every structure.
     """
 
     values: tuple[IntArray, ...]
     together: dict[tuple[int, int], NDArray[np.bool_]]
     ends: tuple[NDArray[np.bool_], ...]
     crossing: tuple[int, ...]
+    places: tuple[IntArray, ...]
 
     def most(self, family: int, s: int) -> int:
         """The largest T[f, s]."""
         return int(self.values[family][:, s - 1].max()) if s <= self.values[family].shape[1] else 0
+
+    def most_among(self, structures: IntArray) -> IntArray:
+        """The largest T[f, s] of some structures, (3, n - 2)."""
+        each = zip(self.values, self.places, strict=True)
+        return np.array([values[place[structures]].max(axis=0) for values, place in each])
 
     def most_crossing(self, s: int) -> int:
         """The largest P[s, a, b] with a ≠ b; a space of larger cells also asks for larger s."""
@@ -69,7 +76,12 @@ def structure_profiles(n: int, edges: int) -> Profiles | None:
     """
     if n < 4 or (n > 5 and (n > _LARGEST or edges > n + _SPARE)):
         return None
-    d = shortest_distances(acyclic_structures(n, edges).adjacency)
+    return profiles_of(shortest_distances(acyclic_structures(n, edges).adjacency))
+
+
+def profiles_of(d: NDArray[np.uint8]) -> Profiles:
+    """The profiles of structures with these distances, shape (S, n, n), n at least 4."""
+    n = d.shape[1]
     steps = range(1, n - 1)
     pairs = (d[:, 0, 1:-1], d[:, 1:-1, -1], d[:, 1:-1, 1:-1].reshape(len(d), -1))
     found = [
@@ -89,7 +101,8 @@ def structure_profiles(n: int, edges: int) -> Profiles | None:
         ends.append(apart)
     inner = np.unique(d[:, 1:-1, 1:-1], axis=0)
     crossing = tuple(_crossing(inner == s) for s in steps)
-    return Profiles(tuple(values for values, _ in found), together, tuple(ends), crossing)
+    distinct = tuple(values for values, _ in found)
+    return Profiles(distinct, together, tuple(ends), crossing, tuple(places))
 
 
 def _crossing(apart: NDArray[np.bool_]) -> int:
@@ -120,8 +133,8 @@ def pairs_of(family: int, n: int) -> list[tuple[int, int]]:
     return [(0, v) if family == SOURCE else (v, n - 1) for v in inner]
 
 
-def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
-    """(profiles): W, its link to distances, and which profiles go together."""
+def profile_variables(m: TaggedModel, profiles: Profiles) -> None:
+    """W: one profile of each family."""
     n, families = m.n, range(3)
     keys = [(f, i) for f in families for i in range(len(profiles.values[f]))]
 
@@ -136,8 +149,13 @@ def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
 
     W = m.variable("W", keys, pyo.Binary, meaning)
     m.rows("profiles", "one", [((f,), _sum(W, f, profiles) == 1) for f in families])
+
+
+def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
+    """(profiles): the link of W to distances, and which profiles go together."""
+    n, W = m.n, m.W
     value = []
-    for f in families:
+    for f in range(3):
         for s in range(1, n - 1):
             far = [(u, v) for u, v in pairs_of(f, n) if v - u >= s]
             apart: Terms = [t for u, v in far for t in distance_terms(m, u, v, s)]

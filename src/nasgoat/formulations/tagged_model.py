@@ -7,7 +7,7 @@ reads the adjacency and the labels off a solution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
@@ -23,7 +23,7 @@ TAGS = (
     *("201_index", "201_source", "201_label", "darts"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
     *("layers", "links", "profiles", "compositions", "caps", "QCR", "symmetry"),
-    *("limit", "graph"),
+    *("limit", "graph", "structures"),
 )
 
 
@@ -39,6 +39,7 @@ class Part(NamedTuple):
 
     chosen: Any
     variance: Callable[[], Any]
+    columns: Sequence[Any] = ()  # variables that may be 1 here; 0 in parts that do not name them
 
 
 class TaggedModel:
@@ -71,6 +72,7 @@ class TaggedModel:
     K: Any
     K_xx: Any
     R: Any
+    X: Any
     W: Any
     Y: Any
     z: Any
@@ -93,6 +95,7 @@ class TaggedModel:
         self._meanings: dict[str, Meaning] = {}
         self.branched_first: set[str] = set()  # names of variables to branch on before others
         self.variance: Any = None  # the bound that the row (Acq_Opt)variance holds, to be separated
+        self.listed = False  # whether structures are columns
         self.parts: list[Part] = []  # of the cells; a solver may take them one by one
 
     def variable(

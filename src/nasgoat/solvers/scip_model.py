@@ -47,8 +47,13 @@ class ScipModel:
         self.bound: VarianceBound | None = None
         self.by_name: dict[str, Any] = {}
         self._by_id: dict[int, Any] = {}
+        # Columns that some parts have and others lack: (row, coefficient) of each, by its id.
+        columns = (var for part in rows.parts for var in part.columns) if separated else ()
+        self._columns: dict[int, list[tuple[str, float]]] = {id(var): [] for var in columns}
         for var in rows.variables():
-            if not (separated and var.parent_component().local_name == _PROJECTED):
+            if separated and var.parent_component().local_name == _PROJECTED:
+                continue
+            if id(var) not in self._columns:
                 self._add_variable(var)
         for row in rows.constraints():
             if not (separated and row.parent_component().local_name in _CONVEX):
@@ -64,16 +69,28 @@ class ScipModel:
         if separated and not rows.parts:
             self._add_bound(rows.variance)
 
-    def of_part(self, part: Part) -> ScipModel:
-        """A copy that holds the cells of one part, with the bound of their variance."""
+    def copy(self) -> ScipModel:
+        """The same model, not solved yet."""
         copy = ScipModel.__new__(ScipModel)
         copy.scip = pyscipopt.Model(sourceModel=self.scip, origcopy=True)
         copy.scip.hideOutput()
+        copy.bound = self.bound
         copy.by_name = {var.name: var for var in copy.scip.getVars()}
         copy._by_id = {id_: copy.by_name[var.name] for id_, var in self._by_id.items()}
+        copy._columns = self._columns
         copy._first = self._first
         copy._branch_first()  # SCIP's copy forgets it
+        return copy
+
+    def of_part(self, part: Part) -> ScipModel:
+        """A copy that holds the cells of one part, with the bound of their variance."""
+        copy = self.copy()
         copy.scip.chgVarLb(copy._by_id[id(part.chosen)], 1.0)
+        rows = {row.name: row for row in copy.scip.getConss()} if part.columns else {}
+        for var in part.columns:
+            copy._add_variable(var)
+            for row, coefficient in self._columns[id(var)]:
+                copy.scip.addConsCoeff(rows[row], copy._by_id[id(var)], coefficient)
         copy._add_bound(part.variance())
         return copy
 
@@ -132,7 +149,7 @@ class ScipModel:
         self.by_name[name] = self._by_id[id(var)] = added
 
     def _add_row(self, row: Any) -> None:
-        body = self._expression(row.body)
+        body = self._expression(row.body, entry_name(row))
         lower = None if row.lower is None else _finite(pyo.value(row.lower), row)
         upper = None if row.upper is None else _finite(pyo.value(row.upper), row)
         name = entry_name(row)
@@ -143,12 +160,15 @@ class ScipModel:
         else:
             self.scip.addCons(body >= lower, name=name)
 
-    def _expression(self, body: Any) -> Any:
-        """A Pyomo expression in PySCIPOpt's terms."""
+    def _expression(self, body: Any, row: str = "") -> Any:
+        """A Pyomo expression in PySCIPOpt's terms, but for columns that parts add to this row."""
         parts = generate_standard_repn(body, quadratic=True)
-        of = self._by_id
-        linear = zip(parts.linear_coefs, parts.linear_vars, strict=True)
-        terms = [_finite(c, body) * of[id(x)] for c, x in linear]
+        of, terms = self._by_id, []
+        for c, x in zip(parts.linear_coefs, parts.linear_vars, strict=True):
+            if id(x) in self._columns:
+                self._columns[id(x)].append((row, _finite(c, body)))
+            else:
+                terms.append(_finite(c, body) * of[id(x)])
         products = zip(parts.quadratic_coefs or (), parts.quadratic_vars or (), strict=True)
         terms += [_finite(c, body) * of[id(x)] * of[id(y)] for c, (x, y) in products]
         expression = pyscipopt.quicksum(terms) + _finite(parts.constant, body)

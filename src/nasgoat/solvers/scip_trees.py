@@ -97,7 +97,8 @@ class Tree:
     def _plant(self) -> None:
         search = self.search
         self.is_planted = True
-        model = search.whole if self.part is None else search.whole.of_part(self.part)
+        # A copy, so that it can start again.
+        model = search.whole.copy() if self.part is None else search.whole.of_part(self.part)
         scip = self._scip = model.scip
         _settings(
             scip, search.limits, tangents=model.bound is not None, parts=self.part is not None
@@ -173,11 +174,12 @@ def _settings(scip: Any, limits: Limits, tangents: bool, parts: bool) -> None:
     scip.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
     scip.setParam("constraints/nonlinear/sepafreq", -1 if tangents else 1)
     scip.setParam("separating/maxstallroundsroot", 100)
-    scip.setParam("separating/maxrounds", 3 if tangents else 1)
+    scip.setParam("separating/maxrounds", 3 if tangents and not parts else 1)
     scip.setParam("separating/maxstallrounds", 3)
     if parts:
         # Labels first, the most fractional one: strong branching cost more than it saved.
         scip.setParam("branching/mostinf/priority", _ABOVE_ALL)
+        scip.setParam("lp/pricing", "s")  # steepest edge: half the time of SoPlex's own choice
     # Two thirds of the time went into strong branching: fewer iterations, no propagation.
     scip.setParam("branching/relpscost/inititer", 30)
     scip.setParam("branching/relpscost/maxproprounds", 0)

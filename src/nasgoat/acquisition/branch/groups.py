@@ -36,11 +36,13 @@ def groups_of(shapes: Shapes, labels: int) -> list[Group]:
     for size, variables in np.unique(kinds, axis=0).tolist():
         rows = np.flatnonzero((kinds == (size, variables)).all(axis=1))
         chunks = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
-        found += [_group(shapes, labels, chunk, size, variables) for chunk in chunks]
+        found += [group_of(shapes, labels, chunk) for chunk in chunks]
     return found
 
 
-def _group(shapes: Shapes, labels: int, rows: Integers, size: int, variables: int) -> Group:
+def group_of(shapes: Shapes, labels: int, rows: Integers) -> Group:
+    """These structures, of one size and number of variables."""
+    size, variables = int(shapes.size[rows[0]]), int(shapes.variables[rows[0]])
     n, widest = int(shapes.nodes[rows[0]]), shapes.distance.shape[1]
     distance = shapes.distance[rows, :n, :n].astype(np.int64)
     edges = shapes.ends.shape[1] > 0

@@ -16,6 +16,7 @@ from nasgoat.acquisition.branch.growing import GrowingRun
 from nasgoat.acquisition.branch.halves_runs import HalvesRun
 from nasgoat.acquisition.branch.limits import limits_of
 from nasgoat.acquisition.branch.runs import LinearRun, Run
+from nasgoat.acquisition.branch.shapes import Block
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
 from nasgoat.acquisition.branch.states import states_of
 from nasgoat.acquisition.branch.tables import factors_of, tables_of
@@ -77,10 +78,10 @@ class BranchAndBound:
         self._exponential = Skeletons(space, False, progress)
         self.nodes_ = 0  # explored in the last call
 
-    def prepare(self, exponential: bool = False) -> None:
+    def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: what depends on the space alone, once for all questions."""
         skeletons = self._exponential if exponential else self._linear
-        for block in skeletons.blocks():
+        for block in skeletons.blocks(deadline):
             if not exponential and not block.prefixes:
                 _ = block.groups
 
@@ -103,6 +104,11 @@ class BranchAndBound:
         with one_blas_thread():
             left = self._search(acquisition, best, deadline)
             return best.pool(acquisition, left, time.perf_counter() - start)
+
+    def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
+        """The block that lists the structures with so many nodes; None where none does."""
+        listing = (b for b in self._linear.blocks(deadline) if not b.prefixes)
+        return next((b for b in listing if (b.shapes.nodes == nodes).any()), None)
 
     def _search(
         self, acquisition: LowerConfidenceBound, best: Best, deadline: float | None

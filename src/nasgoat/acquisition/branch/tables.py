@@ -7,6 +7,8 @@ Notation
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Floats, Tables
@@ -19,10 +21,16 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
 _Parts = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
 
 
-def tables_of(features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float) -> Tables:
-    """The tables of a posterior under the linear kernel."""
+def tables_of(
+    features: FeatureMap,
+    posterior: LinearPosterior,
+    sqrt_beta: float,
+    ops: Sequence[int] | None = None,
+) -> Tables:
+    """The tables of a posterior under the linear kernel; of some operations on nodes alone."""
     parts = [posterior.on_counts(features, n) for n in features.space.sizes]
-    return _tables(features, [np.column_stack([part.w, sqrt_beta * part.R]) for part in parts])
+    columns = [np.column_stack([part.w, sqrt_beta * part.R]) for part in parts]
+    return _tables(features, columns, ops)
 
 
 def columns_of(
@@ -36,13 +44,15 @@ def columns_of(
 
 def table_parts(space: SearchSpace, paths: Floats, edges: Floats) -> tuple[_Parts, Floats]:
     """Mean parts and vectors of paths, shifts, edges and interactions; the interactions again."""
-    both, shifts = _interactions(space, paths), _shifts(space, paths)
+    # Codes are those of the source, the labels, the sink and "*".
+    labels = paths.shape[2] - 3 if space.node_vocabulary else 0
+    both, shifts = _interactions(labels, paths), _shifts(labels, paths)
     return (*split(paths), *split(shifts), *split(edges), *split(both)), both
 
 
-def _tables(features: FeatureMap, columns: list[Floats]) -> Tables:
+def _tables(features: FeatureMap, columns: list[Floats], ops: Sequence[int] | None) -> Tables:
     """Tables of columns whose first entry is the mean part and whose others are the vector."""
-    paths = np.stack([_paths(features, values) for values in columns])
+    paths = np.stack([_paths(features, values, ops) for values in columns])
     parts, both = table_parts(features.space, paths, _edges(features, columns[-1]))
     labels, width = both.shape[2], both.shape[-1]
     none = np.zeros((0, labels, labels, 1, width))
@@ -55,7 +65,7 @@ def split(values: Floats) -> tuple[Floats, Floats]:
     return np.ascontiguousarray(values[..., 0]), np.ascontiguousarray(values[..., 1:])
 
 
-def _paths(features: FeatureMap, columns: Floats) -> Floats:
+def _paths(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None) -> Floats:
     """Columns by distance and codes; where nodes have labels, with the code "*"."""
     n, names = features.space.sizes[-1], len(features.space.node_vocabulary)
     codes = names or n
@@ -64,6 +74,10 @@ def _paths(features: FeatureMap, columns: Floats) -> Floats:
     table[s, a, b] = columns[: len(s)]
     if not names:
         return table
+    if ops is not None:
+        kept = [0, *(1 + op for op in ops), names - 1]
+        table, names = table[:, kept][:, :, kept], len(kept)
+    codes = names
     inner = slice(1, names - 1)
     wide = np.zeros((n, codes + 1, codes + 1, columns.shape[1]))
     wide[:, :-1, :-1] = table
@@ -77,9 +91,8 @@ def _paths(features: FeatureMap, columns: Floats) -> Floats:
     return wide
 
 
-def _shifts(space: SearchSpace, paths: Floats) -> Floats:
+def _shifts(labels: int, paths: Floats) -> Floats:
     """What label l instead of "*" changes in a pair: first as its tail, then as its head."""
-    labels = max(len(space.node_vocabulary) - 2, 0)
     inner = slice(1, labels + 1)
     tail = paths[:, :, inner] - paths[:, :, -1:]
     head = (paths[:, :, :, inner] - paths[:, :, :, -1:]).swapaxes(2, 3)
@@ -100,10 +113,9 @@ def _edges(features: FeatureMap, columns: Floats) -> Floats:
     return table
 
 
-def _interactions(space: SearchSpace, paths: Floats) -> Floats:
+def _interactions(labels: int, paths: Floats) -> Floats:
     """What two labels at distance s add beyond the sum of their separate changes."""
     sizes, n, _, _, width = paths.shape
-    labels = max(len(space.node_vocabulary) - 2, 0)
     if labels == 0:
         return np.zeros((sizes, n, 0, 0, width))
     inner, star = slice(1, labels + 1), slice(-1, None)

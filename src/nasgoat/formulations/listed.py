@@ -1,0 +1,116 @@
+"""One column for each structure, where a list of them is given.
+
+Notation (node-labelled cells with n nodes, u < v)
+    X[i]        1 if the cell has the i-th structure of the list, its nodes in the list's order
+    A[u, v]     Σ of X over the structures with edge u → v
+    D[u, v, s]  Σ of X over those where v is s ≥ 2 edges from u
+    W[f, i]     Σ of X over those with this profile
+
+The matrices of a list differ, and a binary A is no mean of other binary matrices: so X is binary
+where A is. These rows take the place of layers; D and W are determined by X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from nasgoat.errors import GraphError
+from nasgoat.formulations.cell_domains import forward_pairs
+from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.profiles import Profiles, profiles_of
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.shortest_paths import shortest_distances
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The structures that a model is to hold, and with which labels.
+
+    Args:
+        adjacency: Matrices of the structures, no two isomorphic, edges ascending; (S, n, n).
+        allowed: For each composition of labels that the model is to hold, the structures.
+
+    Example:
+        >>> chain = np.eye(3, k=1, dtype=bool)[None]
+        >>> listed = Listed(chain, {(1, 0): np.array([0])})
+        >>> listed.order(LabeledGraph.from_edges(3, [(0, 2), (2, 1)], ["in", "out", "conv"]))
+        LabeledGraph(n=3, edges=[(0, 1), (1, 2)], node_labels=('in', 'conv', 'out'))
+    """
+
+    adjacency: NDArray[np.bool_]
+    allowed: dict[tuple[int, ...], NDArray[np.intp]]
+
+    @cached_property
+    def distances(self) -> NDArray[np.uint8]:
+        """Distances of all pairs, (S, n, n)."""
+        return shortest_distances(self.adjacency)
+
+    @cached_property
+    def profiles(self) -> Profiles | None:
+        """Profiles of these structures; none of cells too small to have any."""
+        return profiles_of(self.distances) if self.adjacency.shape[1] > 3 else None
+
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
+        """The graph with its nodes in the order of the list."""
+        for order in self._orders(graph, []):
+            return graph.relabeled(order)
+        raise GraphError(f"the structure of the graph must be in the list, got {graph}")
+
+    @cached_property
+    def _beginnings(self) -> list[set[bytes]]:
+        """For each m the first m rows and columns of all matrices."""
+        n = self.adjacency.shape[1]
+        return [{a[:m, :m].tobytes() for a in self.adjacency} for m in range(n + 1)]
+
+    def _orders(self, graph: LabeledGraph, first: list[int]) -> Iterator[list[int]]:
+        if graph.adjacency[np.ix_(first, first)].tobytes() not in self._beginnings[len(first)]:
+            return
+        if len(first) == graph.n:
+            yield first
+        for v in range(graph.n):
+            if v not in first:
+                yield from self._orders(graph, [*first, v])
+
+
+def listed_structures(m: TaggedModel, listed: Listed) -> None:
+    """(structures): X, and what it says about edges and distances."""
+    m.listed = True
+    n, d = m.n, listed.distances
+    numbers = range(len(d))
+    places = {a.tobytes(): i for i, a in enumerate(listed.adjacency)}
+
+    def meaning(g: Any, i: int) -> float:
+        return float(places.get(g.graph.adjacency.tobytes()) == i)
+
+    X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
+    m.rows("structures", "one", [((), linear_sum((1.0, X[i]) for i in numbers) == 1)])
+    having = {
+        (u, v, s): np.flatnonzero(d[:, u, v] == s)
+        for u, v in forward_pairs(n)
+        for s in range(1, v - u + 1)
+    }
+    spans = [key for key, rows in having.items() if key[2] > 1 and len(rows)]
+    m.variable("D", spans, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] == s))
+    edges = [((u, v), _sum_of(X, having[u, v, 1], m.A[u, v])) for u, v in forward_pairs(n)]
+    m.rows("structures", "edge", edges)
+    m.rows("structures", "distance", [(k, _sum_of(X, having[k], m.D[k])) for k in spans])
+
+
+def listed_profiles(m: TaggedModel, profiles: Profiles) -> None:
+    """(profiles): W as sums of X."""
+    rows = [
+        ((f, i), _sum_of(m.X, np.flatnonzero(profiles.places[f] == i), m.W[f, i])) for f, i in m.W
+    ]
+    m.rows("profiles", "value", rows)
+
+
+def _sum_of(X: Any, rows: NDArray[np.intp], total: Any) -> Any:
+    return linear_sum([(1.0, total), *((-1.0, X[i]) for i in rows.tolist())]) == 0

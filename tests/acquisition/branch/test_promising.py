@@ -1,0 +1,76 @@
+"""No structure that has a graph below the value is left out, whatever its labels."""
+
+import time
+
+import numpy as np
+import pytest
+
+from nasgoat import Catalogue, LabeledGraph, NodeLabeledSpace
+from nasgoat.acquisition import random_problem
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.mip_columns import promising_structures
+from nasgoat.formulations.compositions import compositions
+from nasgoat.formulations.listed import Listed
+
+SPACES = {
+    "six nodes": NodeLabeledSpace((6, 6), ["a", "b", "c"], max_edges=8),
+    "two operations": NodeLabeledSpace((3, 6), ["a", "b"], max_edges=7),
+    "one operation": NodeLabeledSpace((6, 6), ["a"], max_edges=8),
+    "four operations": NodeLabeledSpace((2, 5), ["a", "b", "c", "d"], max_edges=7),
+}
+
+
+def is_held(listed: Listed, graph: LabeledGraph, space: NodeLabeledSpace) -> bool:
+    labels = (graph.node_labels or ())[1:-1]
+    rows = listed.allowed.get(tuple(labels.count(op) for op in space.ops), np.zeros(0, dtype=int))
+    matrix = listed.order(graph).adjacency
+    return any((listed.adjacency[i] == matrix).all() for i in rows)
+
+
+@pytest.mark.parametrize("t", [5, 40])
+@pytest.mark.parametrize("name", SPACES)
+def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
+    space = SPACES[name]
+    acquisition = random_problem(space, t, seed=t).acquisition
+    pool = Catalogue(space).optimize(acquisition, k=30)
+    value, n = pool[-1].lcb, space.sizes[-1]
+    search = BranchAndBound(space, prefixes=False)
+    listed = promising_structures(search, acquisition, n, value, np.inf)
+    assert listed is not None
+    assert all(is_held(listed, p.graph, space) for p in pool[:-1] if p.graph.n == n)
+    pairs = len(list(compositions(n - 2, len(space.ops)))) * len(listed.adjacency)
+    assert sum(map(len, listed.allowed.values())) <= pairs
+
+
+def test_most_structures_are_left_out_where_much_is_known() -> None:
+    space = NodeLabeledSpace(7, ["a", "b", "c"], max_edges=9)
+    acquisition = random_problem(space, 150, seed=0).acquisition
+    search = BranchAndBound(space)
+    value = search.optimize(acquisition, 5)[-1].lcb
+    listed = promising_structures(search, acquisition, 7, value, np.inf)
+    assert listed is not None
+    assert len(listed.adjacency) < 100  # of 1,574
+
+
+def test_a_value_that_nothing_beats_leaves_nothing() -> None:
+    space = SPACES["six nodes"]
+    acquisition = random_problem(space, 20, seed=3).acquisition
+    listed = promising_structures(BranchAndBound(space), acquisition, 6, -1e6, np.inf)
+    assert listed is not None
+    assert listed.allowed == {}
+
+
+def test_without_time_every_structure_stays_that_no_bound_has_settled() -> None:
+    space = SPACES["six nodes"]
+    acquisition = random_problem(space, 20, seed=3).acquisition
+    search = BranchAndBound(space)
+    search.prepare()
+    value = search.optimize(acquisition, 5)[-1].lcb
+    hurried = promising_structures(search, acquisition, 6, value, time.perf_counter())
+    patient = promising_structures(search, acquisition, 6, value, np.inf)
+    assert hurried is not None
+    assert patient is not None
+    assert set(patient.allowed) <= set(hurried.allowed)
+    for C, rows in patient.allowed.items():
+        mine = {patient.adjacency[i].tobytes() for i in rows}
+        assert mine <= {hurried.adjacency[i].tobytes() for i in hurried.allowed[C]}
