@@ -9,7 +9,7 @@ from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
 from nasgoat.formulations.acquisition_model import compact_cells
 from nasgoat.formulations.compositions import compositions
-from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.listed import Columns, Listed
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces.structures import acyclic_structures
@@ -21,7 +21,11 @@ PROBLEM = random_problem(SPACE, 20, seed=1)
 def whole_list(space: NodeLabeledSpace, n: int) -> Listed:
     adjacency = acyclic_structures(n, space.edge_limit).adjacency
     every = compositions(n - 2, len(space.ops))
-    return Listed(adjacency, {C: np.arange(len(adjacency)) for C in every})
+    return Listed(adjacency, {C: columns(np.arange(len(adjacency))) for C in every})
+
+
+def columns(structures: np.ndarray) -> Columns:
+    return Columns(structures, np.full(len(structures), -np.inf))
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +65,9 @@ def test_scip_counts_each_structure_under_all_labels(n: int, ops: int) -> None:
 def test_the_parts_bounds_are_exact_at_their_cells() -> None:
     rng = np.random.default_rng(3)
     whole = whole_list(SPACE, 6)
-    some = {C: np.sort(rng.choice(rows, 40, replace=False)) for C, rows in whole.allowed.items()}
-    model = formulate(SPACE, PROBLEM.acquisition, listed=Listed(whole.adjacency, some))
+    some = {C: np.sort(rng.choice(len(whole.adjacency), 40, replace=False)) for C in whole.allowed}
+    listed = Listed(whole.adjacency, {C: columns(rows) for C, rows in some.items()})
+    model = formulate(SPACE, PROBLEM.acquisition, listed=listed)
     for i, C in enumerate(sorted(some)):
         labels = rng.permutation(np.repeat(["a", "b", "c"], C)).tolist()
         structure = whole.adjacency[rng.choice(some[C])]
@@ -88,7 +93,7 @@ def test_a_graph_finds_its_place_from_any_order() -> None:
 
 def test_a_structure_that_is_not_listed_is_refused() -> None:
     chain = np.eye(6, k=1, dtype=bool)[None]
-    listed = Listed(chain, {(4, 0, 0): np.array([0])})
+    listed = Listed(chain, {(4, 0, 0): columns(np.array([0]))})
     cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])
     with pytest.raises(GraphError, match="must be in the list"):
         listed.order(cell)

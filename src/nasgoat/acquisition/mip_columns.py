@@ -19,7 +19,7 @@ from nasgoat.acquisition.branch.skeletons import OutOfTimeError
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.errors import TooLargeError
 from nasgoat.formulations.compositions import compositions
-from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.listed import Columns, Listed
 from nasgoat.formulations.parts import PARTS
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace
@@ -68,8 +68,9 @@ def promising_structures(
             value,
             deadline,
         )
-    kept = np.unique(np.concatenate([*found.values(), np.zeros(0, dtype=np.int64)]))
+    none = np.zeros(0, dtype=np.int64)
+    kept = np.unique(np.concatenate([none, *(rows for rows, _ in found.values())]))
     if len(kept) > _COLUMNS:
         return None
-    allowed = {C: np.searchsorted(kept, rows) for C, rows in found.items()}
+    allowed = {C: Columns(np.searchsorted(kept, rows), best) for C, (rows, best) in found.items()}
     return Listed(block.adjacency[kept, :n, :n], allowed)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
@@ -30,6 +30,13 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 
 
+class Columns(NamedTuple):
+    """Structures that cells of one composition may have, and what such a cell is worth at least."""
+
+    structures: NDArray[np.intp]  # ascending places in the list
+    floors: NDArray[np.float64]  # -inf where nothing is known
+
+
 @dataclass(frozen=True, eq=False)
 class Listed:
     """The structures that a model is to hold, and with which labels.
@@ -40,13 +47,13 @@ class Listed:
 
     Example:
         >>> chain = np.eye(3, k=1, dtype=bool)[None]
-        >>> listed = Listed(chain, {(1, 0): np.array([0])})
+        >>> listed = Listed(chain, {(1, 0): Columns(np.array([0]), np.array([-np.inf]))})
         >>> listed.order(LabeledGraph.from_edges(3, [(0, 2), (2, 1)], ["in", "out", "conv"]))
         LabeledGraph(n=3, edges=[(0, 1), (1, 2)], node_labels=('in', 'conv', 'out'))
     """
 
     adjacency: NDArray[np.bool_]
-    allowed: dict[tuple[int, ...], NDArray[np.intp]]
+    allowed: dict[tuple[int, ...], Columns]
 
     @cached_property
     def distances(self) -> NDArray[np.uint8]:

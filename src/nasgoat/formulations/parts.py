@@ -50,9 +50,10 @@ def add_parts(
         if listed is None or profiles is None:
             m.parts.append(Part(m.Y[i], partial(_part_bound, m, C, *settings)))
         else:
-            most = profiles.most_among(listed.allowed[C])
-            bound = partial(_part_bound, m, C, *settings, most)
-            m.parts.append(Part(m.Y[i], bound, [m.X[i] for i in listed.allowed[C].tolist()]))
+            structures, floors = listed.allowed[C]
+            bound = partial(_part_bound, m, C, *settings, profiles.most_among(structures))
+            columns = [m.X[j] for j in structures.tolist()]
+            m.parts.append(Part(m.Y[i], bound, columns, floors.tolist()))
 
 
 def _part_bound(

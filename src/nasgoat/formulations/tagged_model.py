@@ -40,6 +40,7 @@ class Part(NamedTuple):
     chosen: Any
     variance: Callable[[], Any]
     columns: Sequence[Any] = ()  # variables that may be 1 here; 0 in parts that do not name them
+    floors: Sequence[float] = ()  # what a cell with each of them is worth at least
 
 
 class TaggedModel:

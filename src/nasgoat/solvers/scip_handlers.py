@@ -67,9 +67,10 @@ class GraphHandler(pyscipopt.Conshdlr):
     def consenfops(
         self, constraints: Any, nuseful: int, infeasible: bool, objinf: bool
     ) -> dict[str, Any]:
-        # A pseudo-solution may break rows, so that it is no graph: only the LP knows them.
+        # A pseudo-solution may break rows, so that it is no graph: only the LP knows them. Where a
+        # slice of time ends inside an LP, or one fails, branching goes on without it.
         result = self._enforce()
-        if result["result"] != SCIP_RESULT.INFEASIBLE:
+        if result["result"] != SCIP_RESULT.INFEASIBLE or self.model.getPseudoBranchCands()[1]:
             return result
         self.blind += 1
         if self.blind > BLIND:

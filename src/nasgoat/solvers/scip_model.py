@@ -91,6 +91,10 @@ class ScipModel:
             copy._add_variable(var)
             for row, coefficient in self._columns[id(var)]:
                 copy.scip.addConsCoeff(rows[row], copy._by_id[id(var)], coefficient)
+        if part.columns and math.isfinite(min(part.floors)):
+            columns = [copy._by_id[id(var)] for var in part.columns]
+            least = pyscipopt.quicksum(c * x for c, x in zip(part.floors, columns, strict=True))
+            copy.scip.addCons(copy.by_name["lcb"] >= least, name="(structures)floor")
         copy._add_bound(part.variance())
         return copy
 

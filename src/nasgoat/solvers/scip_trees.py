@@ -1,7 +1,7 @@
 """One search tree of SCIP, which can grow in slices of time.
 
 It starts again, with SCIP's most careful settings, on numerical trouble; after a second time it is
-given up, and its bound with it.
+given up, but for the bound that was proven before.
 """
 
 from __future__ import annotations
@@ -138,7 +138,6 @@ class Tree:
         )
         self.is_stuck, self._careful = self._careful, True
         self._scip = self._handler = None
-        self.bound = -math.inf
 
     def _take_note(self, nodes: int | None) -> None:
         scip, judge = self._scip, self.search.judge
@@ -147,7 +146,8 @@ class Tree:
             raise SolverError(f"SCIP must end with a known status, got {status!r}")
         self.nodes = int(scip.getNTotalNodes())
         self.is_complete = status in _COMPLETE
-        self.bound = judge.cutoff if self.is_complete else float(scip.getDualbound())
+        proven = judge.cutoff if self.is_complete else float(scip.getDualbound())
+        self.bound = max(self.bound, proven)  # what a tree that failed had proven stays proven
         # Memory and the caller's own limits are the end of a tree; slices of time are not.
         self.is_stuck = status in ("memlimit", "userinterrupt")
         if not self.is_open:

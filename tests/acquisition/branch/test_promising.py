@@ -20,11 +20,15 @@ SPACES = {
 }
 
 
-def is_held(listed: Listed, graph: LabeledGraph, space: NodeLabeledSpace) -> bool:
+def is_held(listed: Listed, graph: LabeledGraph, value: float, space: NodeLabeledSpace) -> bool:
+    """Whether the list has the graph, with a bound that is not above its value."""
     labels = (graph.node_labels or ())[1:-1]
-    rows = listed.allowed.get(tuple(labels.count(op) for op in space.ops), np.zeros(0, dtype=int))
+    found = listed.allowed.get(tuple(labels.count(op) for op in space.ops))
     matrix = listed.order(graph).adjacency
-    return any((listed.adjacency[i] == matrix).all() for i in rows)
+    return found is not None and any(
+        (listed.adjacency[i] == matrix).all() and floor <= value
+        for i, floor in zip(*found, strict=True)
+    )
 
 
 @pytest.mark.parametrize("t", [5, 40])
@@ -37,9 +41,9 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     search = BranchAndBound(space, prefixes=False)
     listed = promising_structures(search, acquisition, n, value, np.inf)
     assert listed is not None
-    assert all(is_held(listed, p.graph, space) for p in pool[:-1] if p.graph.n == n)
+    assert all(is_held(listed, p.graph, p.lcb, space) for p in pool[:-1] if p.graph.n == n)
     pairs = len(list(compositions(n - 2, len(space.ops)))) * len(listed.adjacency)
-    assert sum(map(len, listed.allowed.values())) <= pairs
+    assert sum(len(found.structures) for found in listed.allowed.values()) <= pairs
 
 
 def test_most_structures_are_left_out_where_much_is_known() -> None:
@@ -71,6 +75,6 @@ def test_without_time_every_structure_stays_that_no_bound_has_settled() -> None:
     assert hurried is not None
     assert patient is not None
     assert set(patient.allowed) <= set(hurried.allowed)
-    for C, rows in patient.allowed.items():
-        mine = {patient.adjacency[i].tobytes() for i in rows}
-        assert mine <= {hurried.adjacency[i].tobytes() for i in hurried.allowed[C]}
+    for C, found in patient.allowed.items():
+        mine = {patient.adjacency[i].tobytes() for i in found.structures}
+        assert mine <= {hurried.adjacency[i].tobytes() for i in hurried.allowed[C].structures}

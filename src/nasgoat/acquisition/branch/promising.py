@@ -44,7 +44,7 @@ def promising(
     compositions: Iterable[Composition],
     value: float,
     deadline: float,
-) -> dict[Composition, Integers]:
+) -> dict[Composition, tuple[Integers, Floats]]:
     """For each composition the structures of the block that may have graphs below a value.
 
     Args:
@@ -56,11 +56,14 @@ def promising(
         compositions: How many inner nodes have each operation.
         value: What a graph must be worth less than.
         deadline: Of ``time.perf_counter``; compositions that it leaves out keep every structure.
+
+    Returns:
+        The structures, and the best bound of each that was found.
     """
     every = np.flatnonzero(block.shapes.nodes == nodes)
     bounds: dict[tuple[int, ...], _Bounds] = {}
     prices: dict[tuple[int, ...], Floats] = {}  # of the composition before, which is much alike
-    found = {}
+    found: dict[Composition, tuple[Integers, Floats]] = {}
     for C in compositions:
         ops = tuple(op for op, count in enumerate(C) if count)
         if ops not in bounds:
@@ -68,11 +71,16 @@ def promising(
             kinds = measured_kinds(tables, block.shapes, states_of(block, tables), len(ops))
             group = group_of(block.shapes, len(ops), every)
             free = quick_bounds(tables, block.shapes, kinds, group)  # no price at all
-            bounds[ops] = _Bounds(block, tables, kinds, _some(group, free < value + MARGIN))
+            open_ = free < value + MARGIN
+            bounds[ops] = _Bounds(block, tables, kinds, _some(group, open_), free[open_])
             prices[ops] = np.zeros(len(ops))
         counts = np.array([C[op] for op in ops], dtype=float)
-        found[C], prices[ops] = bounds[ops].undecided(counts, value + MARGIN, prices[ops], deadline)
-    return {C: rows for C, rows in found.items() if len(rows)}
+        rows, best, prices[ops] = bounds[ops].undecided(
+            counts, value + MARGIN, prices[ops], deadline
+        )
+        if len(rows):
+            found[C] = rows, best - MARGIN
+    return found
 
 
 @dataclass(frozen=True)
@@ -83,10 +91,11 @@ class _Bounds:
     tables: Tables
     kinds: Kinds
     every: Group
+    free: Floats  # bounds at prices of 0
 
     def undecided(
         self, C: Floats, value: float, prices: Floats, deadline: float
-    ) -> tuple[Integers, Floats]:
+    ) -> tuple[Integers, Floats, Floats]:
         """The structures whose graphs of composition C no price shows to be worth ``value``.
 
         Args:
@@ -96,10 +105,12 @@ class _Bounds:
             deadline: When to leave it at that.
 
         Returns:
-            The structures, and the prices that proved most.
+            The structures, the best bound of each, and the prices that proved most.
         """
-        known = self._priced(self.every, prices, C)
-        group, known = _some(self.every, known < value), known[known < value]
+        group, known = self.every, self._priced(self.every, prices, C)
+        best = np.maximum(known, self.free)
+        open_ = best < value
+        group, known, best = _some(group, open_), known[open_], best[open_]
         step, calls = _FIRST, 0
         while step >= _LAST:
             centre = prices
@@ -107,17 +118,18 @@ class _Bounds:
                 improves = True
                 while improves:
                     if not len(known) or calls >= _CALLS or time.perf_counter() > deadline:
-                        return group.rows, prices
+                        return group.rows, best, prices
                     bounds = self._priced(group, prices + change, C)
                     calls += 1
-                    open_ = np.maximum(known, bounds) < value
+                    best = np.maximum(best, bounds)
+                    open_ = best < value
                     improves = bool(np.minimum(bounds, value).sum() > known.sum())
                     if improves:
                         prices, known = prices + change, bounds
-                    group, known = _some(group, open_), known[open_]
+                    group, known, best = _some(group, open_), known[open_], best[open_]
             if prices is centre:
                 step /= 2
-        return group.rows, prices
+        return group.rows, best, prices
 
     def _priced(self, group: Group, prices: Floats, C: Floats) -> Floats:
         kinds = self.kinds._replace(mean=self.kinds.mean + prices)
