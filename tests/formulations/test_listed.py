@@ -9,10 +9,12 @@ from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
 from nasgoat.formulations.acquisition_model import compact_cells
 from nasgoat.formulations.compositions import compositions
-from nasgoat.formulations.listed import Columns, Listed
+from nasgoat.formulations.listed import Columns, Listed, labelled_values
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.surrogate import LinearPosterior
+from nasgoat.surrogate.posterior import of_paper_kernel
 
 SPACE = NodeLabeledSpace(nodes=(6, 6), ops=["a", "b", "c"], max_edges=8)
 PROBLEM = random_problem(SPACE, 20, seed=1)
@@ -40,7 +42,7 @@ def test_every_cell_is_a_point_with_its_value(model: AcquisitionModel, seed: int
     assert model.rows.violations(values) == []
     assert values["lcb"] == pytest.approx(float(PROBLEM.acquisition.score([cell])[0]))
     assert SPACE.key(model.decode(values)) == SPACE.key(cell)
-    assert sum(values[f"X({i})"] for i in range(len(model.listed.adjacency))) == 1  # type: ignore[union-attr]
+    assert [x for name, x in values.items() if name.startswith("X(")].count(1.0) == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -97,3 +99,18 @@ def test_a_structure_that_is_not_listed_is_refused() -> None:
     cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])
     with pytest.raises(GraphError, match="must be in the list"):
         listed.order(cell)
+
+
+def test_values_under_labels_are_those_of_the_surrogate() -> None:
+    whole, rng = whole_list(SPACE, 6), np.random.default_rng(5)
+    posterior = of_paper_kernel(PROBLEM.acquisition.gp.posterior_)
+    assert isinstance(posterior, LinearPosterior)
+    features = FeatureMap(SPACE)
+    values = labelled_values(
+        whole, features, posterior.on_counts(features, 6), PROBLEM.acquisition.sqrt_beta
+    )
+    for _ in range(5):
+        codes = rng.integers(1, 4, size=4).tolist()
+        names = tuple(SPACE.node_vocabulary[c] for c in (0, *codes, 4))
+        cells = [LabeledGraph(matrix, names) for matrix in whole.adjacency]
+        assert values([0, *codes, 4]) == pytest.approx(PROBLEM.acquisition.score(cells))

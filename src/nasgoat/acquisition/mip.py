@@ -65,8 +65,9 @@ class MipOptimizer:
         limits: Time, gap, threads, memory and nodes.
         child: Whether to solve in a child process that can be stopped.
         seed: Seed of the local search that finds the first graphs.
-        independent: Begin from local search alone. Otherwise a few seconds of branch and bound
-            give the first graphs where it applies; the proof is the solver's either way.
+        independent: Begin from local search alone, and hold every structure: the proof is then the
+            solver's alone. Otherwise, where branch and bound applies, a few seconds of it give the
+            first graphs, and its bounds say which structures the model need not hold.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace, GraphGP

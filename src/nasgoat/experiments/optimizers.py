@@ -23,7 +23,7 @@ def timed_optimizer(
 
     Args:
         name: ``scip/compact``, ``scip/paper``, ``gurobi/compact`` or the name of an optimiser. With
-            ``/independent`` at the end the MIP takes no first graphs from branch and bound.
+            ``/independent`` at the end the MIP takes nothing from branch and bound.
         space: The space to optimise over.
         kernel: The form of the kernel.
         questions: How many acquisition problems share one fitted surrogate.

@@ -38,7 +38,7 @@ from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
-from nasgoat.formulations.listed import Listed, listed_structures
+from nasgoat.formulations.listed import Listed, labelled_values, listed_structures
 from nasgoat.formulations.parts import add_parts
 from nasgoat.formulations.profiles import Profiles, structure_profiles
 from nasgoat.formulations.symmetry import least_order, symmetry_rows
@@ -285,7 +285,10 @@ def _compact(
         every = tightening_rows(m, space, features, counts, profiles, listed)
         if isinstance(posterior, LinearPosterior):
             covariance = posterior.covariance
-            add_parts(m, every, features, counts, squares, covariance, profiles, listed)
+            values = None
+            if listed is not None:
+                values = labelled_values(listed, features, posterior, acquisition.sqrt_beta)
+            add_parts(m, every, features, counts, squares, covariance, profiles, listed, values)
     return m
 
 

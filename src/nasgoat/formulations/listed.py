@@ -12,7 +12,7 @@ where A is. These rows take the place of layers; D and W are determined by X.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,6 +28,8 @@ from nasgoat.formulations.profiles import Profiles, profiles_of
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.kernels import FeatureMap
+from nasgoat.surrogate import LinearPosterior
 
 
 class Columns(NamedTuple):
@@ -85,6 +87,49 @@ class Listed:
         for v in range(graph.n):
             if v not in first:
                 yield from self._orders(graph, [*first, v])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledValues:
+    """What the cells of some structures are worth, all with the same labels.
+
+    Args:
+        distances: Of the structures, (S, n, n).
+        place: Which count a pair adds to, by distance and the two labels; -1 for none.
+        w: Weights of the mean on counts.
+        R: Root of the covariance on counts.
+        sqrt_beta: Weight of the standard deviation.
+    """
+
+    distances: NDArray[np.uint8]
+    place: NDArray[np.intp]
+    w: NDArray[np.float64]
+    R: NDArray[np.float64]
+    sqrt_beta: float
+
+    def __call__(self, codes: Sequence[int]) -> NDArray[np.float64]:
+        """The lower confidence bounds, given the label codes of all nodes."""
+        code = np.array(codes)
+        total, n, _ = self.distances.shape
+        at = self.place[np.minimum(self.distances, n - 1), code[:, None], code]
+        counted = (at >= 0) & (self.distances < n)
+        rows, _, _ = np.nonzero(counted)
+        size = len(self.w)
+        z = np.bincount(rows * size + at[counted], minlength=total * size).reshape(total, size)
+        std = np.linalg.norm(z @ self.R, axis=1)
+        return np.asarray(z @ self.w - self.sqrt_beta * std)
+
+
+def labelled_values(
+    listed: Listed, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
+) -> LabelledValues:
+    """The values of listed structures under labels."""
+    n, labels = listed.adjacency.shape[1], len(features.space.node_vocabulary)
+    place = np.full((n, labels, labels), -1)
+    for j, (s, a, b) in enumerate(features.path_types):
+        if s < n:
+            place[s, a, b] = j
+    return LabelledValues(listed.distances, place, posterior.w, posterior.R, sqrt_beta)
 
 
 def listed_structures(m: TaggedModel, listed: Listed) -> None:

@@ -8,6 +8,7 @@ write their squares.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from nasgoat.formulations.compositions import Composition, most_paths
 from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.layers import Terms
-from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.listed import LabelledValues, Listed
 from nasgoat.formulations.profiles import IntArray, Profiles, family_of
 from nasgoat.formulations.tagged_model import Part, TaggedModel
 from nasgoat.formulations.variance_bound import (
@@ -40,6 +41,7 @@ def add_parts(
     covariance: Array,
     profiles: Profiles | None,
     listed: Listed | None,
+    values: LabelledValues | None,
 ) -> None:
     """One part for each composition, where they are few."""
     if not (1 if listed is None else 0) < len(every) <= PARTS:
@@ -53,7 +55,10 @@ def add_parts(
             structures, floors = listed.allowed[C]
             bound = partial(_part_bound, m, C, *settings, profiles.most_among(structures))
             columns = [m.X[j] for j in structures.tolist()]
-            m.parts.append(Part(m.Y[i], bound, columns, floors.tolist()))
+            exact = None
+            if values is not None and np.isfinite(floors).all():
+                exact = replace(values, distances=listed.distances[structures])
+            m.parts.append(Part(m.Y[i], bound, columns, floors.tolist(), exact))
 
 
 def _part_bound(

@@ -41,6 +41,7 @@ class Part(NamedTuple):
     variance: Callable[[], Any]
     columns: Sequence[Any] = ()  # variables that may be 1 here; 0 in parts that do not name them
     floors: Sequence[float] = ()  # what a cell with each of them is worth at least
+    values: Callable[[Sequence[int]], Any] | None = None  # ... and exactly, given label codes
 
 
 class TaggedModel:

@@ -20,6 +20,7 @@ import pyscipopt
 from pyscipopt import SCIP_RESULT
 
 from nasgoat.formulations.variance_bound import VarianceBound
+from nasgoat.solvers.label_cuts import LabelCuts
 from nasgoat.solvers.limits import Judge, Point, Progress
 from nasgoat.solvers.scip_model import ScipModel
 
@@ -36,6 +37,9 @@ class GraphHandler(pyscipopt.Conshdlr):
         self.decisions = {name: model.by_name[name] for name in decisions}
         self.objective = model.by_name["lcb"]
         self.tangents = None if model.bound is None else _Tangents(model, model.bound)
+        part, self.labels = model.part, None
+        if part is not None and part.values is not None:
+            self.labels = LabelCuts(model, part, part.values)
         self.judge = judge
         self.applied = float("inf")
         self.blind = 0  # points that no LP stood behind
@@ -51,6 +55,7 @@ class GraphHandler(pyscipopt.Conshdlr):
 
     def conssepalp(self, constraints: Any, nusefulconss: int) -> dict[str, Any]:
         added = self.tangents is not None and self.tangents.separate(self.model)
+        added |= self.labels is not None and self.labels.separate(self.model)
         return {"result": SCIP_RESULT.SEPARATED if added else SCIP_RESULT.DIDNOTFIND}
 
     def conscheck(self, constraints: Any, solution: Any, *_: Any) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class ScipModel:
         self.scip = pyscipopt.Model()
         self.scip.hideOutput()
         self.bound: VarianceBound | None = None
+        self.part: Part | None = None
         self.by_name: dict[str, Any] = {}
         self._by_id: dict[int, Any] = {}
         # Columns that some parts have and others lack: (row, coefficient) of each, by its id.
@@ -74,7 +75,7 @@ class ScipModel:
         copy = ScipModel.__new__(ScipModel)
         copy.scip = pyscipopt.Model(sourceModel=self.scip, origcopy=True)
         copy.scip.hideOutput()
-        copy.bound = self.bound
+        copy.bound, copy.part = self.bound, self.part
         copy.by_name = {var.name: var for var in copy.scip.getVars()}
         copy._by_id = {id_: copy.by_name[var.name] for id_, var in self._by_id.items()}
         copy._columns = self._columns
@@ -96,6 +97,7 @@ class ScipModel:
             least = pyscipopt.quicksum(c * x for c, x in zip(part.floors, columns, strict=True))
             copy.scip.addCons(copy.by_name["lcb"] >= least, name="(structures)floor")
         copy._add_bound(part.variance())
+        copy.part = part
         return copy
 
     def _branch_first(self) -> None:

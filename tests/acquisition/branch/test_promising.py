@@ -9,6 +9,7 @@ from nasgoat import Catalogue, LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip_columns import promising_structures
+from nasgoat.acquisition.proposals import Proposal
 from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.listed import Listed
 
@@ -18,6 +19,11 @@ SPACES = {
     "one operation": NodeLabeledSpace((6, 6), ["a"], max_edges=8),
     "four operations": NodeLabeledSpace((2, 5), ["a", "b", "c", "d"], max_edges=7),
 }
+
+
+def worth(proposal: Proposal) -> float:
+    assert proposal.lcb is not None
+    return proposal.lcb
 
 
 def is_held(listed: Listed, graph: LabeledGraph, value: float, space: NodeLabeledSpace) -> bool:
@@ -37,11 +43,11 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     space = SPACES[name]
     acquisition = random_problem(space, t, seed=t).acquisition
     pool = Catalogue(space).optimize(acquisition, k=30)
-    value, n = pool[-1].lcb, space.sizes[-1]
+    value, n = worth(pool[-1]), space.sizes[-1]
     search = BranchAndBound(space, prefixes=False)
     listed = promising_structures(search, acquisition, n, value, np.inf)
     assert listed is not None
-    assert all(is_held(listed, p.graph, p.lcb, space) for p in pool[:-1] if p.graph.n == n)
+    assert all(is_held(listed, p.graph, worth(p), space) for p in list(pool)[:-1] if p.graph.n == n)
     pairs = len(list(compositions(n - 2, len(space.ops)))) * len(listed.adjacency)
     assert sum(len(found.structures) for found in listed.allowed.values()) <= pairs
 
@@ -50,7 +56,7 @@ def test_most_structures_are_left_out_where_much_is_known() -> None:
     space = NodeLabeledSpace(7, ["a", "b", "c"], max_edges=9)
     acquisition = random_problem(space, 150, seed=0).acquisition
     search = BranchAndBound(space)
-    value = search.optimize(acquisition, 5)[-1].lcb
+    value = worth(search.optimize(acquisition, 5)[-1])
     listed = promising_structures(search, acquisition, 7, value, np.inf)
     assert listed is not None
     assert len(listed.adjacency) < 100  # of 1,574
@@ -69,7 +75,7 @@ def test_without_time_every_structure_stays_that_no_bound_has_settled() -> None:
     acquisition = random_problem(space, 20, seed=3).acquisition
     search = BranchAndBound(space)
     search.prepare()
-    value = search.optimize(acquisition, 5)[-1].lcb
+    value = worth(search.optimize(acquisition, 5)[-1])
     hurried = promising_structures(search, acquisition, 6, value, time.perf_counter())
     patient = promising_structures(search, acquisition, 6, value, np.inf)
     assert hurried is not None
