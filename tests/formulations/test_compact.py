@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import TaggedModel, formulate
-from nasgoat.formulations.acquisition_model import Cell, compact_cells
+from nasgoat.formulations.compact_model import Cell, compact_cells
 from nasgoat.formulations.convex_split import convex_diagonal, directions
 from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.kernels import FeatureMap

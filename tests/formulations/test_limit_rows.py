@@ -13,7 +13,8 @@ from nasgoat.formulations import (
     formulate,
     graph_encoding,
 )
-from nasgoat.formulations.acquisition_model import Cell, cell_domain
+from nasgoat.formulations.acquisition_model import cell_domain
+from nasgoat.formulations.compact_model import Cell
 from nasgoat.formulations.kernel_encoding import distance_indicators
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
 from nasgoat.formulations.symmetry import topological_orders

@@ -7,7 +7,7 @@ from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
-from nasgoat.formulations.acquisition_model import compact_cells
+from nasgoat.formulations.compact_model import compact_cells
 from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.listed import Columns, Listed, labelled_values
 from nasgoat.kernels import FeatureMap

@@ -7,7 +7,8 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, nasbench201
 from nasgoat.formulations import TaggedModel, graph_encoding
-from nasgoat.formulations.acquisition_model import Cell, cell_domain, compact_cells
+from nasgoat.formulations.acquisition_model import cell_domain
+from nasgoat.formulations.compact_model import Cell, compact_cells
 from nasgoat.formulations.graph_encoding import (
     restrict_acyclic,
     restrict_strongly_connected,
