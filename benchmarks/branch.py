@@ -136,9 +136,7 @@ def beside_scip(texts: list[str], observations: list[int], seeds: int, limit: fl
     The MIP comes twice: on its own, and as it is by default, with first graphs and bounds of
     structures from branch and bound. The fastest of five calls of branch and bound counts.
     """
-    print(
-        "| space | t | seed | branch | MIP on its own | ratio | of the processor | default | ratio |"
-    )
+    print("| space | t | seed | branch | MIP on its own | ratio | processor | default | ratio |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for text, t, seed in product(texts, observations, range(seeds)):
         space, rng = space_of(text), np.random.default_rng(seed)
