@@ -51,7 +51,7 @@ class Listed:
         >>> chain = np.eye(3, k=1, dtype=bool)[None]
         >>> listed = Listed(chain, {(1, 0): Columns(np.array([0]), np.array([-np.inf]))})
         >>> listed.order(LabeledGraph.from_edges(3, [(0, 2), (2, 1)], ["in", "out", "conv"]))
-        LabeledGraph(n=3, edges=[(0, 1), (1, 2)], node_labels=('in', 'conv', 'out'))
+        LabeledGraph.from_edges(3, [(0, 1), (1, 2)], node_labels=['in', 'conv', 'out'])
     """
 
     adjacency: NDArray[np.bool_]
