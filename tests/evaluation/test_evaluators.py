@@ -78,6 +78,20 @@ def test_a_function_gets_the_graph_and_its_metrics_come_back() -> None:
     assert outcome.metrics["odd"] == "<class 'object'>"
 
 
+def test_modules_are_those_of_the_folder_that_the_process_is_in_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Isolated("objectives:edges")(CELL, 0).metrics
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "objectives.py").write_text("def edges(graph):\n    return 7.0\n")
+    monkeypatch.chdir(other)
+    Isolated("objectives:edges").check()
+    outcome = Isolated("objectives:edges")(CELL, 0)
+    assert outcome.metrics is not None
+    assert outcome.metrics["error"] == 7.0
+
+
 def test_an_exception_is_a_failure_with_its_traceback_and_the_child_lives_on() -> None:
     outcome = Isolated("objectives:fails")(CELL, 0)
     assert kind(outcome) is FailureKind.EXCEPTION

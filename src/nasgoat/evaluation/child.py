@@ -40,7 +40,6 @@ def find_function(path: str) -> Callable[..., Any]:
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise LookupError(f"the objective must be module:function, got {path!r}")
-    importlib.invalidate_caches()  # the file may be newer than what Python knows of its folder
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as problem:

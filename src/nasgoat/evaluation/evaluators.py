@@ -11,6 +11,7 @@ import atexit
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from nasgoat.errors import SettingError
@@ -160,13 +161,15 @@ def allow_children() -> None:
 
 
 def _child() -> ChildProcess:
-    """This thread's living child."""
+    """This thread's living child, of the folder that the process is in now."""
     worker: ChildProcess | None = getattr(_own, "child", None)
-    if worker is None or worker not in _children or not worker.alive:
-        if worker is not None:
-            _children.discard(worker)
-        worker = _own.child = ChildProcess()
-        _children.add(worker)
+    if worker is not None and worker in _children:
+        if worker.alive and worker.folder == Path.cwd():
+            return worker
+        _children.discard(worker)
+        worker.kill()
+    worker = _own.child = ChildProcess()
+    _children.add(worker)
     return worker
 
 

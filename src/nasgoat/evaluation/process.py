@@ -52,8 +52,10 @@ class ChildProcess:
         # One thread per process: several processes share the machine's cores.
         pinned = {name: os.environ.get(name, "1") for name in _PINNED}
         public = {k: value for k, value in os.environ.items() if k not in _SECRET}
+        self.folder = Path.cwd()  # where it finds the user's modules
         self._process = subprocess.Popen(
             [sys.executable, "-m", "nasgoat.evaluation"],
+            cwd=self.folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**public, **pinned},
