@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import distance_terms
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
-from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.listed import Listed, inner_labels
 from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
@@ -123,10 +123,8 @@ class AcquisitionModel:
         else:
             first, *ops, last = space.node_vocabulary
             inner = range(1, n - 1)
-            chosen = [
-                np.argmax([values[f"F({v},{a + 1})"] for a in range(len(ops))]) for v in inner
-            ]
-            graph = LabeledGraph.from_edges(n, edges, [first, *(ops[a] for a in chosen), last])
+            chosen = [max(self._labels(), key=lambda a: values[f"F({v},{a})"]) for v in inner]
+            graph = LabeledGraph.from_edges(n, edges, [first, *(ops[a - 1] for a in chosen), last])
         space.with_limits(()).check(graph)
         return graph
 
@@ -137,8 +135,11 @@ class AcquisitionModel:
         keys = [f"A({u},{v})" for u, v in domain.forward_pairs(self.n)]
         if not isinstance(self.space, NodeLabeledSpace):
             return keys + [f"F({u},{v},{a})" for u, v, a in self.features.edge_types]
-        inner, ops = range(1, self.n - 1), range(1, len(self.space.ops) + 1)
-        return keys + [f"F({v},{a})" for v in inner for a in ops]
+        return keys + [f"F({v},{a})" for v in range(1, self.n - 1) for a in self._labels()]
+
+    def _labels(self) -> Sequence[int]:
+        """Labels that an inner node of the model may have."""
+        return inner_labels(len(self.space.node_vocabulary) - 2, self.listed)
 
 
 def formulate(

@@ -17,7 +17,7 @@ from nasgoat.formulations.counts import (
 )
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import limit_rows
-from nasgoat.formulations.listed import Listed, labelled_values, listed_structures
+from nasgoat.formulations.listed import Listed, inner_labels, labelled_values, listed_structures
 from nasgoat.formulations.parts import add_parts
 from nasgoat.formulations.profiles import Profiles, structure_profiles
 from nasgoat.formulations.tagged_model import TaggedModel
@@ -77,7 +77,7 @@ def compact_cells(
     if listed is None:
         source_and_sink(m, ("101_source", "101_sink"))
         domain.domain_101_edge(m, space.edge_limit)
-    inner = range(1, len(space.ops) + 1)
+    inner = inner_labels(len(space.ops), listed)
     keys = [(v, a) for v in range(1, m.n - 1) for a in inner]
     m.variable("F", keys, pyo.Binary, lambda g, v, a: float(g.codes[v] == a))
     one = [((v,), sum(m.F[v, a] for a in inner) == 1) for v in range(1, m.n - 1)]

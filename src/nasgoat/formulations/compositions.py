@@ -84,7 +84,7 @@ def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, 
         every: All compositions.
         place: Where the count of each path type is, for the Zc of P[0, a, a].
     """
-    labels = range(1, len(every[0]) + 1)
+    labels = [a for a in range(1, len(every[0]) + 1) if any(C[a - 1] for C in every)]
     keys = [(i,) for i in range(len(every))]
 
     def meaning(g: Any, i: int) -> float:
@@ -104,7 +104,7 @@ def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, 
     m.rows("compositions", "count", count)
     pairs = []
     for a in labels:
-        for b in range(a, len(every[0]) + 1):
+        for b in labels[labels.index(a) :]:
             chosen: Terms = [(1.0, x) for key, x in m.p.items() if {*key[3:]} == {a, b}]
             made: Terms = [
                 (-float(_pairs(C, a, b)), Y[i]) for i, C in enumerate(every) if _pairs(C, a, b)

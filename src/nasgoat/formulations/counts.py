@@ -12,7 +12,7 @@ marginals leave only the labels that u and v have; so p is exact without being d
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -58,24 +58,24 @@ class Counts:
         return G, np.array([h for _, h in self.equations])
 
 
-def node_labelled_links(m: TaggedModel, inner_labels: range) -> None:
+def node_labelled_links(m: TaggedModel, labels: Sequence[int]) -> None:
     """p, f and t: distances together with the labels at their ends."""
-    _pair_links(m, inner_labels)
+    _pair_links(m, labels)
     inner = range(1, m.n - 1)
-    keys = [(v, s, a) for v in inner for s in _steps(m, 0, v) for a in inner_labels]
+    keys = [(v, s, a) for v in inner for s in _steps(m, 0, v) for a in labels]
     m.variable(
         "f", keys, pyo.UnitInterval, lambda g, v, s, a: float(g.d[0, v] == s and g.codes[v] == a)
     )
-    _end_links(m, m.f, [(0, v, v) for v in inner], inner_labels, "source")
+    _end_links(m, m.f, [(0, v, v) for v in inner], labels, "source")
     last = m.n - 1
-    keys = [(u, s, a) for u in inner for s in _steps(m, u, last) for a in inner_labels]
+    keys = [(u, s, a) for u in inner for s in _steps(m, u, last) for a in labels]
     m.variable(
         "t", keys, pyo.UnitInterval, lambda g, u, s, a: float(g.d[u, last] == s and g.codes[u] == a)
     )
-    _end_links(m, m.t, [(u, last, u) for u in inner], inner_labels, "sink")
+    _end_links(m, m.t, [(u, last, u) for u in inner], labels, "sink")
 
 
-def _pair_links(m: TaggedModel, labels: range) -> None:
+def _pair_links(m: TaggedModel, labels: Sequence[int]) -> None:
     pairs = [(u, v) for u, v in forward_pairs(m.n) if u > 0 and v < m.n - 1]
     keys = [
         (u, v, s, a, b)
@@ -110,7 +110,7 @@ def _steps(m: TaggedModel, u: int, v: int) -> list[int]:
 
 
 def _end_links(
-    m: TaggedModel, x: Any, pairs: list[tuple[int, int, int]], labels: range, name: str
+    m: TaggedModel, x: Any, pairs: list[tuple[int, int, int]], labels: Sequence[int], name: str
 ) -> None:
     """Source and sink have one label and reach (are reached by) every node: equations."""
     distance, label = [], []
@@ -168,7 +168,7 @@ def _node_labelled_count(
     if s == 0:
         if a in (0, last):
             return Count([], 1.0)
-        return Count([(1.0, m.F[v, a]) for v in inner], upper=size)
+        return Count([(1.0, m.F[v, a]) for v in inner if (v, a) in m.F], upper=size)
     if (a, b) == (0, last):
         return Count(distance_terms(m, 0, n - 1, s) if s < n else [])
     if a == 0 or b == last:

@@ -58,6 +58,12 @@ class Listed:
     allowed: dict[tuple[int, ...], Columns]
 
     @cached_property
+    def labels(self) -> tuple[int, ...]:
+        """Labels that some cell of the model has, 1 for the first operation."""
+        used = np.array(list(self.allowed)).any(axis=0)
+        return tuple((np.flatnonzero(used) + 1).tolist())
+
+    @cached_property
     def distances(self) -> NDArray[np.uint8]:
         """Distances of all pairs, (S, n, n)."""
         return shortest_distances(self.adjacency)
@@ -89,6 +95,16 @@ class Listed:
                 yield from self._orders(graph, [*first, v])
 
 
+def inner_labels(operations: int, listed: Listed | None) -> Sequence[int]:
+    """Labels of inner nodes, of a list or of all cells.
+
+    Example:
+        >>> inner_labels(3, None)
+        range(1, 4)
+    """
+    return range(1, operations + 1) if listed is None else listed.labels
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledValues:
     """What the cells of some structures are worth, all with the same labels.
@@ -108,8 +124,8 @@ class LabelledValues:
     sqrt_beta: float
 
     def __call__(self, codes: Sequence[int]) -> NDArray[np.float64]:
-        """The lower confidence bounds, given the label codes of all nodes."""
-        code = np.array(codes)
+        """The lower confidence bounds, given the label codes of all inner nodes."""
+        code = np.array([0, *codes, self.place.shape[1] - 1])
         total, n, _ = self.distances.shape
         at = self.place[np.minimum(self.distances, n - 1), code[:, None], code]
         counted = (at >= 0) & (self.distances < n)

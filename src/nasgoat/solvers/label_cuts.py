@@ -32,7 +32,7 @@ class LabelCuts:
     Args:
         model: A SCIP model of the part (``ScipModel``).
         part: Its columns and floors.
-        values: What its structures are worth, given the label codes of all nodes.
+        values: What its structures are worth, given the label codes of all inner nodes.
     """
 
     def __init__(self, model: Any, part: Part, values: Callable[[Sequence[int]], Any]) -> None:
@@ -55,8 +55,7 @@ class LabelCuts:
             if most < 1 - _INTEGRAL:
                 return False
             chosen.append((a, x))
-        last = 1 + max(a for pairs in self.labels.values() for a, _ in pairs)
-        worth = self.values([0, *(a for a, _ in chosen), last]) - _ROUNDING
+        worth = self.values([a for a, _ in chosen]) - _ROUNDING
         share = np.array([scip.getSolVal(None, x) for x in self.columns])
         if scip.getSolVal(None, self.lcb) >= float(worth @ share) - _EXCESS:
             return False

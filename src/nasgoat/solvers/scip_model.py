@@ -155,10 +155,10 @@ class ScipModel:
         self.by_name[name] = self._by_id[id(var)] = added
 
     def _add_row(self, row: Any) -> None:
-        body = self._expression(row.body, entry_name(row))
+        name = entry_name(row)
+        body = self._expression(row.body, name)
         lower = None if row.lower is None else _finite(pyo.value(row.lower), row)
         upper = None if row.upper is None else _finite(pyo.value(row.upper), row)
-        name = entry_name(row)
         if lower is not None and lower == upper:
             self.scip.addCons(body == lower, name=name)
         elif upper is not None:

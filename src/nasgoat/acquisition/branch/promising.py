@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.branch.arrays import Floats, Integers, Kinds, Tables
 from nasgoat.acquisition.branch.groups import Group, group_of
 from nasgoat.acquisition.branch.kinds import measured_kinds
-from nasgoat.acquisition.branch.quick import quick_bounds
+from nasgoat.acquisition.branch.quick import Free, quick_bounds
 from nasgoat.acquisition.branch.runs import MARGIN
 from nasgoat.acquisition.branch.shapes import Block
 from nasgoat.acquisition.branch.states import states_of
@@ -31,8 +31,11 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import LinearPosterior
 
 Composition = tuple[int, ...]
-_FIRST, _LAST = 0.4, 0.05  # steps of the search for λ
-_CALLS = 60  # bounds of all structures that one composition is worth
+_FIRST, _LAST = 0.4, 0.05  # steps of the search for prices; those for ln c are a quarter
+_STRETCH = 1.35  # of c, to begin with
+_GAIN = 1e-3  # what a step must be worth
+_CALLS = 100  # steps that one composition is worth
+_SWEEPS = 6
 
 
 def promising(
@@ -62,7 +65,6 @@ def promising(
     """
     every = np.flatnonzero(block.shapes.nodes == nodes)
     bounds: dict[tuple[int, ...], _Bounds] = {}
-    prices: dict[tuple[int, ...], Floats] = {}  # of the composition before, which is much alike
     found: dict[Composition, tuple[Integers, Floats]] = {}
     for C in compositions:
         ops = tuple(op for op, count in enumerate(C) if count)
@@ -70,14 +72,12 @@ def promising(
             tables = tables_of(features, posterior, sqrt_beta, ops)
             kinds = measured_kinds(tables, block.shapes, states_of(block, tables), len(ops))
             group = group_of(block.shapes, len(ops), every)
-            free = quick_bounds(tables, block.shapes, kinds, group)  # no price at all
-            open_ = free < value + MARGIN
-            bounds[ops] = _Bounds(block, tables, kinds, _some(group, open_), free[open_])
-            prices[ops] = np.zeros(len(ops))
+            first = quick_bounds(tables, block.shapes, kinds, group)  # no price at all
+            open_ = np.flatnonzero(first < value + MARGIN)
+            start = Free(np.zeros((len(open_), len(ops))), np.full(len(open_), _STRETCH))
+            bounds[ops] = _Bounds(block, tables, kinds, _some(group, open_), first[open_], start)
         counts = np.array([C[op] for op in ops], dtype=float)
-        rows, best, prices[ops] = bounds[ops].undecided(
-            counts, value + MARGIN, prices[ops], deadline
-        )
+        rows, best = bounds[ops].undecided(counts, value + MARGIN, deadline)
         if len(rows):
             found[C] = rows, best - MARGIN
     return found
@@ -91,62 +91,65 @@ class _Bounds:
     tables: Tables
     kinds: Kinds
     every: Group
-    free: Floats  # bounds at prices of 0
+    first: Floats  # bounds for all compositions
+    free: Free  # for each of them, what proved most so far
 
-    def undecided(
-        self, C: Floats, value: float, prices: Floats, deadline: float
-    ) -> tuple[Integers, Floats, Floats]:
-        """The structures whose graphs of composition C no price shows to be worth ``value``.
+    def undecided(self, C: Floats, value: float, deadline: float) -> tuple[Integers, Floats]:
+        """The structures whose graphs of composition C nothing shows to be worth ``value``.
 
         Args:
             C: How many nodes have each label.
             value: What graphs must be worth less than.
-            prices: To begin with.
             deadline: When to leave it at that.
 
         Returns:
-            The structures, the best bound of each, and the prices that proved most.
+            The structures and the best bound of each.
         """
-        group, known = self.every, self._priced(self.every, prices, C)
-        best = np.maximum(known, self.free)
-        open_ = best < value
-        group, known, best = _some(group, open_), known[open_], best[open_]
-        step, calls = _FIRST, 0
+        every = np.arange(len(self.every.rows))
+        best = np.maximum(self.first, self._priced(every, self.free, C))
+        step, calls = _FIRST, _CALLS
         while step >= _LAST:
-            centre = prices
-            for change in _changes(len(C), step):
-                improves = True
-                while improves:
-                    if not len(known) or calls >= _CALLS or time.perf_counter() > deadline:
-                        return group.rows, best, prices
-                    bounds = self._priced(group, prices + change, C)
-                    calls += 1
-                    best = np.maximum(best, bounds)
-                    open_ = best < value
-                    improves = bool(np.minimum(bounds, value).sum() > known.sum())
-                    if improves:
-                        prices, known = prices + change, bounds
-                    group, known, best = _some(group, open_), known[open_], best[open_]
-            if prices is centre:
+            moved = False
+            for prices, stretch in _changes(len(C), step):
+                trying = np.flatnonzero(best < value)
+                while len(trying) and calls and time.perf_counter() < deadline:
+                    calls -= 1
+                    tried = Free(
+                        self.free.prices[trying] + prices, self.free.stretch[trying] * stretch
+                    )
+                    bounds = self._priced(trying, tried, C)
+                    better = bounds > best[trying] + _GAIN
+                    trying, bounds = trying[better], bounds[better]
+                    self.free.prices[trying] = tried.prices[better]
+                    self.free.stretch[trying] = tried.stretch[better]
+                    best[trying] = bounds
+                    moved = moved or len(trying) > 0
+                    trying = trying[bounds < value]
+            if not moved:
                 step /= 2
-        return group.rows, best, prices
+        places = np.flatnonzero(best < value)
+        return self.every.rows[places], best[places]
 
-    def _priced(self, group: Group, prices: Floats, C: Floats) -> Floats:
-        kinds = self.kinds._replace(mean=self.kinds.mean + prices)
-        return quick_bounds(self.tables, self.block.shapes, kinds, group) - prices @ C
+    def _priced(self, places: Integers, free: Free, C: Floats) -> Floats:
+        bounds = quick_bounds(
+            self.tables, self.block.shapes, self.kinds, _some(self.every, places), free, _SWEEPS
+        )
+        return bounds - free.prices @ C
 
 
-def _changes(labels: int, step: float) -> Iterator[Floats]:
-    """Changes of one price; only differences matter, so the last one stays 0."""
+def _changes(labels: int, step: float) -> Iterator[tuple[Floats, float]]:
+    """Changes of one price or of c; only differences of prices matter, so the last one stays 0."""
     for a in range(labels - 1):
         for size in (step, -step):
-            yield size * np.eye(labels)[a]
+            yield size * np.eye(labels)[a], 1.0
+    for size in (step / 4, -step / 4):
+        yield np.zeros(labels), float(np.exp(size))
 
 
-def _some(group: Group, chosen: NDArray[np.bool_]) -> Group:
+def _some(group: Group, places: Integers) -> Group:
     return group._replace(
-        rows=group.rows[chosen],
-        times=group.times[chosen],
-        apart=group.apart[chosen],
-        pairs=group.pairs[chosen],
+        rows=group.rows[places],
+        times=group.times[places],
+        apart=group.apart[places],
+        pairs=group.pairs[places],
     )

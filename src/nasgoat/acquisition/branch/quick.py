@@ -29,6 +29,13 @@ _TINY = 1e-150
 _ROUNDING = 256 * 2.0**-52
 
 
+class Free(NamedTuple):
+    """What a bound holds for, whatever it is, and may be chosen for each structure."""
+
+    prices: Floats  # (S, L) that are added to the value for each node with the label
+    stretch: Floats  # (S,) factor of c
+
+
 class _Structures(NamedTuple):
     """A group as the compiled code sees it."""
 
@@ -40,6 +47,7 @@ class _Structures(NamedTuple):
     square: Floats  # (S,) ‖p‖² of the reference graph
     omega: Floats  # (S,)
     rounding: Floats  # (S,) error of ‖p‖² and of all products with p, at most
+    free: Free
 
 
 class _Products(NamedTuple):
@@ -64,10 +72,18 @@ class _Scratch(NamedTuple):
     bound: Floats  # (lanes,)
 
 
-def quick_bounds(tables: Tables, shapes: Shapes, kinds: Kinds, group: Group) -> Floats:
-    """A lower bound on the graphs of every structure of the group."""
+def quick_bounds(
+    tables: Tables,
+    shapes: Shapes,
+    kinds: Kinds,
+    group: Group,
+    free: Free | None = None,
+    sweeps: int = 2,
+) -> Floats:
+    """A lower bound on the graphs of every structure of the group, prices added to their values."""
     r, size, labels = tables.path_vector.shape[-1], group.size, kinds.mean.shape[1]
     total, variables = group.apart.shape[:2]
+    free = free or Free(np.zeros((total, labels)), np.ones(total))
     paths = tables.path_vector[size].reshape(-1, r)
     vector = np.concatenate([paths, tables.edge_vector[:, :, -1].reshape(-1, r)])[group.feature]
     means = np.append(tables.path_mean[size], tables.edge_mean[:, :, -1])[group.feature]
@@ -89,10 +105,11 @@ def quick_bounds(tables: Tables, shapes: Shapes, kinds: Kinds, group: Group) -> 
     found: Floats = h @ means
     _bounds(
         _Structures(
-            group.rows, h, shapes.kind, shapes.couple, group.apart, square, omega, rounding
+            group.rows, h, shapes.kind, shapes.couple, group.apart, square, omega, rounding, free
         ),
         _Products(along, kinds.square, kinds.mean, kinds.gram, tables.both_mean[size], both),
         _scratch(variables, labels),
+        sweeps,
         found,
     )
     return found
@@ -123,6 +140,7 @@ def _factors(structures: _Structures, products: _Products, s: int) -> tuple[floa
     # As in ``linear_bound``: c is the norm if all changes are as long as they can be.
     square, omega = structures.square[s], structures.omega[s]
     c, length = math.sqrt(square + longest + omega * omega) + _TINY, math.sqrt(longest) + _TINY
+    c *= structures.free.stretch[s]
     rest = square + structures.rounding[s] + c * c + omega * omega + omega * length
     return 0.5 / c, 1.0 + omega / length, rest / (2 * c)
 
@@ -147,7 +165,8 @@ def _fill(
             for f in range(h.shape[1]):
                 product += h[s, f] * products.along[k, a, f]
             spread = 2 * product + wide * products.square[k, a]
-            scratch.unary[i, a, lane] = products.mean[k, a] - rho * spread
+            mean = products.mean[k, a] + structures.free.prices[s, a]
+            scratch.unary[i, a, lane] = mean - rho * spread
         for j in range(i + 1, variables):
             c, d = structures.couple[place, i, j], structures.apart[s, i, j]
             for a in range(labels):
@@ -201,7 +220,9 @@ def _sweep(scratch: _Scratch, forward: bool) -> None:
 
 
 @compiled
-def _bounds(structures: _Structures, products: _Products, scratch: _Scratch, found: Floats) -> None:
+def _bounds(
+    structures: _Structures, products: _Products, scratch: _Scratch, sweeps: int, found: Floats
+) -> None:
     """Turn the mean part of every reference graph in ``found`` into a bound."""
     total = len(found)
     for start in range(0, total, _LANES):
@@ -212,7 +233,7 @@ def _bounds(structures: _Structures, products: _Products, scratch: _Scratch, fou
             if start + lane < total:
                 found[s] -= rest
         scratch.message[:] = 0.0
-        for half in range(2):
-            _sweep(scratch, half == 0)
+        for sweep in range(sweeps):
+            _sweep(scratch, sweep % 2 == 0)
         for lane in range(min(_LANES, total - start)):
             found[start + lane] += scratch.bound[lane]
