@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Floats, Integers, Kinds, Tables
 from nasgoat.acquisition.branch.groups import Group, group_of
