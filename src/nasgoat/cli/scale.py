@@ -36,7 +36,10 @@ def scale(
     observations: Annotated[str | None, typer.Option(help="Numbers of observations.")] = None,
     methods: Annotated[
         str | None,
-        typer.Option(help="scip/compact, scip/paper, gurobi/compact, or optimisers' names."),
+        typer.Option(
+            help="Optimisers' names, with a formulation for a MIP: branch,scip/compact,scip/paper; "
+            "scip/compact/independent takes nothing from branch and bound."
+        ),
     ] = None,
     kernel: Annotated[str | None, typer.Option(help="linear, exponential, or both.")] = None,
     top: Annotated[int | None, typer.Option(help="How many best graphs.")] = None,

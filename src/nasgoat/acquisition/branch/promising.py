@@ -6,8 +6,9 @@ Notation (docs/branch-and-bound.md)
                          LCB = (LCB + Σ_v λ[label of v]) - λ·C, so that a bound of the sum in
                          brackets over all labels, less λ·C, bounds them from below
 
-Any λ proves something; a short search by coordinates looks for one that proves much. Labels that a
-composition lacks are left out, so that "*" is the mean over those that it has.
+Any λ, and any c of Lemma 2, proves something; a short search by coordinates looks, for each
+structure, for a pair that proves much. Labels that a composition lacks are left out, so that "*" is
+the mean over those that it has.
 """
 
 from __future__ import annotations
