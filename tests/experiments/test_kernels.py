@@ -9,7 +9,7 @@ from pytest import MonkeyPatch
 
 from nasgoat import nasbench201
 from nasgoat.bayesopt import Workers
-from nasgoat.errors import UnknownNameError
+from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import read_experiment
 from nasgoat.experiments.experiment_file import Experiment
 from nasgoat.experiments.kernels.models import KERNELS, predict
@@ -48,6 +48,13 @@ def test_cells_that_no_search_goes_through_can_be_drawn() -> None:
         execute(run.settings)[0] for run in study.runs() if run.settings["seed"] == 0
     )
     assert every["target_sd"] > searched["target_sd"]  # cells that learn nothing are among them
+
+
+@pytest.mark.slow  # half a minute: all 9,280 cells are drawn
+def test_more_cells_than_there_are_is_one_clear_line() -> None:
+    study = KernelStudy(("nb201/cifar10",), ("SP",), train=50, test=9_300, seeds=1)
+    with pytest.raises(SettingError, match="at most 9280 together, all cells of nb201/cifar10"):
+        execute(study.runs()[0].settings)
 
 
 def test_as_nas_bowl_draws_cells_come_twice(shared_data: Path, monkeypatch: MonkeyPatch) -> None:

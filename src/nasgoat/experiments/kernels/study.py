@@ -181,6 +181,10 @@ def _sample(
     table, rng = _table(name, cells), np.random.default_rng(seed)
     draw = _as_nas_bowl if cells == "nas-bowl" else SearchSpace.sample
     graphs = draw(table.space, count, rng)
+    if len(graphs) < count:
+        raise SettingError(
+            f"train and test must be at most {len(graphs)} together, all cells of {name}, got {count}"
+        )
     return graphs, np.array([table.mean_error(graph) for graph in graphs])
 
 
