@@ -182,9 +182,8 @@ def _sample(
     draw = _as_nas_bowl if cells == "nas-bowl" else SearchSpace.sample
     graphs = draw(table.space, count, rng)
     if len(graphs) < count:
-        raise SettingError(
-            f"train and test must be at most {len(graphs)} together, all cells of {name}, got {count}"
-        )
+        most = f"at most {len(graphs)} together, all cells of {name}"
+        raise SettingError(f"train and test must be {most}, got {count}")
     return graphs, np.array([table.mean_error(graph) for graph in graphs])
 
 
