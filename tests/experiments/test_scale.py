@@ -1,8 +1,12 @@
 """The scale study measures the same problems with every method."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.experiments import figures_of, read_experiment
 from nasgoat.experiments.scale import ScaleStudy, ratios
 
 METHODS = ("scip/compact", "catalogue")
@@ -24,3 +28,9 @@ def test_a_formulation_needs_a_solver() -> None:
         ScaleStudy(methods=("branch/compact",), nodes=(3,))
     with pytest.raises(UnknownNameError, match="did you mean catalogue"):
         ScaleStudy(methods=("catalog",))
+
+
+def test_records_of_a_method_that_is_no_longer_declared_are_drawn() -> None:
+    records = read_experiment(Path(__file__).parents[2] / "experiments" / "scale")
+    fewer = {**records.declaration, "methods": ["branch"]}
+    assert set(figures_of(replace(records, declaration=fewer))) == set(figures_of(records))

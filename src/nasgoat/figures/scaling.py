@@ -19,8 +19,15 @@ _PANELS = {
 _NO_GAP = 1e-6  # a gap below this is drawn here: the axis is logarithmic
 
 
-def scaling_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
+def scaling_figure(
+    records: Sequence[Mapping[str, Any]], methods: Sequence[str] | None = None
+) -> Figure:
     """One panel for each quantity, one line for each method; hollow where nothing was proven.
+
+    Args:
+        records: What was measured.
+        methods: All methods, so that each has its colour in several figures; by default those of
+            the records.
 
     Example:
         >>> record = {"method": "scip/compact", "nodes": 5, "cpu_seconds": 1.0, "variables": 300,
@@ -32,7 +39,7 @@ def scaling_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(12.5, 3.2), dpi=150)
-    methods = list(dict.fromkeys(str(record["method"]) for record in records))
+    methods = list(dict.fromkeys([*(methods or ()), *(str(r["method"]) for r in records)]))
     for place, (key, label) in enumerate(_PANELS.items(), start=1):
         axes = figure.add_subplot(1, len(_PANELS), place)
         for i, method in enumerate(methods):
@@ -46,7 +53,8 @@ def scaling_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
                 axes.scatter(x, y, c=filled, edgecolors=colour, zorder=3)
         axes.set(xlabel="nodes", ylabel=label, yscale="log")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if place == 1 and axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False, fontsize=8)
-    figure.tight_layout()
+    lines, names = figure.axes[0].get_legend_handles_labels()
+    if lines:
+        figure.legend(lines, names, loc="upper center", ncols=len(names), frameon=False, fontsize=9)
+    figure.tight_layout(rect=(0, 0, 1, 0.93))
     return figure

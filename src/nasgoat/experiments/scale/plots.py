@@ -25,8 +25,9 @@ def figures(records: ExperimentRecords) -> dict[str, Figure]:
     for kernel in declared["kernels"]:
         wanted = (kernel, declared["observations"][0], declared["seeds"][0])
         own = [r for r in records.runs if (r["kernel"], r["observations"], r["seed"]) == wanted]
-        order = list(declared["methods"])
-        own.sort(key=lambda r: (order.index(r["method"]), r["nodes"]))
+        # Records may be older than the declaration, and have methods that it no longer names.
+        order = {method: place for place, method in enumerate(declared["methods"])}
+        own.sort(key=lambda r: (order.get(r["method"], len(order)), r["method"], r["nodes"]))
         if own:
-            drawn[f"{records.name}-{kernel}"] = scaling_figure(own)
+            drawn[f"{records.name}-{kernel}"] = scaling_figure(own, declared["methods"])
     return drawn
