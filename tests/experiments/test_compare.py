@@ -107,5 +107,17 @@ def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
     assert list(figures_of(without)) == ["small-deterministic", "small-noisy"]
 
 
+def test_the_first_at_the_optimum_need_not_have_the_lowest_regret(
+    records: ExperimentRecords,
+) -> None:
+    """With noise a run may have been at the optimum and end elsewhere."""
+    noisy = [run for run in records.runs if run["noisy"]]
+    soon = {**noisy[0], "method": "random", "reached": 12, "regret": 0.5}
+    late = {**noisy[0], "method": "goat-l", "reached": 15, "regret": 0.0}
+    notes = tables_of(replace(records, runs=(soon, late)))[1].notes
+    leaders = "Lowest median regret: goat-l (0.000)."
+    assert f"{leaders} First at the optimum in the median: random, after 12." in notes
+
+
 def test_a_run_that_never_arrives_is_later_than_any_that_does() -> None:
     assert evaluations_to_optimum([{"reached": None}, {"reached": 20}]) == float("inf")

@@ -42,6 +42,13 @@ WRONG = {
     COMPARE + 'methods = ["g"]\n[method.g]\nmethod = "goat"\nkernel = "cubic"': (
         "my.toml:6: method.g.kernel: kernel must be one of"
     ),
+    COMPARE + 'methods = ["g"]\n[method.g]\nmethod = "goat"\noptimizer = "scip/short"': (
+        "my.toml:6: method.g.optimizer: optimizer must be one of scip/compact, scip/paper"
+    ),
+    COMPARE + 'methods = ["random"]\nevaluations = 5\ninitial = 10': (
+        "my.toml:4: evaluations: evaluations must be at least initial, 10, got 5"
+    ),
+    'kind = "scale"\nmethods = ["scip/short"]': "my.toml:2: methods: methods must be one of scip/",
     COMPARE + 'methods = ["g"]\n[method.g]\nkernel = "linear"': "my.toml:4: method.g must have",
     COMPARE + 'methods = ["e"]\n[method.e]\nmethod = "evolution"\nremov = "oldest"': (
         "my.toml:6: method.e.remov: option of evolution .* did you mean remove"

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer
-from nasgoat.errors import SettingError
+from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer, optimizer_names
+from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.formulations import FORMULATIONS
 from nasgoat.solvers import Limits
 from nasgoat.spaces import SearchSpace
 
 SOLVERS = ("scip", "gurobi")
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
+
+
+def check_optimizer(name: str, key: str) -> None:
+    """Raise unless :func:`timed_optimizer` knows the name; the key is that of a file.
+
+    Example:
+        >>> check_optimizer("scip/compact/independent", "methods")
+    """
+    solver, slash, formulation = name.removesuffix("/independent").partition("/")
+    if (slash or name != solver) and solver not in SOLVERS:
+        raise SettingError(f"{key} with a formulation must be scip/... or gurobi/..., got {name!r}")
+    if slash and formulation not in FORMULATIONS:
+        raise UnknownNameError(key, name, [f"{solver}/{form}" for form in FORMULATIONS])
+    if solver not in optimizer_names():
+        raise UnknownNameError(key, name, optimizer_names())
 
 
 def timed_optimizer(
@@ -35,17 +51,11 @@ def timed_optimizer(
         >>> timed_optimizer("catalogue", nasbench201(), "linear").name
         'catalogue'
     """
-    solver, slash, formulation = name.partition("/")
-    if slash and solver not in SOLVERS:
-        raise SettingError(
-            f"a method with a formulation must be scip/... or gurobi/..., got {name!r}"
-        )
+    check_optimizer(name, "optimizer")
+    solver, _, formulation = name.removesuffix("/independent").partition("/")
     if solver in SOLVERS:
         from nasgoat.acquisition.mip import MipOptimizer
 
-        formulation, alone, word = formulation.partition("/")
-        if alone and word != "independent":
-            raise SettingError(f"after the formulation must come /independent, got {name!r}")
         # In this process: the start of a child is no part of what is compared.
         return MipOptimizer(
             space,
@@ -53,7 +63,7 @@ def timed_optimizer(
             formulation=formulation or "compact",
             limits=Limits(seconds=seconds, gap=gap),
             child=False,
-            independent=bool(alone),
+            independent=name.endswith("/independent"),
         )
     if name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound

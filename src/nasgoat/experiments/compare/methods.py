@@ -17,7 +17,7 @@ from nasgoat.baselines import (
 )
 from nasgoat.bayesopt import Asker, Optimizer, Settings
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments.optimizers import DEFAULT_SECONDS, timed_optimizer
+from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
 from nasgoat.kernels import FORMS
 from nasgoat.spaces import SearchSpace
 
@@ -66,6 +66,8 @@ class MethodSpec:
                 raise UnknownNameError("option of goat", option, OWN_OPTIONS)
         if self.options.get("kernel", FORMS[0]) not in FORMS:
             raise UnknownNameError("kernel", self.options["kernel"], FORMS)
+        if "optimizer" in self.options:
+            check_optimizer(str(self.options["optimizer"]), "optimizer")
         self._settings()
 
     @property

@@ -66,6 +66,10 @@ class CompareStudy:
         for key in ("seeds", "evaluations", "initial"):
             if (value := getattr(self, key)) < 1:
                 raise SettingError(f"{key} must be at least 1, got {value}")
+        if self.evaluations < self.initial:
+            raise SettingError(
+                f"evaluations must be at least initial, {self.initial}, got {self.evaluations}"
+            )
 
     def runs(self) -> list[Run]:
         """Seed by seed, so that whatever is done is the same for every method."""

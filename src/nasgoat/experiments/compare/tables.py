@@ -118,7 +118,7 @@ def _leaders(scene: Scene) -> str:
     least = min(regret.values())
     best = [name for name, value in regret.items() if value <= least]
     said = f"Lowest median regret: {', '.join(best)} ({least:.3f})."
-    soon = {name: evaluations_to_optimum(scene.runs[name]) for name in best}
+    soon = {name: evaluations_to_optimum(runs) for name, runs in scene.runs.items()}
     first = min(soon, key=lambda name: soon[name])
     if soon[first] < float("inf"):
         said += f" First at the optimum in the median: {first}, after {soon[first]:.0f}."

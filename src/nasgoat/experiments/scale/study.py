@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
-from nasgoat.acquisition import AcquisitionOptimizer, Pool, optimizer_names, random_problem
+from nasgoat.acquisition import AcquisitionOptimizer, Pool, random_problem
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments.optimizers import SOLVERS, timed_optimizer
+from nasgoat.experiments.optimizers import check_optimizer, timed_optimizer
 from nasgoat.experiments.study import Record, Run, run_id, versions
 from nasgoat.kernels import FORMS
 from nasgoat.spaces import NodeLabeledSpace
@@ -86,13 +86,7 @@ class ScaleStudy:
             if kernel not in FORMS:
                 raise UnknownNameError("kernels", kernel, FORMS)
         for method in self.methods:
-            solver, slash, _ = method.partition("/")
-            if slash and solver not in SOLVERS:
-                raise SettingError(
-                    f"methods with a formulation must be scip/... or gurobi/..., got {method!r}"
-                )
-            if solver not in optimizer_names():
-                raise UnknownNameError("methods", method, optimizer_names())
+            check_optimizer(method, "methods")
         for key, least in (("nodes", 2), ("observations", 1), ("seeds", 0)):
             if (value := min(getattr(self, key), default=0)) < least:
                 raise SettingError(f"{key} must be at least {least}, got {value}")
