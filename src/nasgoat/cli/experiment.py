@@ -70,7 +70,7 @@ def run_experiment(experiment: Experiment, call: Call) -> None:
         print("\n\n".join(table.markdown() for table in tables_of(records)))
     if not call.quiet:
         note("written: " + ", ".join(map(str, written)))
-    if interrupts.requested:
+    if interrupts.requested and (outcome is None or outcome.left):
         raise typer.Exit(130)
     if outcome is not None and outcome.failed:
         raise typer.Exit(1)

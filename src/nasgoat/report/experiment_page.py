@@ -52,7 +52,7 @@ def _page(records: ExperimentRecords) -> str:
     return page(
         records.title or records.name,
         f"nasgoat · {_KINDS.get(records.kind, records.kind)}",
-        records.description or "An experiment without a description.",
+        emphasised(records.description or "An experiment without a description."),
         _facts(records),
         sections,
         f"Written by nasgoat {version('nasgoat')}. This file is complete: it asks the network for "
@@ -102,16 +102,21 @@ def _table(found: Table) -> Html:
 
 
 def emphasised(text: str) -> Html:
-    """A text in which ``**words**`` are set off.
+    """A text in which ``**words**`` and words between backticks are set off.
 
     Example:
-        >>> emphasised("a **b** <c>")
-        'a <b>b</b> &lt;c&gt;'
+        >>> emphasised("a **b** <c> `d`")
+        'a <b>b</b> &lt;c&gt; <code>d</code>'
     """
-    pieces = text.split("**")
-    if len(pieces) % 2 == 0:  # one pair of stars is open: they are no emphasis
-        return join(text)
-    return join(*(element("b", x) if i % 2 else x for i, x in enumerate(pieces)))
+    return join(*(_set_off(piece) for piece in re.split(r"(\*\*[^*]+\*\*|`[^`]+`)", text)))
+
+
+def _set_off(piece: str) -> Child:
+    if len(piece) > 4 and piece.startswith("**") and piece.endswith("**"):
+        return element("b", piece[2:-2])
+    if len(piece) > 2 and piece[0] == piece[-1] == "`":
+        return element("code", piece[1:-1])
+    return piece
 
 
 def _figures(charts: dict[str, list[Html]], kind: str) -> Html:
