@@ -12,11 +12,12 @@ SOLVERS = ("scip", "gurobi")
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 
 
-def check_optimizer(name: str, key: str) -> None:
-    """Raise unless :func:`timed_optimizer` knows the name; the key is that of a file.
+def check_optimizer(name: str, key: str) -> tuple[str, str]:
+    """The optimiser and the formulation that a name says; the key of a file is for the error.
 
     Example:
         >>> check_optimizer("scip/compact/independent", "methods")
+        ('scip', 'compact')
     """
     solver, slash, formulation = name.removesuffix("/independent").partition("/")
     if (slash or name != solver) and solver not in SOLVERS:
@@ -25,6 +26,7 @@ def check_optimizer(name: str, key: str) -> None:
         raise UnknownNameError(key, name, [f"{solver}/{form}" for form in FORMULATIONS])
     if solver not in optimizer_names():
         raise UnknownNameError(key, name, optimizer_names())
+    return solver, formulation
 
 
 def timed_optimizer(
@@ -51,8 +53,7 @@ def timed_optimizer(
         >>> timed_optimizer("catalogue", nasbench201(), "linear").name
         'catalogue'
     """
-    check_optimizer(name, "optimizer")
-    solver, _, formulation = name.removesuffix("/independent").partition("/")
+    solver, formulation = check_optimizer(name, "optimizer")
     if solver in SOLVERS:
         from nasgoat.acquisition.mip import MipOptimizer
 

@@ -108,15 +108,14 @@ def emphasised(text: str) -> Html:
         >>> emphasised("a **b** <c> `d`")
         'a <b>b</b> &lt;c&gt; <code>d</code>'
     """
-    return join(*(_set_off(piece) for piece in re.split(r"(\*\*[^*]+\*\*|`[^`]+`)", text)))
+    pieces = re.split(r"(\*\*[^*]+\*\*|`[^`]+`)", text)  # every second one is marked
+    return join(*(_set_off(x) if i % 2 else x for i, x in enumerate(pieces)))
 
 
-def _set_off(piece: str) -> Child:
-    if len(piece) > 4 and piece.startswith("**") and piece.endswith("**"):
-        return element("b", piece[2:-2])
-    if len(piece) > 2 and piece[0] == piece[-1] == "`":
-        return element("code", piece[1:-1])
-    return piece
+def _set_off(marked: str) -> Html:
+    if marked.startswith("`"):
+        return element("code", marked[1:-1])
+    return element("b", marked[2:-2])
 
 
 def _figures(charts: dict[str, list[Html]], kind: str) -> Html:
