@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.errors import FileError, NasgoatError, SpaceFileError
+from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
@@ -38,6 +39,7 @@ KINDS: Mapping[str, type[SearchSpace]] = {
     "node-labelled": NodeLabeledSpace,
     "edge-labelled": EdgeLabeledSpace,
     "darts-like": DartsSpace,
+    "chain": ChainSpace,
     "graph": GraphSpace,
 }
 _TABLES = ("name", "description", "space", "limits", "costs")
