@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
 from nasgoat.solvers.own_pickle import loads
 
 ROOT = Path(__file__).parent.parent

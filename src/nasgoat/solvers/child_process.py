@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
 from nasgoat.solvers.own_pickle import loads
 
 _POLL = 0.2  # seconds between two looks whether the child is still alive

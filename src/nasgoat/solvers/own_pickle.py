@@ -7,7 +7,7 @@ import io
 import pickle
 from typing import IO, Any
 
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
 
 #: Packages whose classes may be named: ours, and those of a fitted surrogate.
 _PACKAGES = ("nasgoat", "sklearn", "numpy", "collections")
@@ -51,7 +51,7 @@ def loads(content: bytes) -> Any:
         ('result', 3.0)
         >>> loads(pickle.dumps(print))
         Traceback (most recent call last):
-        nasgoat.solvers.limits.SolverError: a message between processes must hold our own, got
+        nasgoat.solvers.interface.SolverError: a message between processes must hold our own, got
         builtins.print
     """
     return load(io.BytesIO(content))
