@@ -54,7 +54,7 @@ class SearchSpace(ABC):
 
     @property
     def all_limits(self) -> tuple[Limit, ...]:
-        """What every graph satisfies and every optimiser holds: the family's limits, then its own."""
+        """What every graph satisfies and every optimiser holds: the family's, then its own."""
         return (*self.family_limits, *self.limits)
 
     @property
