@@ -17,8 +17,8 @@ INDEX = "reference/python.md"
 #: Subpackages in the order of reading; others follow by name.
 ORDER = (
     "bayesopt", "spaces", "graphs", "kernels", "surrogate", "acquisition", "acquisition.branch",
-    "search_methods", "baselines", "benchmarks", "integrations", "evaluation", "figures", "export", "formulations",
-    "solvers", "errors",
+    "search_methods", "baselines", "benchmarks", "integrations", "evaluation", "figures", "export",
+    "formulations", "solvers", "errors",
 )  # fmt: skip
 
 #: Modules beside the subpackages that users import from.

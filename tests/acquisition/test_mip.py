@@ -1,6 +1,5 @@
 """Agreement: what SCIP proves equals what the catalogue lists."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from nasgoat import (
     Pool,
 )
 from nasgoat.acquisition import Status
-from nasgoat.acquisition.best_graphs import BestGraphs
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError, check_model
 from nasgoat.errors import SettingError, UnknownNameError
@@ -181,17 +179,6 @@ def test_a_model_that_contradicts_the_surrogate_is_an_error_with_its_file() -> N
         check_model(model, cell, other)
     path = Path(str(caught.value).rsplit(" ", 1)[1])
     assert "(101_edge)limit" in path.read_text()
-
-
-def test_the_pool_keeps_the_best_distinct_graphs() -> None:
-    lcb, seen = acquisition(SMALL, 6, "linear", 1)
-    pool = BestGraphs(SMALL, lcb, 2, seen, gap=0.1)
-    assert pool.cutoff == math.inf
-    cells = [g for batch in SMALL.enumerate() for g in batch]
-    values = pool.add(cells)
-    kept = sorted(v for g, v in zip(cells, values, strict=True) if SMALL.key(g) not in seen)[:2]
-    assert [value for value, _ in pool.best] == pytest.approx(kept)
-    assert pool.cutoff == pytest.approx(kept[1] - 0.1 * abs(kept[1]))
 
 
 def test_wrong_settings_are_refused() -> None:

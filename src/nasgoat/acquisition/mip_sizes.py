@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.acquisition.best_graphs import BestGraphs, ModelJudge
+from nasgoat.acquisition.best_graphs import ModelJudge
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.errors import NasgoatError
@@ -64,10 +65,16 @@ def solve_sizes(problem: MipProblem, send: Send) -> None:
 def _solve_sizes(problem: MipProblem, send: Send) -> None:
     start = time.monotonic()
     limits = problem.limits
-    pool = BestGraphs(problem.space, problem.acquisition, problem.k, problem.exclude, limits.gap)
-    pool.on_better = lambda graph, _: send(("better", graph))
+    pool = KBest(
+        problem.space,
+        problem.acquisition,
+        problem.k,
+        problem.exclude,
+        limits.gap,
+        on_better=lambda graph, _: send(("better", graph)),
+    )
     pool.add(problem.start)
-    if len(pool.best) < problem.k:
+    if len(pool.found) < problem.k:
         descend(pool, np.random.default_rng(problem.seed), seconds=WARM_SHARE * limits.seconds)
     for n in reversed(problem.space.sizes):
         left = limits.seconds - (time.monotonic() - start)
@@ -90,7 +97,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
         built = time.perf_counter() - began
         # A list of structures need not hold graphs that are not below the cut-off.
         below = math.inf if listed is None else pool.cutoff
-        known = [graph for value, graph in pool.best if graph.n == n and value < below]
+        known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
         check_model(model, known, problem.acquisition)
         send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
         report = _search(problem.solver, model, pool, replace(limits, seconds=left), send)
@@ -103,7 +110,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
 
 
 def _search(
-    solver: str, model: AcquisitionModel, pool: BestGraphs, limits: Limits, send: Send
+    solver: str, model: AcquisitionModel, pool: KBest, limits: Limits, send: Send
 ) -> Report:
     judge = ModelJudge(model, pool)
 

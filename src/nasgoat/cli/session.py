@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer
+from nasgoat.atomic_file import write_whole
 from nasgoat.bayesopt import (
     Asker,
     Driver,
@@ -25,7 +26,6 @@ from nasgoat.bayesopt import (
 from nasgoat.cli.output import note
 from nasgoat.cli.progress import Progress
 from nasgoat.cli.tasks import Task
-from nasgoat.experiments.records import write_whole
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.pictures import Painter
 from nasgoat.search_methods import OURS, make_method

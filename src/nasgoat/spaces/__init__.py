@@ -18,8 +18,7 @@ from nasgoat.spaces.presets import (
     register_space,
 )
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import load_space, parse_space
-from nasgoat.spaces.toml_text import declared_space, to_toml
+from nasgoat.spaces.toml_file import declared_space, load_space, parse_space, to_toml
 
 __all__ = [
     "INPUT",
