@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nasgoat.restricted_pickle import loads
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
 from nasgoat.solvers.own_pickle import OUR_OWN
 
 ROOT = Path(__file__).parent.parent

@@ -26,7 +26,7 @@ from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations import FORMULATIONS
 from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Limits, Outcome, Report, SolverError, SolverMissingError
+from nasgoat.solvers import Report, SolveLimits, SolverError, SolverMissingError, SolveStatus
 from nasgoat.solvers.child_process import ChildProcess, Message
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import of_paper_kernel
@@ -85,7 +85,7 @@ class MipOptimizer:
         progress: Callable[[str], None] | None = None,
         solver: str = "scip",
         formulation: str = "compact",
-        limits: Limits | None = None,
+        limits: SolveLimits | None = None,
         child: bool = True,
         seed: int = 0,
         independent: bool = False,
@@ -98,7 +98,7 @@ class MipOptimizer:
         self.progress = progress
         self.name = solver
         self.formulation = formulation
-        self.limits = limits or Limits()
+        self.limits = limits or SolveLimits()
         self.seed = seed
         seconds = min(_WARM_SECONDS, WARM_SHARE * self.limits.seconds)
         helped = not independent and isinstance(space, NodeLabeledSpace | IndexedSpace)
@@ -198,7 +198,7 @@ class MipOptimizer:
 def _certified(pool: KBest, answer: MipAnswer, gap: float, seconds: float) -> Pool:
     """Proposals with what the reports prove about each."""
     complete = bool(answer.reports) and all(
-        report.outcome is Outcome.COMPLETE for report in answer.reports.values()
+        report.status is SolveStatus.COMPLETE for report in answer.reports.values()
     )
     none = Certificate(Status.EXHAUSTED if complete else Status.HEURISTIC, seconds=seconds)
     return pool.pool(lambda value: _certificate(value, answer.bound, gap, seconds), none)

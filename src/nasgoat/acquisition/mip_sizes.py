@@ -25,7 +25,7 @@ from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.building import uncollected
 from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Limits, Outcome, Report, SolverMissingError
+from nasgoat.solvers import Report, SolveLimits, SolverMissingError, SolveStatus
 from nasgoat.solvers.child_process import Message
 from nasgoat.spaces import SearchSpace
 
@@ -46,7 +46,7 @@ class MipProblem:
     exclude: frozenset[bytes]
     solver: str
     formulation: str
-    limits: Limits
+    limits: SolveLimits
     start: tuple[LabeledGraph, ...] = ()
     seed: int = 0
     listed: Mapping[int, Listed] = field(default_factory=dict)  # by number of nodes, where known
@@ -83,7 +83,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
             continue
         began, listed = time.perf_counter(), problem.listed.get(n)
         if listed is not None and not listed.allowed:
-            send(("size", (n, Report(Outcome.COMPLETE, pool.cutoff, 0.0, 0, 0, 0))))
+            send(("size", (n, Report(SolveStatus.COMPLETE, pool.cutoff))))
             continue
         with uncollected():
             model = formulate(
@@ -110,7 +110,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
 
 
 def _search(
-    solver: str, model: AcquisitionModel, pool: KBest, limits: Limits, send: Send
+    solver: str, model: AcquisitionModel, pool: KBest, limits: SolveLimits, send: Send
 ) -> Report:
     judge = ModelJudge(model, pool)
 
@@ -159,4 +159,4 @@ def _exported(model: AcquisitionModel) -> Path:
 
 
 def _unproven() -> Report:
-    return Report(Outcome.STOPPED, -math.inf, 0.0, 0, 0, 0)
+    return Report(SolveStatus.STOPPED, -math.inf)

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from nasgoat.restricted_pickle import loads
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
 from nasgoat.solvers.own_pickle import OUR_OWN
 
 _POLL = 0.2  # seconds between two looks whether the child is still alive

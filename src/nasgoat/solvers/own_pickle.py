@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 
 from nasgoat.restricted_pickle import AllowList
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
 
 _BUILTINS = ("set", "frozenset", "range", "slice", "complex", "bytearray", "object")
 
