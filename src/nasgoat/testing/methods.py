@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from nasgoat.acquisition import initial_design
-from nasgoat.baselines import available, make_method, own_batch
 from nasgoat.bayesopt import Asker, SearchResult, run
 from nasgoat.errors import GraphError, ObservationError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.search_methods import available, make_method, own_batch
 from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.testing.contract import Contract
 
