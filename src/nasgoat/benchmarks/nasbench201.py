@@ -85,7 +85,7 @@ class NasBench201:
             values = self._trainings(graph)
             metrics["error"] = float(rng.choice(values[~np.isnan(values)]))
         if self.test_errors is not None:
-            tests = self.test_errors[_row(self.space.digits(graph))]
+            tests = self.test_errors[_row(_TABLE.digits(graph))]
             metrics["test_error"] = float(np.nanmean(tests))
         return metrics
 

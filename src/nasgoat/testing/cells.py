@@ -74,20 +74,6 @@ class CellContract(SpaceContract):
         if not tried:
             pytest.skip("the family has no rows, or too many matrices to try them one by one")
 
-    def test_names_lead_there_and_back(self, space: CellSpace) -> None:
-        for graph in list_graphs(space)[::7][:60]:
-            names = space.names(graph.n)
-            for ordered in names.orders(names.ordered(graph), 3):
-                ones, missing = names.point(ordered)
-                assert not set(ones) & set(missing)
-                decisions = names.decisions()
-                assert set(missing) <= set(decisions)
-                values = dict.fromkeys(decisions, 0.0) | dict.fromkeys(ones, 1.0)
-                values |= dict.fromkeys(missing, 0.0)
-                decoded = names.decode(values)
-                assert decoded == ordered
-                assert space.key(decoded) == space.key(graph)
-
 
 def list_structures(space: CellSpace, n: int) -> list[NDArray[np.bool_]]:
     """Every structure of n nodes."""
