@@ -14,16 +14,14 @@ P[s, u, v] is that variable, its own square.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from pyomo.core.expr.numeric_expr import LinearExpression
 
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import TaggedModel, linear_sum
 from nasgoat.kernels import FeatureMap
 
 Array = NDArray[np.float64]
@@ -158,14 +156,6 @@ class Column(NamedTuple):
 
     count: Any
     square: list[tuple[int, Any]]
-
-
-def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any:
-    """Constant + Σ coefficient · variable, without the terms that are 0."""
-    kept = [(float(coefficient), var) for coefficient, var in terms if coefficient != 0.0]
-    return LinearExpression(
-        constant=constant, linear_coefs=[c for c, _ in kept], linear_vars=[v for _, v in kept]
-    )
 
 
 def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:
