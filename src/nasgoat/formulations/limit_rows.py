@@ -11,37 +11,41 @@ Notation
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from typing import Any
 
 import pyomo.environ as pyo
 
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
-from nasgoat.spaces import DartsSpace, GraphSpace, SearchSpace
-from nasgoat.spaces.limits import Limit
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, compare, linear_sum
+from nasgoat.spaces import GraphSpace, SearchSpace
+from nasgoat.spaces.limits import Limit, Pair
 
 Distance = Callable[[TaggedModel, int, int, int], Terms]
-_Pair = tuple[int, int]
-_Spans = dict[_Pair, dict[int, Terms]]  # for a source and a sink the terms of each distance
+_Spans = dict[Pair, dict[int, Terms]]  # for a source and a sink the terms of each distance
 
 _WIDE = 1e3  # coefficients beyond this are scaled down, for the solver's absolute tolerances
 
 
-def limit_rows(m: TaggedModel, space: SearchSpace, distance: Distance) -> None:
+def limit_rows(
+    m: TaggedModel, space: SearchSpace, pairs: Sequence[Pair], depth: Callable[[], Terms]
+) -> None:
     """(limit): a row for each limit of the space.
+
+    Σ node_ops[l] F[v, l] + Σ cost[u, v, l] F[u, v, l] + edges Σ A[u, v] + depth Σ_t D[t]
+    + nodes n (<=, >= or ==) bound.
 
     Args:
         m: The model, with A and F.
         space: The space, with its limits.
-        distance: ``distance(m, u, v, s)`` gives the terms of d^s[u, v].
+        pairs: The pairs that may carry an edge, each once.
+        depth: Writes the depth, as terms of a sum; only called if a limit is on it.
     """
-    deep: Terms = []
-    if any(limit.depth for limit in space.limits):
-        deep = depth_terms(m, space, distance)
-    for place, limit in enumerate(space.limits):
+    limits = space.all_limits
+    deep = depth() if any(limit.depth for limit in limits) else []
+    for place, limit in enumerate(limits):
         terms = [*_label_terms(m, space, limit), *((limit.depth * c, x) for c, x in deep)]
-        terms += [(limit.edges, m.A[u, v]) for u, v in _edges(m, space)]
+        terms += [(limit.edges, m.A[pair]) for pair in pairs]
         name = re.sub(r"\W+", "_", limit.name)[:60].strip("_")
         if any(c for c, _ in terms):
             row = _row(limit, terms, limit.bound - limit.nodes * m.n)
@@ -51,47 +55,31 @@ def limit_rows(m: TaggedModel, space: SearchSpace, distance: Distance) -> None:
         m.rows("limit", f"{place}_{name}", [((), row)])
 
 
-def distance_by_indicator(m: TaggedModel, u: int, v: int, s: int) -> Terms:
-    """d^s[u, v] where it is a variable of its own, as in the paper."""
-    return [(1.0, m.ds[u, v, s])]
-
-
 def _row(limit: Limit, terms: Terms, bound: float) -> Any:
     largest = max((abs(c) for c, _ in terms), default=1.0)
     scale = largest if largest > _WIDE or 0 < largest < 1 / _WIDE else 1.0
-    total, right = linear_sum((c / scale, x) for c, x in terms), bound / scale
-    if limit.sense == "==":
-        return total == right
-    return total <= right if limit.sense == "<=" else total >= right
+    return compare(linear_sum((c / scale, x) for c, x in terms), limit.sense, bound / scale)
 
 
 def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
-    """Coefficients on F; a key of two is a node's label, one of three an edge's."""
+    """Coefficients on labels; a key of two is a node's label, one of three an edge's."""
     on_nodes = limit.node_coefficients(space.node_vocabulary or ("",))
-    on_edges = limit.edge_coefficients(space.edge_vocabulary)
-    labels = list(m.F.items())
-    if isinstance(space, GraphSpace) and space.edge_ops:
-        labels += m.Fe.items()
-    return [(float((on_nodes if len(key) == 2 else on_edges)[key[-1]]), x) for key, x in labels]
+    edge_labels = space.edge_vocabulary
+    costs = {key[:2]: limit.edge_cost(*key[:2], edge_labels) for key in m.labels if len(key) == 3}
+    return [
+        (float((on_nodes if len(key) == 2 else costs[key[:2]])[key[-1]]), x)
+        for key, x in m.labels.items()
+    ]
 
 
-def _edges(m: TaggedModel, space: SearchSpace) -> list[tuple[int, int]]:
-    return space.pairs(m.n) if isinstance(space, GraphSpace) else [p for p in m.A if p[0] < p[1]]
-
-
-def depth_terms(m: TaggedModel, space: SearchSpace, distance: Distance) -> Terms:
-    """The depth as terms of a sum.
+def cell_depth_terms(m: TaggedModel, pairs: Sequence[Pair], distance: Distance) -> Terms:
+    """The depth of a cell as terms of a sum.
 
     Args:
-        m: The model, with distances and, in a declared graph space, labels.
-        space: The space.
+        m: The model, with distances.
+        pairs: The sources and sinks between which depth is measured.
         distance: ``distance(m, u, v, s)`` gives the terms of d^s[u, v].
     """
-    if isinstance(space, GraphSpace):
-        return _longest(m, _labelled_spans(m, space), _labelled_depth(space))
-    pairs = [(0, m.n - 1)]
-    if isinstance(space, DartsSpace):
-        pairs = [(u, v) for u in range(space.inputs) for v in range(space.inputs, m.n)]
     spans = {(u, v): {s: distance(m, u, v, s) for s in range(1, v - u + 1)} for u, v in pairs}
     if len(pairs) == 1:
         return [(s * c, x) for s, terms in spans[pairs[0]].items() for c, x in terms]
@@ -100,6 +88,11 @@ def depth_terms(m: TaggedModel, space: SearchSpace, distance: Distance) -> Terms
         return max((int(g.d[u, v]) for u, v in pairs if g.d[u, v] < g.n), default=0)
 
     return _longest(m, spans, depth)
+
+
+def graph_depth_terms(m: TaggedModel, space: GraphSpace) -> Terms:
+    """The depth of a declared graph, whose sources and sinks labels tell, as terms of a sum."""
+    return _longest(m, _labelled_spans(m, space), _labelled_depth(space))
 
 
 def _longest(m: TaggedModel, spans: _Spans, depth: Callable[[Any], int]) -> Terms:

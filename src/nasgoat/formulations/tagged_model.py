@@ -109,6 +109,7 @@ class TaggedModel:
         self.n = n
         self.pyomo = pyo.ConcreteModel()
         self._meanings: dict[str, Meaning] = {}
+        self.tags = set(TAGS)  # that rows may have; a family of one's own adds its own
         self.branched_first: set[str] = set()  # names of variables to branch on before others
         self.variance: Any = None  # the bound that the convex row holds; its tangents may be cuts
         self.convex: set[str] = set()  # variables and rows that such cuts make unnecessary
@@ -134,7 +135,7 @@ class TaggedModel:
 
     def rows(self, tag: str, part: str, rows: Iterable[tuple[Key, Any]]) -> None:
         """Add rows named ``(tag)part(key)``."""
-        if tag not in TAGS:
+        if tag not in self.tags:
             raise KeyError(tag)
         found = list(rows)
         scalar = [key for key, _ in found] == [()]
@@ -142,6 +143,11 @@ class TaggedModel:
         self.pyomo.add_component(f"({tag}){part}", block)
         for key, row in [] if scalar else found:
             block[key] = row
+
+    @property
+    def labels(self) -> dict[Key, Any]:
+        """Variables F[v, l] of nodes and F[u, v, l] (Fe in declared graphs) of edges, by key."""
+        return {key: x for name in ("F", "Fe") for key, x in getattr(self, name, {}).items()}
 
     def meaning(self, name: str) -> Meaning:
         """The function from a graph to the value of a variable."""
@@ -225,6 +231,13 @@ def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any
 def equate(left: Terms, right: Terms) -> Any:
     """The row Σ left = Σ right."""
     return linear_sum([*left, *((-c, x) for c, x in right)]) == 0
+
+
+def compare(left: Any, sense: str, right: float) -> Any:
+    """The row left (<=, >= or ==) right."""
+    if sense == "==":
+        return left == right
+    return left <= right if sense == "<=" else left >= right
 
 
 @contextmanager

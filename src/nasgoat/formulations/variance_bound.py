@@ -37,7 +37,7 @@ from scipy.linalg import cho_factor, cho_solve, null_space
 
 from nasgoat.errors import NasgoatError
 from nasgoat.formulations.counts import Counts
-from nasgoat.formulations.layers import Terms
+from nasgoat.formulations.tagged_model import Terms
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
