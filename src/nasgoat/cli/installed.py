@@ -16,30 +16,30 @@ data = typer.Typer(help="Benchmark tables: what is there, and import of official
 
 def methods(json: Json = False) -> None:
     """List the search methods and whether the package that each needs is installed."""
-    from nasgoat import baselines
+    from nasgoat import search_methods
 
-    known = baselines.methods()
+    known = search_methods.methods()
     if json:
         found = {
             name: {
                 "summary": summary,
-                "available": baselines.available(name),
-                "batch": baselines.own_batch(name) if baselines.available(name) else None,
+                "available": search_methods.available(name),
+                "batch": search_methods.own_batch(name) if search_methods.available(name) else None,
             }
             for name, summary in known.items()
         }
         print_json({"methods": found})
         return
     for name, summary in known.items():
-        missing = "" if baselines.available(name) else f"  ({baselines.remedy(name)})"
+        missing = "" if search_methods.available(name) else f"  ({search_methods.remedy(name)})"
         print(f"{name:14s} {summary}{missing}")
 
 
 @data.command("status")
 def status(json: Json = False) -> None:
     """List the benchmark tables, where they come from and how to get what they lack."""
-    from nasgoat.benchmarks.availability import table_status
-    from nasgoat.benchmarks.storage import data_folder
+    from nasgoat.benchmarks.registry import table_status
+    from nasgoat.benchmarks.table_files import data_folder
 
     tables = table_status()
     if json:
@@ -60,7 +60,7 @@ def import_(
     json: Json = False,
 ) -> None:
     """Turn an official file into a compact table, once."""
-    from nasgoat.benchmarks.availability import import_table
+    from nasgoat.benchmarks.registry import import_table
 
     note(f"reading {source}")
     where = import_table(table, source)

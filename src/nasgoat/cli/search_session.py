@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import Choice, chosen_optimizer, make_optimizer
-from nasgoat.baselines import OURS, make_method, own_batch
+from nasgoat.atomic_file import write_whole
 from nasgoat.bayesopt import (
     Asker,
     Driver,
@@ -27,9 +27,9 @@ from nasgoat.cli.output import ProgressTable, command_line, note
 from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
 from nasgoat.cli.search_task import Task, make_task
 from nasgoat.cli.stored_runs import choose_folder
-from nasgoat.experiments.records import write_whole
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.pictures import Painter
+from nasgoat.search_methods import OURS, make_method, own_batch
 
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
 
