@@ -23,7 +23,7 @@ from nasgoat.cli.experiment import (
 from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
-    from nasgoat.experiments.scale import ScaleStudy
+    from nasgoat.experiments.scale_study import ScaleStudy
 
 RUNS = Path("runs")
 
@@ -85,7 +85,7 @@ def scale(
 
 
 def _study(given: dict[str, Any]) -> ScaleStudy:
-    from nasgoat.experiments.scale import ScaleStudy
+    from nasgoat.experiments.scale_study import ScaleStudy
 
     return ScaleStudy(**{"methods": ["branch", "scip/compact"], **given})
 
