@@ -10,8 +10,8 @@ import pytest
 from nasgoat import LabeledGraph, benchmark, nasbench201
 from nasgoat.benchmarks import NasBench101, NasBench201
 from nasgoat.benchmarks.nasbench101 import module_hash
-from nasgoat.benchmarks.plain_pickle import PlainUnpickler
 from nasgoat.errors import DataError, SettingError, UnknownNameError
+from nasgoat.restricted_pickle import PLAIN_VALUES, load
 
 ACCURACY = {"cifar10": 91.607, "cifar100": 73.493, "imagenet16-120": 46.733}
 COLUMN = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
@@ -59,7 +59,7 @@ def test_a_table_with_classes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "evil.pkl"
     path.write_bytes(pickle.dumps(Path("x")))
     with path.open("rb") as file, pytest.raises(DataError, match="plain values only, got pathlib"):
-        PlainUnpickler(file).load()
+        load(file, PLAIN_VALUES)
 
 
 def test_a_missing_nasbench101_table_says_how_to_get_it(

@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import is_experiment, read_experiment
-from nasgoat.experiments.records import RecordFolder, write_head, write_whole
+from nasgoat.experiments.records import RecordFolder, write_head
 from nasgoat.experiments.study import Run
 
 RUNS = [Run(f"a.seed{i}", {"seed": i}) for i in range(3)]
@@ -50,14 +50,6 @@ def test_other_settings_of_the_same_run_are_refused(tmp_path: Path) -> None:
     folder.keep(RUNS[0], [{"regret": 1.0}])
     with pytest.raises(ExperimentFileError, match=r"a\.seed0; choose another folder with --out"):
         folder.missing([Run("a.seed0", {"seed": 0, "evaluations": 20})])
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_whole(path, "old")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\ud800")
-    assert path.read_text() == "old"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from nasgoat import LabeledGraph
-from nasgoat.solvers import Outcome, SolverError
+from nasgoat.restricted_pickle import loads
+from nasgoat.solvers import SolverError, SolveStatus
 from nasgoat.solvers.child_process import ChildProcess, Message
-from nasgoat.solvers.own_pickle import loads
+from nasgoat.solvers.own_pickle import OUR_OWN
 
 Send = Callable[[Message], None]
 
@@ -64,6 +65,6 @@ class Attribute:
 
 
 def test_a_message_may_name_members_of_our_enums_and_no_other_attribute() -> None:
-    assert loads(pickle.dumps(Attribute(Outcome, "STOPPED"))) is Outcome.STOPPED
+    assert loads(pickle.dumps(Attribute(SolveStatus, "STOPPED")), OUR_OWN) is SolveStatus.STOPPED
     with pytest.raises(SolverError, match="must hold our own"):
-        loads(pickle.dumps(Attribute(LabeledGraph, "from_edges")))
+        loads(pickle.dumps(Attribute(LabeledGraph, "from_edges")), OUR_OWN)

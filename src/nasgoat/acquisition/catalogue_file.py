@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
-import tempfile
 import time
 import zlib
 from collections.abc import Callable
@@ -23,6 +21,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from nasgoat.atomic_file import replace_folder
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
@@ -128,10 +127,7 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
 def _save(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
     """Write the folder; a full or read-only disk costs the cache, never the work."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
-            whole = Path(temporary) / "catalogue"
-            whole.mkdir()
+        with replace_folder(folder) as whole:
             for name in _FILES:
                 np.save(whole / f"{name}.npy", getattr(arrays, name))
             meta = _declaration(features) | {
@@ -139,8 +135,6 @@ def _save(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
                 "checksums": {name: _checksum(whole / f"{name}.npy") for name in _FILES},
             }
             (whole / "meta.json").write_text(json.dumps(meta))
-            shutil.rmtree(folder, ignore_errors=True)
-            whole.rename(folder)
     except OSError as problem:
         logger.warning("the catalogue could not be kept in %s: %s", folder.parent, problem)
 

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.benchmarks.storage import data_folder, fresh_folder_of
+from nasgoat.atomic_file import replace_folder
+from nasgoat.benchmarks.storage import data_folder
 from nasgoat.benchmarks.tfrecord import records
 from nasgoat.errors import DataError
 
@@ -63,7 +64,7 @@ def write_table(
     hash16: NDArray[np.uint8], epochs: NDArray[np.int_], values: NDArray[np.float32]
 ) -> Path:
     """Write the compact table of sorted hashes (N, 16) and accuracies (2, N, E, 3)."""
-    with fresh_folder_of(data_folder() / FOLDER) as folder:
+    with replace_folder(data_folder() / FOLDER) as folder:
         for name, array in zip(ARRAYS, (hash16, epochs, *values), strict=True):
             np.save(folder / f"{name}.npy", array)
     return data_folder() / FOLDER

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.nasbench201_file import EPOCHS, FILE
-from nasgoat.benchmarks.plain_pickle import PlainUnpickler
 from nasgoat.benchmarks.storage import data_folder
 from nasgoat.errors import DataError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.restricted_pickle import PLAIN_VALUES, load
 from nasgoat.spaces import EdgeLabeledSpace, nasbench201
 
 DATASETS = {"cifar10": "cifar10", "cifar100": "cifar100", "imagenet16-120": "imagenet"}
@@ -133,7 +133,7 @@ def _read_errors(dataset: str) -> NDArray[np.float64]:
     path = folder / f"{dataset}.pkl"
     try:
         with path.open("rb") as file:
-            table: dict[str, dict[str, list[float]]] = PlainUnpickler(file).load()
+            table: dict[str, dict[str, list[float]]] = load(file, PLAIN_VALUES)
         errors = np.full((_CELLS, _SEEDS), np.nan)
         for key, values in table.items():
             accuracies = values["val_acc"]

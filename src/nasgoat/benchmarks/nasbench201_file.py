@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.benchmarks.plain_pickle import PlainUnpickler
+from nasgoat.atomic_file import replace_file
 from nasgoat.benchmarks.storage import data_folder
 from nasgoat.errors import DataError
+from nasgoat.restricted_pickle import PLAIN_VALUES, load
 
 FILE = "nb201.npz"
 EPOCHS = (12, 200)
@@ -72,10 +73,8 @@ def import_nasbench201(source: Path) -> Path:
     if np.isnan(tables["cifar10/validation"]).all():
         raise _refused(source, "no cell's validation accuracy")
     target = data_folder() / FILE
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(".part.npz")
-    np.savez_compressed(partial, **tables)  # type: ignore[arg-type]
-    partial.replace(target)
+    with replace_file(target) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **tables)  # type: ignore[arg-type]
     return target
 
 
@@ -115,7 +114,7 @@ def _nats_cells(folder: Path) -> Iterator[Mapping[str, Any]]:
         raise ValueError("no files like 000000.pickle.pbz2")
     for path in files:
         with bz2.open(path) as file:
-            yield PlainUnpickler(file).load()
+            yield load(file, PLAIN_VALUES)
 
 
 def _pth_cells(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.benchmarks.plain_pickle import PlainUnpickler
 from nasgoat.errors import DataError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.restricted_pickle import PLAIN_VALUES, load
 from nasgoat.spaces.listed_trees import ListedTreeSpace, Tree
 
 GRAPH_DATASETS = (
@@ -100,7 +100,7 @@ def _read(dataset: str) -> dict[Tree, tuple[float, float]]:
     path = Path(spec.submodule_search_locations[0]) / "light" / f"{dataset}.bench"
     try:
         with path.open("rb") as file:
-            whole = PlainUnpickler(file).load()
+            whole = load(file, PLAIN_VALUES)
         return {
             _tree(key): (100 * (1 - float(row["valid_perf"])), 100 * (1 - float(row["perf"])))
             for key, row in whole.items()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer
-from nasgoat.baselines import OURS, make_method
+from nasgoat.atomic_file import write_whole
 from nasgoat.bayesopt import (
     Asker,
     Driver,
@@ -26,9 +26,9 @@ from nasgoat.bayesopt import (
 from nasgoat.cli.output import note
 from nasgoat.cli.progress import Progress
 from nasgoat.cli.tasks import Task
-from nasgoat.experiments.records import write_whole
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.pictures import Painter
+from nasgoat.search_methods import OURS, make_method
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines import (
+from nasgoat.bayesopt import Asker, Optimizer, Settings
+from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
+from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels import FORMS
+from nasgoat.search_methods import (
     OURS,
     available,
     check_options,
@@ -17,11 +22,6 @@ from nasgoat.baselines import (
     own_batch,
     remedy,
 )
-from nasgoat.bayesopt import Asker, Optimizer, Settings
-from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
-from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import FORMS
 from nasgoat.spaces import SearchSpace
 
 #: What the file may set for our own method, beyond what every method has.
@@ -120,7 +120,7 @@ class TimedAsker:
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> from nasgoat.baselines import make_method
+        >>> from nasgoat import make_method
         >>> timed = TimedAsker(make_method("random", nasbench201(), initial=1))
         >>> for proposal in timed.ask(1):
         ...     timed.tell(proposal.graph, 10.0)

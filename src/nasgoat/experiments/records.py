@@ -11,12 +11,12 @@ summary has its line, so that an experiment goes on after its details were throw
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nasgoat.atomic_file import write_whole
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments.study import Record, Run
 
@@ -140,16 +140,6 @@ class RecordFolder:
         """Write the summaries of all runs, sorted by their names."""
         lines = [self.known[name] for name in sorted(self.known)]
         write_whole(self.folder / SUMMARY, "".join(_line(line) for line in lines))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is either the old one or the whole new one."""
-    partial = path.with_name(f"{path.name}.part")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def _summary(folder: Path) -> list[Record]:

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
+from nasgoat.atomic_file import replace_file, write_whole
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import ExperimentFileError, UnknownNameError
 from nasgoat.experiments.experiment_file import Experiment
 from nasgoat.experiments.kinds import captions_of, figures_of, tables_of
-from nasgoat.experiments.records import RecordFolder, read_experiment, write_head, write_whole
+from nasgoat.experiments.records import RecordFolder, read_experiment, write_head
 from nasgoat.experiments.runner import Outcome, Progress, Runner
 from nasgoat.experiments.study import Run, versions
 from nasgoat.integrations.locks import FileLock
@@ -78,9 +79,8 @@ class Session:
         known = captions_of(records)
         for name, figure in figures_of(records).items():
             path = target / f"{name}.png"
-            partial = path.with_name(f"{path.name}.part")
-            figure.savefig(partial, format="png", metadata={"Title": known.get(name, name)})
-            partial.replace(path)
+            with replace_file(path) as partial:
+                figure.savefig(partial, format="png", metadata={"Title": known.get(name, name)})
             written.append(path)
         return written
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from nasgoat.atomic_file import replace_file
 from nasgoat.evaluation.process import ChildError, ChildProcess
 from nasgoat.figures import draw
 from nasgoat.graphs import LabeledGraph
@@ -31,12 +32,9 @@ def paint(graph: str, path: str, title: str) -> None:
         path: The file; its name need not end in ``.png``.
         title: The picture's title.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".part.png")
     figure = draw(LabeledGraph.from_json(graph), title)
-    figure.savefig(partial, dpi=_RESOLUTION, facecolor="white")
-    partial.replace(target)
+    with replace_file(Path(path)) as partial:
+        figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")
 
 
 class Painter:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from nasgoat.atomic_file import replace_file
 from nasgoat.errors import StudyError
 
 _MAGIC = b"SQLite format 3\x00"
@@ -43,19 +43,9 @@ def create_whole(path: Path, fill: Callable[[Path], None]) -> None:
         path: The file to create.
         fill: Writes the file at the path it is given.
     """
-    partial = path.with_name(path.name + ".new")
-    for leftover in (partial, _journal(partial)):  # of a driver that was killed right here
-        leftover.unlink(missing_ok=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fill(partial)
-    with partial.open("rb") as file:
-        os.fsync(file.fileno())
-    partial.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with replace_file(path, durable=True, mark="new") as partial:
+        _journal(partial).unlink(missing_ok=True)  # of a driver that was killed right here
+        fill(partial)
 
 
 def _check_size(path: Path, head: bytes, size: int) -> None:

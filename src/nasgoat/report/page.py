@@ -7,9 +7,7 @@ brings along, which are named by their hashes.
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from nasgoat.atomic_file import write_whole
 from nasgoat.errors import ReportError
 from nasgoat.report.markup import Child, Html, element, escape, join
 
@@ -140,14 +139,9 @@ def write_report(html: str, path: Path) -> None:
         raise ReportError(
             f"the output must be a new file or an earlier report, got {path}; give another --output"
         )
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(html, encoding="utf-8", newline="\n")
-        partial.replace(path)
+        write_whole(path, html, durable=False)
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
         reason = problem.strerror or problem
         raise ReportError(f"the output {path} must be writable, got {reason}") from None
 

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any
 
-from nasgoat.solvers.limits import SolverError
-from nasgoat.solvers.own_pickle import loads
+from nasgoat.restricted_pickle import loads
+from nasgoat.solvers.interface import SolverError
+from nasgoat.solvers.own_pickle import OUR_OWN
 
 _POLL = 0.2  # seconds between two looks whether the child is still alive
 Message = tuple[str, Any]
@@ -120,7 +121,7 @@ class ChildProcess:
         while True:
             try:
                 if messages.poll(_POLL):
-                    yield loads(messages.recv_bytes())
+                    yield loads(messages.recv_bytes(), OUR_OWN)
                     continue
             except EOFError:
                 code = process.wait()

@@ -17,7 +17,8 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from nasgoat.solvers.own_pickle import load
+from nasgoat.restricted_pickle import load
+from nasgoat.solvers.own_pickle import OUR_OWN
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
         if not task:
             return
         sys.path[:], module, name = json.loads(task)
-        args = load(sys.stdin.buffer)
+        args = load(sys.stdin.buffer, OUR_OWN)
         work = getattr(importlib.import_module(module), name)
         if not limited:
             _limit_memory(float(sys.argv[2]))

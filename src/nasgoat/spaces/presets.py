@@ -11,8 +11,7 @@ from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import load_space, parse_space
-from nasgoat.spaces.toml_text import to_toml
+from nasgoat.spaces.toml_file import load_space, parse_space, to_toml
 
 _FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
 _ALIASES = {"darts": "darts-normal"}

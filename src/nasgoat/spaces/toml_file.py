@@ -1,4 +1,4 @@
-"""Spaces from TOML: one table for the space, one for its limits, one for each cost.
+"""Spaces from TOML and back: one table for the space, one for its limits, one for each cost.
 
     [space]
     kind = "node-labelled"        # or edge-labelled, darts-like, graph
@@ -10,51 +10,81 @@
     budget = "sum(params) <= 2.5e6"
 
     [costs.params]
-    conv3x3 = 9.0e5
+    conv3x3 = 9.0e5               # wherever it stands
+    conv1x1 = [1.0e5, 2.0e5]      # by layer, where the space has layers
+
+    [costs.params.3]              # layer 3; "0>3" is the edge from node 0 to node 3
+    maxpool3x3 = 10.0
 
 Whatever is wrong is one line: file, line, key, what it must be and what it is.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from nasgoat.errors import FileError, NasgoatError, SpaceFileError
+from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
+from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
-from nasgoat.spaces.limit_text import Vocabulary, parse_limit
-from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_document import TomlDocument, one_of, read_text
+from nasgoat.toml_reader import (
+    FINITE,
+    FLAG,
+    TABLE,
+    TEXT,
+    WHOLE,
+    Keys,
+    TomlDocument,
+    Value,
+    list_of,
+    read_text,
+)
 
-KINDS: Mapping[str, type[SearchSpace]] = {
-    "node-labelled": NodeLabeledSpace,
-    "edge-labelled": EdgeLabeledSpace,
-    "darts-like": DartsSpace,
-    "graph": GraphSpace,
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+_LIST = Value("a list of names", lambda value: isinstance(value, list))
+_RANGE = Value(
+    "a number or [smallest, largest]",
+    lambda value: WHOLE.holds(value) or isinstance(value, list),
+    _as_tuple,
+)
+_DEGREES = Value(
+    TABLE.said, TABLE.holds, lambda table: {op: _as_tuple(value) for op, value in table.items()}
+)
+#: The kinds of space that a file may declare: the dataclass, and what each key holds that the table
+#: ``[space]`` may have. A further kind is a further entry; nothing else here knows the kinds.
+KINDS: Mapping[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
+    "node-labelled": (NodeLabeledSpace, {"nodes": _RANGE, "ops": _LIST, "max_edges": WHOLE}),
+    "edge-labelled": (EdgeLabeledSpace, {"nodes": _RANGE, "ops": _LIST, "connected": FLAG}),
+    "darts-like": (
+        DartsSpace,
+        {"nodes": _RANGE, "ops": _LIST, "inputs": WHOLE, "predecessors": WHOLE},
+    ),
+    "chain": (ChainSpace, {"layers": _RANGE, "ops": _LIST}),
+    "graph": (
+        GraphSpace,
+        {
+            "nodes": _RANGE,
+            **dict.fromkeys(("node_ops", "edge_ops"), _LIST),
+            **dict.fromkeys(("direction", "connectivity"), TEXT),
+            **dict.fromkeys(("sources", "sinks", "min_edges", "max_edges"), WHOLE),
+            **dict.fromkeys(("degree", "in_degree", "out_degree"), _DEGREES),
+            **dict.fromkeys(("edge_weights", "fixed"), TABLE),
+        },
+    ),
 }
 _TABLES = ("name", "description", "space", "limits", "costs")
-#: What each key may hold: a Python type, and how to say it.
-_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("nodes",), ((int, list), "a number or [smallest, largest]")),
-    **dict.fromkeys(("ops", "node_ops", "edge_ops"), ((list,), "a list of names")),
-    **dict.fromkeys(("direction", "connectivity", "kind"), ((str,), "text")),
-    **dict.fromkeys(("connected",), ((bool,), "true or false")),
-    **dict.fromkeys(
-        ("max_edges", "min_edges", "sources", "sinks", "inputs", "predecessors"),
-        ((int,), "a whole number"),
-    ),
-    **dict.fromkeys(
-        ("degree", "in_degree", "out_degree", "edge_weights", "fixed"), ((dict,), "a table")
-    ),
-}
+_COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
+_PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to another
 
 
 def load_space(path: str | Path) -> SearchSpace:
@@ -77,92 +107,139 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
         nasgoat.errors.SpaceFileError: my.toml:3: space.node must be one of connected, kind, nodes,
         ops, got 'node'; did you mean nodes?
     """
-    return _Reader(file, text, SpaceFileError).space()
+    document = TomlDocument(file, text, SpaceFileError)
+    document.check_keys((), document.document, _TABLES)
+    for key in ("name", "description"):
+        if not TEXT.holds(given := document.document.get(key, "")):
+            raise document.wrong_value((key,), "must be text", given)
+    make, values = KINDS[document.read_choice(("space",), "kind", KINDS)]
+    content = document.read(("space",), {**values, "kind": TEXT})
+    del content["kind"]
+    space = document.build(make, ("space",), content)
+    return _read_limits(document, space, _read_costs(document, space))
 
 
-class _Reader(TomlDocument):
-    """Turns a document into a space."""
-
-    def space(self) -> SearchSpace:
-        self.known((), self.document, _TABLES)
-        for key in ("name", "description"):
-            if not isinstance(self.document.get(key, ""), str):
-                raise self.wrong((key,), "must be text", self.document[key])
-        table = self.table(("space",), required=True)
-        if "kind" not in table:
-            raise self.problem(("space",), f"must have the key kind: {', '.join(KINDS)}, got none")
-        kind = self._typed(("space",), "kind", table["kind"])
-        if kind not in KINDS:
-            raise self.wrong(("space", "kind"), one_of(KINDS), kind)
-        space = self._build(KINDS[kind], {k: v for k, v in table.items() if k != "kind"})
-        return space.with_limits(self._limits(space, self._costs(space)))
-
-    def _build(self, kind: type[SearchSpace], table: dict[str, Any]) -> SearchSpace:
-        valid = [f.name for f in fields(kind) if f.name != "limits"]  # type: ignore[arg-type]
-        self.known(("space",), table, [*valid, "kind"])
-        for key, value in table.items():
-            table[key] = self._typed(("space",), key, value)
-        for key in ("nodes", "ops"):
-            if key in valid and key not in table:
-                raise self.problem(("space",), f"must have the key {key}, got none")
+def _read_limits(document: TomlDocument, space: SearchSpace, costs: Any) -> SearchSpace:
+    """The space with the limits of a document."""
+    given = document.document.get("limits", {})
+    if not isinstance(given, dict | list):
+        raise document.wrong_value(("limits",), "must be a table or a list of texts", given)
+    for name, text in given.items() if isinstance(given, dict) else enumerate(given):
+        path = ("limits", str(name))
+        if not TEXT.holds(text):
+            raise document.wrong_value(path, "must be text like 'conv + pool <= 3'", text)
         try:
-            return kind(**table)
+            limit = {name: text} if isinstance(name, str) else text
+            space = space.constrain(limit, costs=costs)
         except NasgoatError as problem:
-            raise self._located(table, str(problem)) from None
-
-    def _costs(self, space: SearchSpace) -> dict[str, dict[str, float]]:
-        costs = self.table(("costs",))
-        ops = [*space.node_ops, *space.edge_vocabulary]
-        for name in costs:
-            table = self.table(("costs", name))
-            self.known(("costs", name), table, ops)
-            for op, cost in table.items():
-                number = isinstance(cost, int | float) and not isinstance(cost, bool)
-                if not number or not _finite(cost):
-                    raise self.wrong(("costs", name, op), "must be a finite number", cost)
-        return costs
-
-    def _limits(self, space: SearchSpace, costs: Any) -> list[Limit]:
-        words = Vocabulary(space.node_ops, space.edge_vocabulary, costs)
-        given = self.document.get("limits", {})
-        if not isinstance(given, dict | list):
-            raise self.wrong(("limits",), "must be a table or a list of texts", given)
-        named = given.items() if isinstance(given, dict) else enumerate(given)
-        found = []
-        for name, text in named:
-            key = ("limits", str(name))
-            if not isinstance(text, str):
-                raise self.wrong(key, "must be text like 'conv + pool <= 3'", text)
-            try:
-                found.append(parse_limit(text, words, name if isinstance(name, str) else None))
-            except NasgoatError as problem:
-                missing = "the cost" in str(problem) and not costs
-                hint = "; declare the cost in a table [costs.NAME]" if missing else ""
-                raise self.problem(key, f": {problem}{hint}") from None
-        return found
-
-    def _typed(self, path: tuple[str, ...], key: str, value: Any) -> Any:
-        types, said = _TYPES[key]
-        whole: Any = value
-        wrong_bool = isinstance(value, bool) and bool not in types
-        if not isinstance(value, types) or wrong_bool:
-            raise self.wrong((*path, key), f"must be {said}", value)
-        if key == "nodes" and isinstance(value, list):
-            return tuple(value)
-        if key in ("degree", "in_degree", "out_degree"):
-            return {k: tuple(v) if isinstance(v, list) else v for k, v in whole.items()}
-        return value
-
-    def _located(self, table: Mapping[str, Any], problem: str) -> FileError:
-        """The error of a constructor, at the key that it speaks of."""
-        said = [key for key in table if re.search(rf"\b{key}\b", problem)]
-        first = min(said, key=lambda key: problem.index(key), default=None)
-        path = ("space",) if first is None else ("space", first)
-        return self.problem(path, f": {problem}")
+            missing = "the cost" in str(problem) and not costs
+            hint = "; declare the cost in a table [costs.NAME]" if missing else ""
+            raise document.error_at(path, f": {problem}{hint}") from None
+    return space
 
 
-def _finite(number: float) -> bool:
+def _read_costs(document: TomlDocument, space: SearchSpace) -> dict[str, Any]:
+    """For each cost its table: numbers by operation, lists by layer, tables by place."""
+    costs = document.table(("costs",))
+    ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))
+    for name in costs:
+        for key, cost in document.table(("costs", name)).items():
+            path = ("costs", name, key)
+            if isinstance(cost, dict):
+                _check_place(document, path, ops)
+                continue
+            document.check_keys(path[:-1], (key,), ops)
+            if isinstance(cost, list) and not _COSTS_BY_LAYER.holds(cost):
+                raise document.wrong_value(path, f"must be {_COSTS_BY_LAYER.said}", cost)
+            if not isinstance(cost, list) and not FINITE.holds(cost):
+                raise document.wrong_value(path, f"must be {FINITE.said}", cost)
     try:
-        return math.isfinite(float(number))
-    except OverflowError:
-        return False
+        space.constrain(costs=costs)
+    except NasgoatError as problem:
+        raise document.error_at(("costs",), f": {problem}") from None
+    return costs
+
+
+def _check_place(document: TomlDocument, path: Keys, ops: list[str]) -> None:
+    """Refuse a table of costs that is of no place, or holds something else than costs."""
+    if not _PLACE.fullmatch(path[-1]):
+        demand = 'with a table must be a layer such as 3 or an edge such as "0>3"'
+        raise document.wrong_value(path, demand, path[-1])
+    document.read(path, dict.fromkeys(ops, FINITE))
+
+
+def to_toml(space: SearchSpace) -> str:
+    """A declaration that :func:`~nasgoat.spaces.parse_space` reads back to the same space.
+
+    Raises:
+        SpaceError: If the space is of a kind that has no declaration.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace
+        >>> space = EdgeLabeledSpace(3, ["a", "b"]).constrain({"few": "a <= 1"})
+        >>> print(to_toml(space))
+        [space]
+        kind = "edge-labelled"
+        nodes = 3
+        ops = ["a", "b"]
+        connected = true
+        <BLANKLINE>
+        [limits]
+        few = "a <= 1"
+    """
+    declared = space.to_dict()
+    if declared["kind"] not in KINDS:
+        raise SpaceError(f"the space must have a declaration, got {space.describe()}")
+    return _write(declared)
+
+
+def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
+    """The space that :meth:`~nasgoat.spaces.SearchSpace.to_dict` declared, also after JSON.
+
+    Raises:
+        SpaceError: If the declaration is of no space.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> declared_space(nasbench201().to_dict()) == nasbench201()
+        True
+    """
+    if not isinstance(declaration, Mapping) or declaration.get("kind") not in KINDS:
+        raise SpaceError(f"the space must have a declaration, got {declaration!r:.80}")
+    return parse_space(_write(dict(declaration)))
+
+
+def _write(declared: dict[str, Any]) -> str:
+    limits = declared.pop("limits", [])
+    simple = {k: v for k, v in declared.items() if not isinstance(v, dict) and v is not None}
+    lines = ["[space]", *(f"{key} = {_write_value(value)}" for key, value in simple.items())]
+    for name, table in declared.items():
+        if isinstance(table, dict):
+            lines += ["", f"[space.{name}]"]
+            lines += [f"{_write_key(key)} = {_write_value(value)}" for key, value in table.items()]
+    if limits:
+        lines += ["", "[limits]"]
+        lines += [f"{_write_key(x['name'])} = {_write_value(x['limit'])}" for x in limits]
+    return "\n".join(lines)
+
+
+def _write_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _write_text(value)
+    if isinstance(value, Mapping):
+        items = (f"{_write_key(key)} = {_write_value(item)}" for key, item in value.items())
+        return "{ " + ", ".join(items) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_write_value(item) for item in value) + "]"
+    return str(value)
+
+
+def _write_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _write_text(key)
+
+
+def _write_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
