@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
@@ -31,7 +32,10 @@ def test_both_drawings_have_the_names_of_a_chart() -> None:
 
 def test_lines_hold_the_values_and_bands_do_not_widen_the_range() -> None:
     axes = panels_figure([[chart(MARKS)]]).axes[0]
-    assert [list(line.get_ydata()) for line in axes.lines[1:]] == [[4, 3, 2], [3, 2, 1]]
+    assert [np.asarray(line.get_ydata()).tolist() for line in axes.lines[1:]] == [
+        [4, 3, 2],
+        [3, 2, 1],
+    ]
     assert axes.get_ylim()[1] < 5
     assert MARKS[1] in chart(MARKS).marks and chart(MARKS).scales()[1].high > 50
 
