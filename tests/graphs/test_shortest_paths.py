@@ -7,7 +7,7 @@ from hypothesis import given
 
 from nasgoat import GraphBatch, LabeledGraph
 from nasgoat.errors import GraphError
-from nasgoat.graphs.shortest_paths import topological_order
+from nasgoat.graphs.shortest_paths import shortest_distances, topological_order
 from tests.strategies import labeled_graphs
 
 

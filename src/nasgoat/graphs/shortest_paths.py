@@ -1,13 +1,11 @@
-"""Reachability, shortest distances and nodes on shortest paths, vectorised over batches.
+"""Shortest distances of graphs, vectorised over batches, and what follows from them.
 
 Notation (Table 1 of the paper)
-    A     (B, n, n)     adjacency of B graphs
-    r     (B, n, n)     r[u, v] = 1 if u can reach v; r[v, v] = 1
-    d     (B, n, n)     shortest distance; n stands for "infinite"
-    δ     (B, n, n, n)  δ[u, v, w] = 1 if w is on a shortest path from u to v
+    A  (B, n, n)  adjacency of B graphs
+    d  (B, n, n)  shortest distance; n stands for "infinite"
 
 A node that does not exist has no edges, so it is infinitely far from every other node (C2); for
-well-definedness r[v, v] = 1, d[v, v] = 0 and δ[v, v, v] = 1 even then (C3).
+well-definedness d[v, v] = 0 even then (C3).
 """
 
 import numpy as np
