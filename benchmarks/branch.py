@@ -24,7 +24,7 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.warm_up import warm_up
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Limits
+from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
 
@@ -149,7 +149,7 @@ def beside_scip(texts: list[str], observations: list[int], seeds: int, limit: fl
         for independent in (True, False):
             start = time.process_time()
             solver = MipOptimizer(
-                space, limits=Limits(limit, 1e-4), child=False, independent=independent
+                space, limits=SolveLimits(limit, 1e-4), child=False, independent=independent
             )
             certificate = solver.optimize(acquisition, 5, keys)[-1].certificate
             used = time.process_time() - start

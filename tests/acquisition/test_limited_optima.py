@@ -13,7 +13,7 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.problems import random_problem
 from nasgoat.errors import SettingError
-from nasgoat.solvers import Limits
+from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
 
 K = 3
@@ -56,7 +56,7 @@ def triple(number: int) -> SearchSpace:
 
 def exact_optimizers(space: SearchSpace, kernel: str) -> list[AcquisitionOptimizer]:
     found: list[AcquisitionOptimizer] = [
-        MipOptimizer(space, child=False, limits=Limits(seconds=200.0))
+        MipOptimizer(space, child=False, limits=SolveLimits(seconds=200.0))
     ]
     if not isinstance(space, GraphSpace):
         try:

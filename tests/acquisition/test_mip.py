@@ -1,6 +1,5 @@
 """Agreement: what SCIP proves equals what the catalogue lists."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,12 +15,11 @@ from nasgoat import (
     Pool,
 )
 from nasgoat.acquisition import Status
-from nasgoat.acquisition.best_graphs import BestGraphs
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError, check_model
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.formulations import formulate
-from nasgoat.solvers import Limits, SolverError
+from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 
 #: Both sides score with the same posterior; only the order of sums may differ.
@@ -77,7 +75,7 @@ def test_scip_finds_the_catalogues_five_best(
     exclude = seen if excluding else set()
     # Half of them without first graphs from branch and bound: the tree finds the best itself.
     independent = seed % 2 == 0
-    limits = Limits(gap=0.0, threads=1 + seed // 2 % 2)
+    limits = SolveLimits(gap=0.0, threads=1 + seed // 2 % 2)
     optimizer = MipOptimizer(space, limits=limits, child=False, independent=independent)
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 
@@ -87,7 +85,7 @@ def test_a_range_of_sizes_up_to_six_nodes(threads: int) -> None:
     """Cells of fewer nodes have no path as long as the kernel's longest."""
     space = NodeLabeledSpace(nodes=(2, 6), ops=OPS[:2], max_edges=8)
     lcb, seen = acquisition(space, 30, "linear", 3)
-    limits = Limits(gap=0.0, threads=threads)
+    limits = SolveLimits(gap=0.0, threads=threads)
     optimizer = MipOptimizer(space, limits=limits, child=False, independent=True)
     assert_agrees(optimizer.optimize(lcb, 5, seen), Catalogue(space).optimize(lcb, 5, seen))
     assert sorted(optimizer.last_.reports) == [2, 3, 4, 5, 6]
@@ -100,7 +98,7 @@ def test_scip_finds_the_catalogues_five_best_on_larger_problems(
 ) -> None:
     lcb, seen = acquisition(space, t, form, seed + 1000)
     exclude = seen if excluding else set()
-    limits = Limits(gap=0.0, seconds=300, threads=1 + seed // 2 % 2)
+    limits = SolveLimits(gap=0.0, seconds=300, threads=1 + seed // 2 % 2)
     optimizer = MipOptimizer(space, limits=limits, child=False, independent=seed % 2 == 0)
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 
@@ -118,7 +116,7 @@ def test_both_formulations_agree(space: SearchSpace, form: str) -> None:
     expected = Catalogue(space).optimize(lcb, 3)
     for formulation in ("paper", "compact"):
         optimizer = MipOptimizer(
-            space, formulation=formulation, limits=Limits(gap=0.0), child=False
+            space, formulation=formulation, limits=SolveLimits(gap=0.0), child=False
         )
         assert_agrees(optimizer.optimize(lcb, 3), expected)
 
@@ -129,7 +127,7 @@ SMALL = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"], max_edges=5)
 def test_a_child_process_gives_the_same_answer() -> None:
     lcb, seen = acquisition(SMALL, 6, "linear", 1)
     lines: list[str] = []
-    optimizer = MipOptimizer(SMALL, progress=lines.append, limits=Limits(gap=0.0))
+    optimizer = MipOptimizer(SMALL, progress=lines.append, limits=SolveLimits(gap=0.0))
     pool = optimizer.optimize(lcb, 3, seen)
     assert_agrees(pool, Catalogue(SMALL).optimize(lcb, 3, seen))
     assert any("variables" in line for line in lines)
@@ -138,7 +136,7 @@ def test_a_child_process_gives_the_same_answer() -> None:
 def test_an_exhausted_space_gives_what_is_left() -> None:
     lcb, _ = acquisition(SMALL, 6, "linear", 1)
     keys = [SMALL.key(g) for batch in SMALL.enumerate() for g in batch]
-    optimizer = MipOptimizer(SMALL, limits=Limits(gap=0.0), child=False)
+    optimizer = MipOptimizer(SMALL, limits=SolveLimits(gap=0.0), child=False)
     assert len(optimizer.optimize(lcb, 5, set(keys[2:]))) == 2
     empty = optimizer.optimize(lcb, 5, set(keys))
     assert len(empty) == 0
@@ -150,7 +148,7 @@ def test_a_stopped_solve_never_claims_more_than_it_proved() -> None:
     lcb, _ = acquisition(space, 20, "linear", 2)
     best = Catalogue(space).optimize(lcb, 1).certificate.value
     assert best is not None
-    pool = MipOptimizer(space, limits=Limits(gap=0.0, nodes=1), child=False).optimize(lcb, 5)
+    pool = MipOptimizer(space, limits=SolveLimits(gap=0.0, nodes=1), child=False).optimize(lcb, 5)
     assert len(pool) == 5
     assert pool.certificate.bound is None or pool.certificate.bound <= best + AGREEMENT
     for proposal in pool:
@@ -183,17 +181,6 @@ def test_a_model_that_contradicts_the_surrogate_is_an_error_with_its_file() -> N
     assert "(101_edge)limit" in path.read_text()
 
 
-def test_the_pool_keeps_the_best_distinct_graphs() -> None:
-    lcb, seen = acquisition(SMALL, 6, "linear", 1)
-    pool = BestGraphs(SMALL, lcb, 2, seen, gap=0.1)
-    assert pool.cutoff == math.inf
-    cells = [g for batch in SMALL.enumerate() for g in batch]
-    values = pool.add(cells)
-    kept = sorted(v for g, v in zip(cells, values, strict=True) if SMALL.key(g) not in seen)[:2]
-    assert [value for value, _ in pool.best] == pytest.approx(kept)
-    assert pool.cutoff == pytest.approx(kept[1] - 0.1 * abs(kept[1]))
-
-
 def test_wrong_settings_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="scip"):
         MipOptimizer(SMALL, solver="cplex")
@@ -203,4 +190,4 @@ def test_wrong_settings_are_refused() -> None:
     with pytest.raises(SettingError, match="at least 1"):
         MipOptimizer(SMALL, child=False).optimize(lcb, 0)
     with pytest.raises(SettingError, match="gap"):
-        Limits(gap=-1)
+        SolveLimits(gap=-1)

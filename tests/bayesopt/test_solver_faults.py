@@ -12,7 +12,7 @@ from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError
 from nasgoat.bayesopt import SearchResult
 from nasgoat.errors import SolverLostError
-from nasgoat.solvers import Limits, SolverError
+from nasgoat.solvers import SolveLimits, SolverError
 
 SPACE = NodeLabeledSpace(nodes=(4, 5), ops=["conv", "pool"], max_edges=7)
 
@@ -43,7 +43,7 @@ def test_a_solver_that_is_killed_leaves_the_search_running() -> None:
 
 
 def test_a_solver_without_time_leaves_the_search_running() -> None:
-    result = searched(MipOptimizer(SPACE, limits=Limits(seconds=1e-3), child=False))
+    result = searched(MipOptimizer(SPACE, limits=SolveLimits(seconds=1e-3), child=False))
     assert len(result.evaluations) == 6
     assert result.certified == 0.0
 

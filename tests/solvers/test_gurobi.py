@@ -5,7 +5,7 @@ import pytest
 
 from nasgoat import Catalogue, EdgeLabeledSpace, GraphGP, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.solvers import Limits, SolverMissingError
+from nasgoat.solvers import SolveLimits, SolverMissingError
 from nasgoat.spaces import SearchSpace
 
 pytest.importorskip("gurobipy", reason="Gurobi is optional")
@@ -24,7 +24,7 @@ def acquisition(space: SearchSpace, form: str = "linear") -> LowerConfidenceBoun
 )
 def test_gurobi_finds_the_catalogues_three_best(space: SearchSpace) -> None:
     lcb = acquisition(space)
-    optimizer = MipOptimizer(space, solver="gurobi", limits=Limits(gap=0.0), child=False)
+    optimizer = MipOptimizer(space, solver="gurobi", limits=SolveLimits(gap=0.0), child=False)
     try:
         pool = optimizer.optimize(lcb, 3)
     except SolverMissingError as refused:

@@ -1,99 +1,31 @@
-"""The k best graphs found so far, distinct and not excluded: the judge of the solvers' points."""
+"""The judge of the solvers' points: decodes, scores, and names what to cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Mapping
 
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel
 from nasgoat.formulations.graph_model import GraphNames
 from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Point
-from nasgoat.spaces import GraphSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import GraphSpace, NodeLabeledSpace
 
 _ORDERS = 400  # topological orders of a graph that are cut off at once; others when they turn up
-
-
-class BestGraphs:
-    """Keeps the k best graphs by acquisition value.
-
-    Args:
-        space: The space.
-        acquisition: Scores graphs exactly.
-        k: How many to keep.
-        exclude: Keys of graphs that must not be kept.
-        gap: Relative distance below the k-th best value at which a graph is of no interest.
-    """
-
-    def __init__(
-        self,
-        space: SearchSpace,
-        acquisition: LowerConfidenceBound,
-        k: int,
-        exclude: Collection[bytes] = (),
-        gap: float = 0.0,
-    ) -> None:
-        self.space = space
-        self.acquisition = acquisition
-        self.k = k
-        self.gap = gap
-        self._exclude = frozenset(exclude)
-        self._values: dict[bytes, float] = {}
-        self._best: dict[bytes, tuple[float, LabeledGraph]] = {}
-        self.on_better: Callable[[LabeledGraph, float], None] | None = None
-
-    @property
-    def best(self) -> list[tuple[float, LabeledGraph]]:
-        """Values and graphs, best first."""
-        return sorted(self._best.values(), key=lambda pair: (pair[0], pair[1].to_json()))
-
-    @property
-    def cutoff(self) -> float:
-        """The k-th best value less the gap; infinite as long as there are fewer than k."""
-        if len(self._best) < self.k:
-            return float("inf")
-        worst = max(value for value, _ in self._best.values())
-        return worst - self.gap * abs(worst)
-
-    def add(self, graphs: Iterable[LabeledGraph]) -> list[float]:
-        """Score graphs of the space and keep the best; answers their values."""
-        found = list(graphs)
-        keys = [self.space.key(graph) for graph in found]
-        new = {
-            key: graph for key, graph in zip(keys, found, strict=True) if key not in self._values
-        }
-        if new:
-            scores = self.acquisition.score(list(new.values())).tolist()
-            for (key, graph), value in zip(new.items(), scores, strict=True):
-                self._values[key] = value
-                self._keep(key, graph, value)
-        return [self._values[key] for key in keys]
-
-    def _keep(self, key: bytes, graph: LabeledGraph, value: float) -> None:
-        if key in self._exclude:
-            return
-        if len(self._best) >= self.k:
-            worst = max(self._best, key=lambda other: self._best[other][0])
-            if value >= self._best[worst][0]:
-                return
-            del self._best[worst]
-        self._best[key] = (value, graph)
-        if self.on_better is not None:
-            self.on_better(graph, value)
 
 
 class ModelJudge:
     """Judges the points of one model: decodes, scores, and names what to cut off."""
 
-    def __init__(self, model: AcquisitionModel, pool: BestGraphs) -> None:
+    def __init__(self, model: AcquisitionModel, pool: KBest) -> None:
         self.model = model
         self.pool = pool
 
     @property
     def cutoff(self) -> float:
-        """See :class:`BestGraphs`."""
+        """See :class:`KBest`."""
         return self.pool.cutoff
 
     def consider(self, values: Mapping[str, float]) -> list[Point]:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.catalogue_file import CatalogueArrays, load_or_build
+from nasgoat.acquisition.k_best import KBest, Scored
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
-from nasgoat.errors import SettingError
+from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
@@ -72,31 +72,19 @@ class Catalogue:
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
         mean, std = self.score(acquisition.gp.posterior_)
         values = acquisition.combine(mean, std)
-        chosen: list[tuple[int, LabeledGraph]] = []
-        for i in _ascending(values, k + len(exclude)):
-            graph = self.graph(i)
-            if self.space.key(graph) not in exclude:
-                chosen.append((i, graph))
-                if len(chosen) == k:
-                    break
-        seconds = time.perf_counter() - start
-        proposals = tuple(
-            Proposal(
-                graph,
-                Certificate(Status.OPTIMAL, float(values[i]), float(values[i]), seconds),
-                float(mean[i]),
-                float(std[i]),
-            )
-            for i, graph in chosen
+        best.take_first(
+            Scored(self.graph(i), float(values[i]), float(mean[i]), float(std[i]))
+            for i in _ascending(values, k + len(exclude))
         )
-        if not proposals:
-            return Pool((), Certificate(Status.EXHAUSTED, seconds=seconds))
-        return Pool(proposals, proposals[0].certificate)
+        seconds = time.perf_counter() - start
+        return best.pool(
+            lambda value: Certificate(Status.OPTIMAL, value, value, seconds),
+            Certificate(Status.EXHAUSTED, seconds=seconds),
+        )
 
 
 def _ascending(values: NDArray[np.float64], at_least: int) -> Iterator[int]:

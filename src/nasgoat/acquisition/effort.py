@@ -58,7 +58,7 @@ class Effort:
         if name not in ("scip", "gurobi"):
             return None
         from nasgoat.acquisition.mip import MipOptimizer
-        from nasgoat.solvers import Limits
+        from nasgoat.solvers import SolveLimits
 
-        limits = Limits(self.time_limit, self.gap, self.threads, self.memory)
+        limits = SolveLimits(self.time_limit, self.gap, self.threads, self.memory)
         return MipOptimizer(space, progress, name, self.formulation, limits)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from nasgoat.acquisition.best_graphs import BestGraphs
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.graphs import LabeledGraph
 
 _DRAWS = 100
@@ -16,7 +16,7 @@ _MUTATIONS = 20  # of the best graph, once the descents have ended
 
 
 def descend(
-    pool: BestGraphs,
+    pool: KBest,
     rng: np.random.Generator,
     start: Collection[LabeledGraph] = (),
     seconds: float = 10.0,
@@ -36,15 +36,15 @@ def descend(
     values = pool.add(drawn)
     for i in np.argsort(values, kind="stable")[:_STARTS].tolist():
         _descent(pool, drawn[i], values[i], deadline)
-    if pool.best:
-        _, graph = pool.best[0]
+    if pool.found:
+        graph = pool.found[0].graph
         mutants = [pool.space.mutate(graph, rng) for _ in range(_MUTATIONS)]
         scores = pool.add(mutants)
         best = int(np.argmin(scores))
         _descent(pool, mutants[best], scores[best], deadline)
 
 
-def _descent(pool: BestGraphs, graph: LabeledGraph, value: float, deadline: float) -> None:
+def _descent(pool: KBest, graph: LabeledGraph, value: float, deadline: float) -> None:
     while time.monotonic() < deadline:
         neighbours = pool.space.neighbours(graph)
         if not neighbours:

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nasgoat.acquisition.best_graphs import BestGraphs
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_columns import promising_structures
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipProblem, ModelError, solve_sizes
-from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
+from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations import FORMULATIONS
 from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Limits, Outcome, Report, SolverError, SolverMissingError
+from nasgoat.solvers import Report, SolveLimits, SolverError, SolverMissingError, SolveStatus
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import of_paper_kernel
 
@@ -85,7 +85,7 @@ class MipOptimizer:
         progress: Callable[[str], None] | None = None,
         solver: str = "scip",
         formulation: str = "compact",
-        limits: Limits | None = None,
+        limits: SolveLimits | None = None,
         child: bool = True,
         seed: int = 0,
         independent: bool = False,
@@ -98,7 +98,7 @@ class MipOptimizer:
         self.progress = progress
         self.name = solver
         self.formulation = formulation
-        self.limits = limits or Limits()
+        self.limits = limits or SolveLimits()
         self.seed = seed
         seconds = min(_WARM_SECONDS, WARM_SHARE * self.limits.seconds)
         helped = not independent and isinstance(space, NodeLabeledSpace | IndexedSpace)
@@ -111,8 +111,7 @@ class MipOptimizer:
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded; status and bound say what is proven."""
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         of_paper_kernel(acquisition.gp.posterior_)  # said here, not by a process that dies of it
         start = time.perf_counter()
         first = self._first_graphs(acquisition, k, exclude)
@@ -136,7 +135,6 @@ class MipOptimizer:
             logger.warning("%s; going on with the best graphs found so far", failure)
             answer.reports.clear()
         self.last_ = answer
-        pool = BestGraphs(self.space, acquisition, k, exclude, self.limits.gap)
         if not answer.graphs:
             descend(pool, np.random.default_rng(self.seed))
         pool.add(answer.graphs)
@@ -167,7 +165,7 @@ class MipOptimizer:
         """For each number of nodes the structures that may beat the first graphs, if known."""
         if self._first is None or self.name != "scip" or self.formulation != "compact":
             return {}
-        pool = BestGraphs(self.space, acquisition, k, exclude, self.limits.gap)
+        pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         pool.add(first)
         deadline = time.perf_counter() + WARM_SHARE * self.limits.seconds
         found = {
@@ -199,21 +197,13 @@ class MipOptimizer:
             take(message)
 
 
-def _certified(pool: BestGraphs, answer: MipAnswer, gap: float, seconds: float) -> Pool:
+def _certified(pool: KBest, answer: MipAnswer, gap: float, seconds: float) -> Pool:
     """Proposals with what the reports prove about each."""
     complete = bool(answer.reports) and all(
-        report.outcome is Outcome.COMPLETE for report in answer.reports.values()
+        report.status is SolveStatus.COMPLETE for report in answer.reports.values()
     )
-    bound = answer.bound
-    proposals = []
-    for value, graph in pool.best:
-        certificate = _certificate(value, bound, gap, seconds)
-        mean, std = (float(x[0]) for x in pool.acquisition.gp.predict([graph]))
-        proposals.append(Proposal(graph, certificate, mean, std))
-    if not proposals:
-        status = Status.EXHAUSTED if complete else Status.HEURISTIC
-        return Pool((), Certificate(status, seconds=seconds))
-    return Pool(tuple(proposals), proposals[0].certificate)
+    none = Certificate(Status.EXHAUSTED if complete else Status.HEURISTIC, seconds=seconds)
+    return pool.pool(lambda value: _certificate(value, answer.bound, gap, seconds), none)
 
 
 def _certificate(value: float, bound: float, gap: float, seconds: float) -> Certificate:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.acquisition.best_graphs import BestGraphs, ModelJudge
+from nasgoat.acquisition.best_graphs import ModelJudge
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.child_process import Message
@@ -25,7 +26,7 @@ from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.building import uncollected
 from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Limits, Outcome, Report, SolverMissingError
+from nasgoat.solvers import Report, SolveLimits, SolverMissingError, SolveStatus
 from nasgoat.spaces import SearchSpace
 
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of
@@ -45,7 +46,7 @@ class MipProblem:
     exclude: frozenset[bytes]
     solver: str
     formulation: str
-    limits: Limits
+    limits: SolveLimits
     start: tuple[LabeledGraph, ...] = ()
     seed: int = 0
     listed: Mapping[int, Listed] = field(default_factory=dict)  # by number of nodes, where known
@@ -64,10 +65,16 @@ def solve_sizes(problem: MipProblem, send: Send) -> None:
 def _solve_sizes(problem: MipProblem, send: Send) -> None:
     start = time.monotonic()
     limits = problem.limits
-    pool = BestGraphs(problem.space, problem.acquisition, problem.k, problem.exclude, limits.gap)
-    pool.on_better = lambda graph, _: send(("better", graph))
+    pool = KBest(
+        problem.space,
+        problem.acquisition,
+        problem.k,
+        problem.exclude,
+        limits.gap,
+        on_better=lambda graph, _: send(("better", graph)),
+    )
     pool.add(problem.start)
-    if len(pool.best) < problem.k:
+    if len(pool.found) < problem.k:
         descend(pool, np.random.default_rng(problem.seed), seconds=WARM_SHARE * limits.seconds)
     for n in reversed(problem.space.sizes):
         left = limits.seconds - (time.monotonic() - start)
@@ -76,7 +83,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
             continue
         began, listed = time.perf_counter(), problem.listed.get(n)
         if listed is not None and not listed.allowed:
-            send(("size", (n, Report(Outcome.COMPLETE, pool.cutoff, 0.0, 0, 0, 0))))
+            send(("size", (n, Report(SolveStatus.COMPLETE, pool.cutoff))))
             continue
         with uncollected():
             model = formulate(
@@ -90,7 +97,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
         built = time.perf_counter() - began
         # A list of structures need not hold graphs that are not below the cut-off.
         below = math.inf if listed is None else pool.cutoff
-        known = [graph for value, graph in pool.best if graph.n == n and value < below]
+        known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
         check_model(model, known, problem.acquisition)
         send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
         report = _search(problem.solver, model, pool, replace(limits, seconds=left), send)
@@ -103,7 +110,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
 
 
 def _search(
-    solver: str, model: AcquisitionModel, pool: BestGraphs, limits: Limits, send: Send
+    solver: str, model: AcquisitionModel, pool: KBest, limits: SolveLimits, send: Send
 ) -> Report:
     judge = ModelJudge(model, pool)
 
@@ -152,4 +159,4 @@ def _exported(model: AcquisitionModel) -> Path:
 
 
 def _unproven() -> Report:
-    return Report(Outcome.STOPPED, -math.inf, 0.0, 0, 0, 0)
+    return Report(SolveStatus.STOPPED, -math.inf)

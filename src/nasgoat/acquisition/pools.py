@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition.candidates import mutation_candidates
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
+from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
@@ -45,31 +46,20 @@ class _PoolOptimizer(ABC):
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs of a pool that leaves out the excluded ones."""
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
         # The number of excluded graphs grows with the search, so that each pool is a new one.
         rng = np.random.default_rng([self.seed, _STREAM, len(exclude)])
-        pool = self._candidates(acquisition, set(exclude), rng)
-        if len(pool) < k:
-            taken = set(exclude) | {self.space.key(graph) for graph in pool}
-            pool += self.space.sample(k - len(pool), rng, taken)
-        if not pool:
-            seconds = time.perf_counter() - start
-            return Pool((), Certificate(Status.EXHAUSTED, seconds=seconds))
-        mean, std = acquisition.gp.predict(pool)
-        values = acquisition.combine(mean, std)
+        candidates = self._candidates(acquisition, set(exclude), rng)
+        if len(candidates) < k:
+            taken = set(exclude) | {self.space.key(graph) for graph in candidates}
+            candidates += self.space.sample(k - len(candidates), rng, taken)
+        best.add(candidates)
         seconds = time.perf_counter() - start
-        proposals = tuple(
-            Proposal(
-                pool[i],
-                Certificate(Status.HEURISTIC, float(values[i]), None, seconds),
-                float(mean[i]),
-                float(std[i]),
-            )
-            for i in np.argsort(values, kind="stable")[:k]
+        return best.pool(
+            lambda value: Certificate(Status.HEURISTIC, value, None, seconds),
+            Certificate(Status.EXHAUSTED, seconds=seconds),
         )
-        return Pool(proposals, proposals[0].certificate)
 
     @abstractmethod
     def _candidates(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasgoat.acquisition import Certificate, LowerConfidenceBound, Proposal, Status
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
@@ -38,17 +39,10 @@ def heuristic_proposals(
             if (key := space.key(mutant)) not in known:
                 known.add(key)
                 candidates.append(mutant)
-    if not candidates:
-        return []
-    mean, std = acquisition.gp.predict(candidates)
-    values = acquisition.combine(mean, std)
-    order = np.argsort(values, kind="stable")[:k]
-    return [
-        Proposal(
-            candidates[i],
-            Certificate(Status.HEURISTIC, float(values[i])),
-            float(mean[i]),
-            float(std[i]),
+    found = KBest(space, acquisition, k, exclude)
+    found.add(candidates)
+    return list(
+        found.pool(
+            lambda value: Certificate(Status.HEURISTIC, value), Certificate(Status.HEURISTIC)
         )
-        for i in order
-    ]
+    )

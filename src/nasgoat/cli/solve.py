@@ -91,7 +91,7 @@ def _document(pool: Pool, solver: AcquisitionOptimizer) -> dict[str, Any]:
 
 def _size(report: Report) -> dict[str, Any]:
     return {
-        "outcome": str(report.outcome),
+        "outcome": str(report.status),
         "variables": report.variables,
         "constraints": report.constraints,
         "nodes": report.nodes,

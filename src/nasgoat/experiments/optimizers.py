@@ -5,7 +5,7 @@ from __future__ import annotations
 from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer, optimizer_names
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.formulations import FORMULATIONS
-from nasgoat.solvers import Limits
+from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
 
 SOLVERS = ("scip", "gurobi")
@@ -62,7 +62,7 @@ def timed_optimizer(
             space,
             solver=solver,
             formulation=formulation or "compact",
-            limits=Limits(seconds=seconds, gap=gap),
+            limits=SolveLimits(seconds=seconds, gap=gap),
             child=False,
             independent=name.endswith("/independent"),
         )

@@ -44,7 +44,7 @@ def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPoste
     )
     convex = m.sigma**2 + sum(x**2 for x in m.q.values())
     m.rows("Acq_Opt", "variance", [((), convex <= linear_sum(bound.affine, bound.constant))])
-    m.variance = bound
+    m.variance, m.convex = bound, {"q", "(QCR)q", "(Acq_Opt)variance"}
     return squares
 
 

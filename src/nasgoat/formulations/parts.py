@@ -58,7 +58,8 @@ def add_parts(
             exact = None
             if values is not None and np.isfinite(floors).all():
                 exact = replace(values, distances=listed.distances[structures])
-            m.parts.append(Part(m.Y[i], bound, columns, floors.tolist(), exact))
+            labels = [[(a, m.F[v, a]) for a in listed.labels] for v in range(1, m.n - 1)]
+            m.parts.append(Part(m.Y[i], bound, columns, floors.tolist(), exact, labels))
 
 
 def _part_bound(

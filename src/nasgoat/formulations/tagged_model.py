@@ -35,13 +35,23 @@ class Violation(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The cells for which a binary variable is 1, and the bound of their variance."""
+    """The cells for which a binary variable is 1, and the bound of their variance.
+
+    Args:
+        chosen: The binary variable.
+        variance: Computes the bound of the variance that holds for these cells.
+        columns: Variables that may be 1 here; they are 0 in parts that do not name them.
+        floors: What a cell with each of these columns is worth at least.
+        values: What it is worth exactly, given the label codes of all inner nodes.
+        labels: For each inner node the label codes with their variables.
+    """
 
     chosen: Any
     variance: Callable[[], Any]
-    columns: Sequence[Any] = ()  # variables that may be 1 here; 0 in parts that do not name them
-    floors: Sequence[float] = ()  # what a cell with each of them is worth at least
-    values: Callable[[Sequence[int]], Any] | None = None  # ... and exactly, given label codes
+    columns: Sequence[Any] = ()
+    floors: Sequence[float] = ()
+    values: Callable[[Sequence[int]], Any] | None = None
+    labels: Sequence[Sequence[tuple[int, Any]]] = ()
 
 
 class TaggedModel:
@@ -96,7 +106,8 @@ class TaggedModel:
         self.pyomo = pyo.ConcreteModel()
         self._meanings: dict[str, Meaning] = {}
         self.branched_first: set[str] = set()  # names of variables to branch on before others
-        self.variance: Any = None  # the bound that the row (Acq_Opt)variance holds, to be separated
+        self.variance: Any = None  # the bound that the convex row holds; its tangents may be cuts
+        self.convex: set[str] = set()  # variables and rows that such cuts make unnecessary
         self.listed = False  # whether structures are columns
         self.parts: list[Part] = []  # of the cells; a solver may take them one by one
 

@@ -1,21 +1,21 @@
 """Solvers for the formulations: SCIP by default, Gurobi where it is licensed."""
 
-from nasgoat.solvers.limits import (
+from nasgoat.solvers.interface import (
     Judge,
-    Limits,
-    Outcome,
     Point,
     Report,
+    SolveLimits,
     SolverError,
     SolverMissingError,
+    SolveStatus,
 )
 
 __all__ = [
     "Judge",
-    "Limits",
-    "Outcome",
     "Point",
     "Report",
+    "SolveLimits",
+    "SolveStatus",
     "SolverError",
     "SolverMissingError",
 ]

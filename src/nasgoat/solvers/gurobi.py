@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import pyomo.environ as pyo
-from pyomo.repn import generate_standard_repn
 
-from nasgoat.formulations import TaggedModel, entry_name
-from nasgoat.solvers.limits import (
+from nasgoat.formulations import TaggedModel
+from nasgoat.solvers.interface import (
     Judge,
-    Limits,
-    Outcome,
     Progress,
     Report,
+    SolveLimits,
     SolverError,
     SolverMissingError,
+    SolveStatus,
 )
+from nasgoat.solvers.model_rows import read_row, read_variable
 
 _FIRST_POOL = 16
 _LARGEST_POOL = 4096
@@ -33,7 +34,7 @@ def search_with_gurobi(
     rows: TaggedModel,
     decisions: list[str],
     judge: Judge,
-    limits: Limits,
+    limits: SolveLimits,
     progress: Progress | None = None,
 ) -> Report:
     """Search for points below the judge's cut-off; see :func:`~nasgoat.solvers.scip`.
@@ -46,15 +47,14 @@ def search_with_gurobi(
     try:
         model, by_name = _gurobi_model(gurobi, rows)
         built = time.perf_counter() - start
-        return _widening(
-            gurobi,
-            model,
-            {name: by_name[name] for name in decisions},
-            judge,
-            limits,
-            rows,
-            start,
-            built,
+        chosen = {name: by_name[name] for name in decisions}
+        report = _widen_pool(gurobi, model, chosen, judge, limits, start)
+        return replace(
+            report,
+            seconds=time.perf_counter() - start,
+            variables=model.NumVars,
+            constraints=model.NumConstrs + model.NumQConstrs,
+            build_seconds=built,
         )
     except gurobi.GurobiError as problem:
         if "size-limited" in str(problem) or "licen" in str(problem).lower():
@@ -74,15 +74,13 @@ def _gurobipy() -> Any:
     return gurobipy
 
 
-def _widening(
+def _widen_pool(
     gurobi: Any,
     model: Any,
     chosen: dict[str, Any],
     judge: Judge,
-    limits: Limits,
-    rows: TaggedModel,
+    limits: SolveLimits,
     start: float,
-    built: float,
 ) -> Report:
     """Solve with larger and larger pools until the judge needs no more."""
     size, nodes = _FIRST_POOL, 0
@@ -107,51 +105,31 @@ def _widening(
         if not ended or enough or size >= _LARGEST_POOL:
             complete = ended and enough
             bound = judge.cutoff if complete else min(float(model.PoolObjBound), judge.cutoff)
-            return Report(
-                Outcome.COMPLETE if complete else Outcome.STOPPED,
-                bound,
-                time.perf_counter() - start,
-                nodes,
-                sum(1 for _ in rows.variables()),
-                sum(1 for _ in rows.constraints()),
-                built,
-            )
+            status = SolveStatus.COMPLETE if complete else SolveStatus.STOPPED
+            return Report(status, bound, nodes=nodes)
         size *= 4
 
 
 def _gurobi_model(gurobi: Any, rows: TaggedModel) -> tuple[Any, dict[str, Any]]:
     environment = gurobi.Env(params={"OutputFlag": 0})
     model = gurobi.Model(env=environment)
-    by_id, by_name = {}, {}
+    of, by_name = {}, {}
     for var in rows.variables():
-        kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
-        lower = -math.inf if var.lb is None else var.lb
-        upper = math.inf if var.ub is None else var.ub
-        name = entry_name(var)
-        by_id[id(var)] = by_name[name] = model.addVar(lower, upper, vtype=kind, name=name)
-    for row in rows.constraints():
-        parts = generate_standard_repn(row.body, quadratic=True)
-        if parts.nonlinear_expr is not None:
+        name, kind, lower, upper = read_variable(var)
+        lower, upper = -math.inf if lower is None else lower, math.inf if upper is None else upper
+        of[id(var)] = by_name[name] = model.addVar(lower, upper, vtype=kind, name=name)
+    for constraint in rows.constraints():
+        row = read_row(constraint)
+        if row.body.nonlinear is not None:
             raise SolverMissingError(
                 "the exponential kernel must be solved with SCIP here, got gurobi; "
                 "use --optimizer scip"
             )
-        body = parts.constant + gurobi.LinExpr(
-            list(parts.linear_coefs), [by_id[id(x)] for x in parts.linear_vars]
-        )
-        for c, (x, y) in zip(parts.quadratic_coefs or (), parts.quadratic_vars or (), strict=True):
-            body = body + c * by_id[id(x)] * by_id[id(y)]
-        _add_row(gurobi, model, row, body)
+        coefficients, variables = [c for c, _ in row.body.linear], [x for _, x in row.body.linear]
+        body = row.body.constant + gurobi.LinExpr(coefficients, [of[id(x)] for x in variables])
+        for c, x, y in row.body.quadratic:
+            body = body + c * of[id(x)] * of[id(y)]
+        model.addConstr(row.compare(body), name=row.name)
     for objective in rows.pyomo.component_data_objects(pyo.Objective):
-        model.setObjective(by_id[id(objective.expr)], gurobi.GRB.MINIMIZE)
+        model.setObjective(of[id(objective.expr)], gurobi.GRB.MINIMIZE)
     return model, by_name
-
-
-def _add_row(gurobi: Any, model: Any, row: Any, body: Any) -> None:
-    lower, upper, name = pyo.value(row.lower), pyo.value(row.upper), entry_name(row)
-    if lower is not None and lower == upper:
-        model.addConstr(body == lower, name=name)
-    elif upper is not None:
-        model.addConstr(body <= upper, name=name)
-    else:
-        model.addConstr(body >= lower, name=name)

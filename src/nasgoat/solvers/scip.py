@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from nasgoat.formulations import TaggedModel
 from nasgoat.formulations.building import uncollected
 from nasgoat.formulations.tagged_model import Part
-from nasgoat.solvers.limits import Judge, Limits, Outcome, Point, Progress, Report
+from nasgoat.solvers.interface import Judge, Point, Progress, Report, SolveLimits, SolveStatus
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.solvers.scip_trees import Tree
 
@@ -31,7 +31,7 @@ def search_with_scip(
     rows: TaggedModel,
     decisions: list[str],
     judge: Judge,
-    limits: Limits,
+    limits: SolveLimits,
     progress: Progress | None = None,
 ) -> Report:
     """Search every tree for points below the judge's cut-off.
@@ -54,7 +54,7 @@ class _Search:
         rows: TaggedModel,
         decisions: list[str],
         judge: Judge,
-        limits: Limits,
+        limits: SolveLimits,
         progress: Progress | None,
     ) -> None:
         self.start = time.perf_counter()
@@ -134,7 +134,7 @@ class _Search:
     def _report(self) -> Report:
         complete = all(tree.is_complete for tree in self.trees)
         return Report(
-            Outcome.COMPLETE if complete else Outcome.STOPPED,
+            SolveStatus.COMPLETE if complete else SolveStatus.STOPPED,
             self.judge.cutoff if complete else min(self.bound, self.judge.cutoff),
             time.perf_counter() - self.start,
             self.nodes,

@@ -15,19 +15,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyscipopt
 from pyscipopt import SCIP_RESULT
 
-from nasgoat.formulations.variance_bound import VarianceBound
-from nasgoat.solvers.label_cuts import LabelCuts
-from nasgoat.solvers.limits import Judge, Point, Progress
+from nasgoat.solvers.interface import Judge, Point, Progress
+from nasgoat.solvers.scip_cuts import LabelCuts, Tangents
 from nasgoat.solvers.scip_model import ScipModel
 
 _INTEGRAL = 1e-6  # SCIP's own feasibility tolerance
 BLIND = 50  # points without an LP behind them, in all, before the solve starts again, with care
 _REPORT_EVERY = 2.0  # seconds between two lines of progress
-_EXCESS = 1e-3  # relative violation of a tangent that is worth a row
 
 
 class GraphHandler(pyscipopt.Conshdlr):
@@ -36,10 +33,8 @@ class GraphHandler(pyscipopt.Conshdlr):
     def __init__(self, model: ScipModel, decisions: list[str], judge: Judge) -> None:
         self.decisions = {name: model.by_name[name] for name in decisions}
         self.objective = model.by_name["lcb"]
-        self.tangents = None if model.bound is None else _Tangents(model, model.bound)
-        part, self.labels = model.part, None
-        if part is not None and part.values is not None:
-            self.labels = LabelCuts(model, part, part.values)
+        self.tangents = None if model.bound is None else Tangents(model, model.bound)
+        self.labels = None if model.part is None else LabelCuts(model, model.part)
         self.judge = judge
         self.applied = float("inf")
         self.blind = 0  # points that no LP stood behind
@@ -122,37 +117,6 @@ class GraphHandler(pyscipopt.Conshdlr):
         self.applied = cutoff
         infeasible, tightened = self.model.tightenVarUbGlobal(self.objective, cutoff)
         return bool(infeasible or tightened)
-
-
-class _Tangents:
-    """Separates the concave bound of σ; see :mod:`~nasgoat.formulations.variance_bound`."""
-
-    def __init__(self, model: ScipModel, bound: VarianceBound) -> None:
-        self.bound = bound
-        self.sigma, self.affine = model.by_name["sigma"], model.by_name["affine"]
-        self.z = [model.by_name[name] for name in model.counted]
-        self.variables = [self.sigma, self.affine, *self.z]
-
-    def separate(self, scip: Any) -> bool:
-        """Add the tangent at the LP's solution if it cuts that off."""
-        z = np.array([scip.getSolVal(None, x) for x in self.z])
-        affine = scip.getSolVal(None, self.affine)
-        tangent = self.bound.tangent(z, affine)
-        most = tangent.slope * affine + float(tangent.slopes @ z) + tangent.constant
-        if scip.getSolVal(None, self.sigma) <= most + _EXCESS * max(abs(most), 1.0):
-            return False
-        row = scip.createEmptyRowUnspec(
-            "tangent", lhs=None, rhs=tangent.constant, local=False, removable=True
-        )
-        scip.cacheRowExtensions(row)
-        scip.addVarToRow(row, self.sigma, 1.0)
-        scip.addVarToRow(row, self.affine, -tangent.slope)
-        for slope, x in zip(tangent.slopes.tolist(), self.z, strict=True):
-            scip.addVarToRow(row, x, -slope)
-        scip.flushRowExtensions(row)
-        scip.addCut(row, forcecut=True)
-        scip.releaseRow(row)
-        return True
 
 
 class ProgressEvents(pyscipopt.Eventhdlr):

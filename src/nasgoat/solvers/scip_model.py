@@ -15,16 +15,20 @@ from pyomo.core.expr.numeric_expr import (
     SumExpression,
     UnaryFunctionExpression,
 )
-from pyomo.repn import generate_standard_repn
 
 from nasgoat.errors import SettingError
-from nasgoat.formulations import TaggedModel, entry_name
+from nasgoat.formulations import TaggedModel
 from nasgoat.formulations.tagged_model import Part
 from nasgoat.formulations.variance_bound import VarianceBound
-from nasgoat.solvers.limits import SolverError
+from nasgoat.solvers.interface import SolverError
+from nasgoat.solvers.model_rows import (
+    Expression,
+    finite,
+    read_expression,
+    read_row,
+    read_variable,
+)
 
-_PROJECTED = "q"
-_CONVEX = ("(QCR)q", "(Acq_Opt)variance")
 EXPORTS = (".lp", ".mps", ".cip", ".nl")
 
 
@@ -33,7 +37,7 @@ class ScipModel:
 
     Args:
         rows: The model.
-        separated: Replace the convex row of the variance by its bound, to be separated.
+        separated: Leave out the convex row of the variance; its tangents are separated instead.
 
     Example:
         >>> from nasgoat.formulations import graph_encoding
@@ -51,16 +55,15 @@ class ScipModel:
         # Columns that some parts have and others lack: (row, coefficient) of each, by its id.
         columns = (var for part in rows.parts for var in part.columns) if separated else ()
         self._columns: dict[int, list[tuple[str, float]]] = {id(var): [] for var in columns}
+        left_out = rows.convex if separated else set()
         for var in rows.variables():
-            if separated and var.parent_component().local_name == _PROJECTED:
-                continue
-            if id(var) not in self._columns:
+            if var.parent_component().local_name not in left_out and id(var) not in self._columns:
                 self._add_variable(var)
         for row in rows.constraints():
-            if not (separated and row.parent_component().local_name in _CONVEX):
+            if row.parent_component().local_name not in left_out:
                 self._add_row(row)
         for objective in rows.pyomo.component_data_objects(pyo.Objective):
-            self.scip.setObjective(self._expression(objective.expr), "minimize")
+            self.scip.setObjective(self._in_scip(read_expression(objective.expr)), "minimize")
         self._first = {
             id(var)
             for var in rows.variables()
@@ -104,16 +107,15 @@ class ScipModel:
         for id_ in self._first:
             self.scip.chgVarBranchPriority(self._by_id[id_], 1)
 
-    @property
-    def counted(self) -> list[str]:
-        """Names of the counts z in the bound of the variance."""
-        return [] if self.bound is None else [entry_name(x) for x in self.bound.z]
+    def of(self, var: Any) -> Any:
+        """SCIP's variable for one of Pyomo's."""
+        return self._by_id[id(var)]
 
     def _add_bound(self, bound: VarianceBound) -> None:
         """The affine part a of the bound, and a first tangent, which bounds σ."""
         self.bound = bound
         affine = self.by_name["affine"] = self.scip.addVar("affine", lb=0.0)
-        terms = [_finite(c, x) * self._by_id[id(x)] for c, x in bound.affine]
+        terms = [finite(c, x) * self._by_id[id(x)] for c, x in bound.affine]
         self.scip.addCons(affine == pyscipopt.quicksum(terms) + bound.constant, name="(QCR)a")
         first = bound.tangent(bound.centre, 1.0)
         self.scip.addCons(
@@ -147,39 +149,26 @@ class ScipModel:
         return False
 
     def _add_variable(self, var: Any) -> None:
-        kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
-        lower = None if var.lb is None else _finite(var.lb, var)
-        upper = None if var.ub is None else _finite(var.ub, var)
-        name = entry_name(var)
-        added = self.scip.addVar(name, vtype=kind, lb=lower, ub=upper)
-        self.by_name[name] = self._by_id[id(var)] = added
+        column = read_variable(var)
+        added = self.scip.addVar(column.name, vtype=column.kind, lb=column.lower, ub=column.upper)
+        self.by_name[column.name] = self._by_id[id(var)] = added
 
-    def _add_row(self, row: Any) -> None:
-        name = entry_name(row)
-        body = self._expression(row.body, name)
-        lower = None if row.lower is None else _finite(pyo.value(row.lower), row)
-        upper = None if row.upper is None else _finite(pyo.value(row.upper), row)
-        if lower is not None and lower == upper:
-            self.scip.addCons(body == lower, name=name)
-        elif upper is not None:
-            self.scip.addCons(body <= upper, name=name)
-        else:
-            self.scip.addCons(body >= lower, name=name)
+    def _add_row(self, constraint: Any) -> None:
+        row = read_row(constraint)
+        self.scip.addCons(row.compare(self._in_scip(row.body, row.name)), name=row.name)
 
-    def _expression(self, body: Any, row: str = "") -> Any:
-        """A Pyomo expression in PySCIPOpt's terms, but for columns that parts add to this row."""
-        parts = generate_standard_repn(body, quadratic=True)
+    def _in_scip(self, body: Expression, row: str = "") -> Any:
+        """An expression in PySCIPOpt's terms, but for columns that parts add to this row."""
         of, terms = self._by_id, []
-        for c, x in zip(parts.linear_coefs, parts.linear_vars, strict=True):
+        for c, x in body.linear:
             if id(x) in self._columns:
-                self._columns[id(x)].append((row, _finite(c, body)))
+                self._columns[id(x)].append((row, c))
             else:
-                terms.append(_finite(c, body) * of[id(x)])
-        products = zip(parts.quadratic_coefs or (), parts.quadratic_vars or (), strict=True)
-        terms += [_finite(c, body) * of[id(x)] * of[id(y)] for c, (x, y) in products]
-        expression = pyscipopt.quicksum(terms) + _finite(parts.constant, body)
-        if parts.nonlinear_expr is not None:
-            expression = expression + self._nonlinear(parts.nonlinear_expr)
+                terms.append(c * of[id(x)])
+        terms += [c * of[id(x)] * of[id(y)] for c, x, y in body.quadratic]
+        expression = pyscipopt.quicksum(terms) + body.constant
+        if body.nonlinear is not None:
+            expression = expression + self._nonlinear(body.nonlinear)
         return expression
 
     def _nonlinear(self, node: Any) -> Any:
@@ -189,11 +178,11 @@ class ScipModel:
         if isinstance(node, SumExpression):
             return pyscipopt.quicksum(self._nonlinear(part) for part in node.args)
         if isinstance(node, UnaryFunctionExpression) and node.getname() == "exp":
-            return pyscipopt.exp(self._expression(node.args[0]))
+            return pyscipopt.exp(self._in_scip(read_expression(node.args[0])))
         if isinstance(node, ProductExpression) and not isinstance(node, MonomialTermExpression):
             factor, rest = node.args
             if not hasattr(factor, "is_expression_type") or not factor.is_potentially_variable():
-                return _finite(pyo.value(factor), node) * self._nonlinear(rest)
+                return finite(pyo.value(factor), node) * self._nonlinear(rest)
         raise SolverError(f"a row must be quadratic or hold exp of a linear term, got {node}")
 
 
@@ -208,10 +197,7 @@ def export(rows: TaggedModel, path: str | Path) -> Path:
     if target.suffix not in EXPORTS:
         known = ", ".join(EXPORTS)
         raise SettingError(f"an exported model must end in {known}, got {target.name!r}")
-    nonlinear = any(
-        generate_standard_repn(r.body, quadratic=True).nonlinear_expr is not None
-        for r in rows.constraints()
-    )
+    nonlinear = any(read_row(row).body.nonlinear is not None for row in rows.constraints())
     if nonlinear and target.suffix in (".lp", ".mps"):
         raise SettingError(
             f"a model with exp must be exported as .cip or .nl, got {target.name!r}; "
@@ -222,11 +208,3 @@ def export(rows: TaggedModel, path: str | Path) -> Path:
     else:
         ScipModel(rows).scip.writeProblem(str(target), verbose=False)
     return target
-
-
-def _finite(value: Any, where: Any) -> float:
-    """SCIP accepts NaN silently and 'solves' the model: never hand it one."""
-    number = float(value)
-    if not math.isfinite(number):
-        raise SolverError(f"every number of a model must be finite, got {number} in {where}")
-    return number

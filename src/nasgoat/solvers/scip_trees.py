@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pyscipopt
 
 from nasgoat.formulations.tagged_model import Part
-from nasgoat.solvers.limits import Judge, Limits, Progress, SolverError
+from nasgoat.solvers.interface import Judge, Progress, SolveLimits, SolverError
 from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
 from nasgoat.solvers.scip_model import ScipModel
 
@@ -38,7 +38,7 @@ class Forest(Protocol):
     whole: ScipModel
     decisions: list[str]
     judge: Judge
-    limits: Limits
+    limits: SolveLimits
     progress: Progress | None
     threads: int
     trees: Sequence[Tree]
@@ -161,7 +161,7 @@ class Tree:
         )
 
 
-def _settings(scip: Any, limits: Limits, tangents: bool, parts: bool) -> None:
+def _settings(scip: Any, limits: SolveLimits, tangents: bool, parts: bool) -> None:
     scip.setParam("limits/memory", limits.memory_mb)
     # The handler cuts points off one by one: reductions that keep only one optimum are unsound.
     scip.setParam("misc/allowweakdualreds", False)

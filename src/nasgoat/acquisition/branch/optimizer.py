@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from nasgoat.acquisition.branch.best import Best
 from nasgoat.acquisition.branch.blas import one_blas_thread
 from nasgoat.acquisition.branch.crude import crude_bound
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
@@ -21,8 +20,9 @@ from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
 from nasgoat.acquisition.branch.states import states_of
 from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.acquisition.branch.warm_up import warm_up
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.proposals import Pool
+from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.shape_costs import GROWING
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
@@ -95,15 +95,22 @@ class BranchAndBound:
 
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         """
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        best = KBest(self.space, acquisition, k, exclude)
         warm_up(isinstance(acquisition.gp.posterior_, ExponentialPosterior), self.progress)
         start = time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
-        best = Best(self.space, k, exclude)
         with one_blas_thread():
             left = self._search(acquisition, best, deadline)
-            return best.pool(acquisition, left, time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            best.rescore()
+
+        def certify(value: float) -> Certificate:
+            bound = value if left is None else min(value, left)
+            status = Status.OPTIMAL if bound == value else Status.FEASIBLE
+            return Certificate(status, value, bound, seconds)
+
+        status = Status.EXHAUSTED if left is None else Status.FEASIBLE
+        return best.pool(certify, Certificate(status, None, left, seconds))
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
         """The block that lists the structures with so many nodes; None where none does."""
@@ -111,7 +118,7 @@ class BranchAndBound:
         return next((b for b in listing if (b.shapes.nodes == nodes).any()), None)
 
     def _search(
-        self, acquisition: LowerConfidenceBound, best: Best, deadline: float | None
+        self, acquisition: LowerConfidenceBound, best: KBest, deadline: float | None
     ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
         posterior, sqrt_beta = acquisition.gp.posterior_, acquisition.sqrt_beta
@@ -169,12 +176,12 @@ class BranchAndBound:
             run = HalvesRun if halves else ExponentialRun
             yield run(block, factors, model, limits, bounds, pool, threads)
 
-    def _finish(self, run: Run, best: Best, deadline: float | None) -> bool:
+    def _finish(self, run: Run, best: KBest, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
-        while (found := run.go_on(best.threshold)) is not None:
+        while (found := run.go_on(best.cutoff)) is not None:
             for shape, states, value in found:
-                if value < best.threshold:
+                if value < best.cutoff:
                     best.offer(run.block.graph(shape, states), value)
             self.nodes_ = before + run.nodes
             if deadline is not None and time.perf_counter() > deadline:

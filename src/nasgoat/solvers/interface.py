@@ -1,4 +1,4 @@
-"""What every solver is told and what it answers, in one vocabulary."""
+"""What every solver is told and what it answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 
 from nasgoat.errors import NasgoatError, SettingError, SolverLostError
 
-#: A row is a linear inequality that one set of decisions violates: see :class:`Judge`.
 Values = Mapping[str, float]
 Progress = Callable[[str], None]
 
@@ -22,7 +21,7 @@ class SolverMissingError(NasgoatError, RuntimeError):
     """A solver is not installed, or its licence does not admit the model."""
 
 
-class Outcome(enum.StrEnum):
+class SolveStatus(enum.StrEnum):
     """How a solve ended."""
 
     COMPLETE = "complete"  # the whole tree was searched
@@ -30,8 +29,8 @@ class Outcome(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """When to stop, and with what.
+class SolveLimits:
+    """When a solver stops, and what it may use.
 
     Args:
         seconds: Time limit of the whole acquisition problem; 1800 in the paper.
@@ -41,7 +40,7 @@ class Limits:
         nodes: Limit on branch-and-bound nodes, reproducible where a time limit is not; -1 for none.
 
     Example:
-        >>> Limits(seconds=10).gap
+        >>> SolveLimits(seconds=10).gap
         0.0001
     """
 
@@ -82,12 +81,22 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """What a solver proved: every point that was not considered is worth at least ``bound``."""
+    """What a solver proved: every point that was not considered is worth at least ``bound``.
 
-    outcome: Outcome
+    Args:
+        status: Whether the whole tree was searched.
+        bound: What every point that was not considered is worth at least.
+        seconds: Time of the solve, building included.
+        nodes: Nodes of the search tree.
+        variables: Number of variables of the model.
+        constraints: Number of its rows.
+        build_seconds: Time until the solver had the model.
+    """
+
+    status: SolveStatus
     bound: float
-    seconds: float
-    nodes: int
-    variables: int
-    constraints: int
+    seconds: float = 0.0
+    nodes: int = 0
+    variables: int = 0
+    constraints: int = 0
     build_seconds: float = 0.0

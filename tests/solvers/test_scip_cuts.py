@@ -8,7 +8,7 @@ from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip_columns import promising_structures
 from nasgoat.formulations import entry_name, formulate
-from nasgoat.solvers.label_cuts import LabelCuts
+from nasgoat.solvers.scip_cuts import LabelCuts
 from nasgoat.solvers.scip_model import ScipModel
 
 SPACE = NodeLabeledSpace(nodes=(6, 6), ops=["a", "b", "c"], max_edges=8)
@@ -55,7 +55,7 @@ def test_a_cut_holds_for_all_cells_and_is_tight_at_its_own(seed: int) -> None:
         held = whole.of_part(part)
         assert part.values is not None
         for point in mine:
-            cuts = LabelCuts(held, part, part.values)
+            cuts = LabelCuts(held, part)
             scip = Recorder({**point, "lcb": -1e6})  # far below: the cut is violated
             assert cuts.separate(scip)
             [row], [lhs] = scip.rows, scip.lhs

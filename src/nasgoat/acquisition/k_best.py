@@ -1,0 +1,155 @@
+"""The k best graphs that an optimiser has found so far, and the pool of proposals made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.proposals import Certificate, Pool, Proposal
+from nasgoat.errors import SettingError, SurrogateError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+
+#: Values of a search and of the surrogate must agree to this; rounding is about 1e-12.
+AGREEMENT = 1e-7
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A graph with its acquisition value and, where the surrogate was asked, its posterior."""
+
+    graph: LabeledGraph
+    value: float
+    mean: float | None = None
+    std: float | None = None
+
+
+class KBest:
+    """Keeps the k graphs of lowest acquisition value, each once up to isomorphism.
+
+    Of graphs with the same value, the one that came first comes first and is kept longest.
+
+    Args:
+        space: The space.
+        acquisition: Scores graphs exactly.
+        k: How many to keep.
+        exclude: Keys of graphs that must not be kept.
+        gap: Relative distance below the k-th best value at which a graph is of no interest.
+        on_better: Called with every graph that is kept, and its value.
+
+    Example:
+        >>> import numpy as np
+        >>> from nasgoat import GraphGP, nasbench201
+        >>> space = nasbench201()
+        >>> cells = space.sample(10, np.random.default_rng(0))
+        >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
+        >>> best = KBest(space, LowerConfidenceBound(0.0, gp), k=2)
+        >>> values = best.add(cells)
+        >>> [scored.value for scored in best.found] == sorted(values)[:2]
+        True
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        acquisition: LowerConfidenceBound,
+        k: int,
+        exclude: Collection[bytes] = (),
+        gap: float = 0.0,
+        on_better: Callable[[LabeledGraph, float], None] | None = None,
+    ) -> None:
+        if k < 1:
+            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        self.space = space
+        self.acquisition = acquisition
+        self.k = k
+        self.gap = gap
+        self.found: list[Scored] = []  # best first
+        self._on_better = on_better
+        self._exclude = exclude if isinstance(exclude, set | frozenset) else frozenset(exclude)
+        self._values: dict[bytes, float] = {}  # of every graph that came
+
+    @property
+    def cutoff(self) -> float:
+        """The k-th best value less the gap; infinite as long as there are fewer than k."""
+        if len(self.found) < self.k:
+            return float("inf")
+        worst = self.found[-1].value
+        return worst - self.gap * abs(worst)
+
+    def add(self, graphs: Iterable[LabeledGraph]) -> list[float]:
+        """Score graphs of the space, keep the best and return the values of all."""
+        given = list(graphs)
+        keys = [self.space.key(graph) for graph in given]
+        new = {
+            key: graph for key, graph in zip(keys, given, strict=True) if key not in self._values
+        }
+        if new:
+            for key, scored in zip(new, self._score(list(new.values())), strict=True):
+                self._keep(key, scored)
+        return [self._values[key] for key in keys]
+
+    def offer(self, graph: LabeledGraph, value: float) -> None:
+        """Keep a graph, if it is within the limits, by the value that a search found.
+
+        :meth:`rescore` compares the values of those that were kept with the surrogate's.
+        """
+        key = self.space.key(graph)
+        if key not in self._values and (not self.space.limits or graph in self.space):
+            self._keep(key, Scored(graph, value))
+
+    def take_first(self, ascending: Iterable[Scored]) -> None:
+        """Keep the first graphs, up to k, of some that come best first."""
+        for scored in ascending:
+            if self.space.key(scored.graph) not in self._exclude:
+                self.found.append(scored)
+                if len(self.found) == self.k:
+                    return
+
+    def rescore(self) -> None:
+        """Give the graphs the surrogate's own values and posterior.
+
+        Raises:
+            SurrogateError: If one differs from the value by which the graph was offered.
+        """
+        if not self.found:
+            return
+        rescored = self._score([scored.graph for scored in self.found])
+        for offered, scored in zip(self.found, rescored, strict=True):
+            if not abs(offered.value - scored.value) <= AGREEMENT * (1 + abs(scored.value)):
+                raise SurrogateError(
+                    "the search and the surrogate must agree on a graph's value, got "
+                    f"{offered.value!r} and {scored.value!r} for {scored.graph.to_json()}"
+                )
+        self.found = sorted(rescored, key=lambda scored: scored.value)
+
+    def pool(self, certify: Callable[[float], Certificate], none: Certificate) -> Pool:
+        """The graphs as proposals.
+
+        Args:
+            certify: The certificate of a graph, given its value.
+            none: The certificate of the pool if no graph was kept.
+        """
+        proposals = tuple(
+            Proposal(scored.graph, certify(scored.value), scored.mean, scored.std)
+            for scored in self.found
+        )
+        return Pool(proposals, proposals[0].certificate if proposals else none)
+
+    def _score(self, graphs: list[LabeledGraph]) -> list[Scored]:
+        mean, std = self.acquisition.gp.predict(graphs)
+        values = self.acquisition.combine(mean, std)
+        columns = (values.tolist(), mean.tolist(), std.tolist())
+        return [Scored(*row) for row in zip(graphs, *columns, strict=True)]
+
+    def _keep(self, key: bytes, scored: Scored) -> None:
+        self._values[key] = scored.value
+        full = len(self.found) == self.k
+        if key in self._exclude or (full and scored.value >= self.found[-1].value):
+            return
+        self.found.append(scored)
+        self.found.sort(key=lambda kept: kept.value)
+        del self.found[self.k :]
+        if self._on_better is not None:
+            self._on_better(scored.graph, scored.value)
