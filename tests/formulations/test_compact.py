@@ -9,9 +9,9 @@ from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBoun
 from nasgoat.formulations import TaggedModel, formulate
 from nasgoat.formulations.compact_model import Cell, compact_cells
 from nasgoat.formulations.convex_split import convex_diagonal, directions
-from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import DartsSpace
+from nasgoat.spaces.names import topological_orders
 
 NODE = NodeLabeledSpace(nodes=(4, 4), ops=["a", "b", "c"], max_edges=5)
 SPACES: list[Cell] = [

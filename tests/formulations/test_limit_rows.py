@@ -17,8 +17,8 @@ from nasgoat.formulations.acquisition_model import cell_domain
 from nasgoat.formulations.compact_model import Cell
 from nasgoat.formulations.kernel_encoding import distance_indicators
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
-from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.solvers.scip_model import ScipModel
+from nasgoat.spaces.names import topological_orders
 
 SPACES = [
     NodeLabeledSpace(4, ["a", "b"]).constrain("a <= 1", "depth >= 2"),

@@ -8,10 +8,10 @@ from nasgoat.acquisition.k_best import KBest
 from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel
 from nasgoat.formulations.graph_model import GraphNames
-from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Point
 from nasgoat.spaces import GraphSpace, NodeLabeledSpace
+from nasgoat.spaces.names import topological_orders
 
 _ORDERS = 400  # topological orders of a graph that are cut off at once; others when they turn up
 

@@ -126,11 +126,10 @@ def branch_start(space: SearchSpace, kernel: str) -> BranchStart | None:
         return BranchStart(total, seconds, any(c.prefixes for c in costs), growing)
     if not isinstance(space, IndexedSpace):
         return None
-    pairs = len(space.places)
-    total = len(space.structures()) if pairs <= 20 else 2**pairs
+    total = space.structure_bound(space.nodes)
     if total > LARGEST_BRANCH:
         return BranchStart(total, float("inf"))
-    most = int(space.structures().sum(axis=(1, 2)).max())
+    most = int(space.list_structures(space.nodes).sum(axis=(1, 2)).max())
     work = (most * len(space.edge_vocabulary)) ** 2 * len(FeatureMap(space).source)
     return BranchStart(total, total * (4e-6 + 4e-10 * work))
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.encodings import arranged
+from nasgoat.baselines.encodings import arrange
 from nasgoat.baselines.method import Method, Setup, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
@@ -71,7 +71,7 @@ class CategoricalSpace:
 
     def encode(self, graph: LabeledGraph) -> Choice:
         """The choices that decode to the graph; idle nodes take the first operation."""
-        batch = arranged(self.space, [graph])
+        batch = arrange(self.space, [graph])
         choice = {name: choices[0] for name, choices in self.parameters.items()}
         for u, v in self.places:
             if batch.adjacency[0, u, v]:

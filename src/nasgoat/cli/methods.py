@@ -13,20 +13,20 @@ def methods(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List the search methods and whether the package that each needs is installed."""
-    from nasgoat import baselines
+    from nasgoat import search_methods
 
-    known = baselines.methods()
+    known = search_methods.methods()
     if json:
         found = {
             name: {
                 "summary": summary,
-                "available": baselines.available(name),
-                "batch": baselines.own_batch(name) if baselines.available(name) else None,
+                "available": search_methods.available(name),
+                "batch": search_methods.own_batch(name) if search_methods.available(name) else None,
             }
             for name, summary in known.items()
         }
         print_json({"methods": found})
         return
     for name, summary in known.items():
-        missing = "" if baselines.available(name) else f"  ({baselines.remedy(name)})"
+        missing = "" if search_methods.available(name) else f"  ({search_methods.remedy(name)})"
         print(f"{name:14s} {summary}{missing}")

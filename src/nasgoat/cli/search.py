@@ -78,12 +78,12 @@ def search(
 ) -> None:
     """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
     from nasgoat.acquisition import Effort, chosen_optimizer
-    from nasgoat.baselines import OURS, own_batch
     from nasgoat.bayesopt import Plan
     from nasgoat.cli.interrupts import Interrupts
     from nasgoat.cli.run_folder import choose_folder
     from nasgoat.cli.session import Call, Session
     from nasgoat.cli.tasks import Limits, make_task
+    from nasgoat.search_methods import OURS, own_batch
 
     if log_file is not None:
         _log_to(log_file)

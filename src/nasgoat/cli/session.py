@@ -13,7 +13,6 @@ from typing import Any
 
 from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer
 from nasgoat.atomic_file import write_whole
-from nasgoat.baselines import OURS, make_method
 from nasgoat.bayesopt import (
     Asker,
     Driver,
@@ -29,6 +28,7 @@ from nasgoat.cli.progress import Progress
 from nasgoat.cli.tasks import Task
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.pictures import Painter
+from nasgoat.search_methods import OURS, make_method
 
 logger = logging.getLogger(__name__)
 

@@ -25,11 +25,11 @@ from nasgoat.formulations.compact_rows import exponential_posterior_rows, linear
 from nasgoat.formulations.graph_domains import graph_domain, is_ordered
 from nasgoat.formulations.graph_kernel import edge_ends, edge_type_counts, graph_counts, path_links
 from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
-from nasgoat.formulations.symmetry import topological_orders
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import GraphSpace
+from nasgoat.spaces.names import topological_orders
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import of_paper_kernel
 

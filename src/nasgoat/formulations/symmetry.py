@@ -38,37 +38,6 @@ def symmetry_rows(m: TaggedModel, labels: range) -> None:
     m.rows("symmetry", "edges", tied)
 
 
-def topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
-    """Re-indexings of an acyclic graph in which every edge ascends, at most so many.
-
-    Example:
-        >>> diamond = LabeledGraph.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], list("iabo"))
-        >>> [g.node_labels for g in topological_orders(diamond, 10)]
-        [('i', 'a', 'b', 'o'), ('i', 'b', 'a', 'o')]
-    """
-    found: dict[LabeledGraph, None] = {}
-    for order in _orders(graph, [], most):
-        found[graph.relabeled(order)] = None
-        if len(found) >= most:
-            break
-    return list(found)
-
-
-def _orders(graph: LabeledGraph, prefix: list[int], most: int) -> list[list[int]]:
-    """Topological orders that start with the prefix."""
-    if len(prefix) == graph.n:
-        return [prefix]
-    done = set(prefix)
-    found: list[list[int]] = []
-    for v in range(graph.n):
-        before = np.flatnonzero(graph.adjacency[:, v]).tolist()
-        if v not in done and done.issuperset(before):
-            found += _orders(graph, [*prefix, v], most)
-            if len(found) > 4 * most:
-                break
-    return found
-
-
 def least_order(graph: LabeledGraph, codes: list[int]) -> LabeledGraph:
     """The topological order with the least sequence of keys, which the rows above keep."""
     prefix: list[tuple[tuple[tuple[int, int], ...], list[int]]] = [((), [])]

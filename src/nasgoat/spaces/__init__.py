@@ -1,11 +1,14 @@
 """Search spaces: sets of labelled graphs that can be sampled, walked, counted and listed."""
 
+from nasgoat.spaces.cell_space import INPUT, OUTPUT, CellSpace, EdgeRow
+from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.spaces.node_labeled import INPUT, OUTPUT, NodeLabeledSpace
+from nasgoat.spaces.names import Names
+from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.presets import (
     darts,
     find_space,
@@ -23,11 +26,15 @@ from nasgoat.spaces.toml_file import declared_space, load_space, parse_space, to
 __all__ = [
     "INPUT",
     "OUTPUT",
+    "CellSpace",
+    "ChainSpace",
     "DartsSpace",
     "EdgeLabeledSpace",
+    "EdgeRow",
     "GraphSpace",
     "IndexedSpace",
     "Limit",
+    "Names",
     "NodeLabeledSpace",
     "SearchSpace",
     "darts",

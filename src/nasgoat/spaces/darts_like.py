@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations, product
-from math import comb
-from typing import Any
+from math import comb, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import GraphError, SpaceError, TooLargeError
+from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.cell_space import EdgeRow, check_labels
 from nasgoat.spaces.indexed import IndexedSpace
-from nasgoat.spaces.limits import Limit
-
-_BLOCK = 2**15  # cells enumerated at a time
-_LARGEST = 10**7  # cells that can be listed in reasonable time and memory
+from nasgoat.spaces.limits import Limit, Pair
 
 
 @dataclass(frozen=True)
@@ -48,6 +44,7 @@ class DartsSpace(IndexedSpace):
     inputs: int = 2
     predecessors: int = 2
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    kind = "darts-like"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,7 +64,7 @@ class DartsSpace(IndexedSpace):
         ]
 
     def _check(self, graph: LabeledGraph) -> None:
-        self._check_labels(graph)
+        check_labels(self, graph)
         for v, degree in enumerate(graph.adjacency.sum(axis=0).tolist()):
             expected = self.predecessors if v >= self.inputs else 0
             if degree != expected:
@@ -103,12 +100,7 @@ class DartsSpace(IndexedSpace):
         return found
 
     def _count(self) -> int:
-        inner = range(self.inputs, self.nodes)
-        structures = 1
-        for v in inner:
-            structures *= comb(v, self.predecessors)
-        labellings = len(self.ops) ** (len(inner) * self.predecessors)
-        return int(structures * labellings)
+        return int(self.structure_bound(self.nodes) * len(self.ops) ** self.edge_limit)
 
     def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         # The output joins all inner nodes, so each of them is a sink.
@@ -122,33 +114,37 @@ class DartsSpace(IndexedSpace):
     def size_bound(self) -> int:
         return self._count()
 
-    def structures(self) -> NDArray[np.bool_]:
-        return self._structures
+    @property
+    def on_paths(self) -> bool:
+        return False
 
-    def _enumerate(self) -> Iterator[GraphBatch]:
-        if (total := self._count()) > _LARGEST:
-            raise TooLargeError(
-                f"a space must have at most {_LARGEST:,} graphs to be listed, this one has "
-                f"{total:,}; use an optimiser that does not list it"
+    @property
+    def edge_limit(self) -> int:
+        return (self.nodes - self.inputs) * self.predecessors
+
+    def edge_places(self, n: int) -> list[Pair]:
+        return [(u, v) for u, v in super().edge_places(n) if v >= self.inputs]
+
+    def end_pairs(self, n: int) -> list[Pair]:
+        # The output joins all inner nodes, so each of them is a sink.
+        return [(u, v) for u in range(self.inputs) for v in range(self.inputs, n)]
+
+    def structure_rows(self, n: int) -> list[EdgeRow]:
+        """(darts): inputs have no incoming edges, every other node a fixed number of them."""
+        return [
+            EdgeRow(
+                "darts",
+                "predecessors",
+                (v,),
+                {(u, v): 1.0 for u in range(v)},
+                "==",
+                self.predecessors if v >= self.inputs else 0,
             )
-        for structure in self._structures:
-            on = np.array([structure[u, v] for u, v in self.places])
-            base, width = len(self.ops), int(on.sum())
-            weights = base ** np.arange(width)[::-1]
-            for start in range(0, base**width, _BLOCK):
-                numbers = np.arange(start, min(start + _BLOCK, base**width))
-                digits = np.zeros((len(numbers), len(on)), dtype=np.int64)
-                digits[:, on] = 1 + (numbers[:, None] // weights) % base
-                yield self.batch_from_digits(digits)
+            for v in range(1, n)
+        ]
 
-    def _declaration(self) -> dict[str, Any]:
-        return {
-            "kind": "darts-like",
-            "nodes": self.nodes,
-            "ops": list(self.ops),
-            "inputs": self.inputs,
-            "predecessors": self.predecessors,
-        }
+    def structure_bound(self, n: int) -> int:
+        return prod(comb(v, self.predecessors) for v in range(self.inputs, self.nodes))
 
     def _described(self) -> str:
         return (
@@ -157,12 +153,11 @@ class DartsSpace(IndexedSpace):
             f"an operation on every edge: {', '.join(self.ops)}"
         )
 
-    @cached_property
-    def _structures(self) -> NDArray[np.bool_]:
+    def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
         inner = range(self.inputs, self.nodes)
         choices = list(product(*(combinations(range(v), self.predecessors) for v in inner)))
         adjacency = np.zeros((len(choices), self.nodes, self.nodes), dtype=bool)
         for i, choice in enumerate(choices):
             for v, predecessors in zip(inner, choice, strict=True):
                 adjacency[i, list(predecessors), v] = True
-        return adjacency
+        yield adjacency

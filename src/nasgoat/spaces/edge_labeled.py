@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.spaces.cell_space import EdgeRow, check_labels
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
 
@@ -48,9 +48,19 @@ class EdgeLabeledSpace(IndexedSpace):
     ops: Sequence[str]
     connected: bool = True
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    kind = "edge-labelled"
+    stores_forward_edges = True
+
+    @property
+    def on_paths(self) -> bool:
+        return self.connected
+
+    @property
+    def edge_limit(self) -> int:
+        return len(self.places)
 
     def _check(self, graph: LabeledGraph) -> None:
-        self._check_labels(graph)
+        check_labels(self, graph)
         if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
 
@@ -97,11 +107,18 @@ class EdgeLabeledSpace(IndexedSpace):
             found = [row for row, fits in zip(found, on_path, strict=True) if fits]
         return [self.from_digits(row) for row in found]
 
-    def structures(self) -> NDArray[np.bool_]:
+    def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
         if self.connected:
-            return self._connected_structures
+            yield self._connected_structures
+            return
         bits = np.arange(2 ** len(self.places))[:, None] >> np.arange(len(self.places))
-        return self.batch_from_digits(bits & 1).adjacency
+        yield self.batch_from_digits(bits & 1).adjacency
+
+    def structure_bound(self, n: int) -> int:
+        return super().structure_bound(n) if self._structures_listable() else 2 ** len(self.places)
+
+    def structure_rows(self, n: int) -> list[EdgeRow]:
+        return []
 
     def _count(self) -> int:
         if not self.connected:
@@ -121,14 +138,6 @@ class EdgeLabeledSpace(IndexedSpace):
             if self.connected:
                 batch = batch.take(self._every_node_on_path(batch.adjacency))
             yield batch
-
-    def _declaration(self) -> dict[str, Any]:
-        return {
-            "kind": "edge-labelled",
-            "nodes": self.nodes,
-            "ops": list(self.ops),
-            "connected": self.connected,
-        }
 
     def _described(self) -> str:
         path = ", every node on a path from first to last" if self.connected else ""

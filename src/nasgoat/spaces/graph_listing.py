@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, canonical
 from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.spaces.orbits import smallest_in_orbit
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
@@ -31,7 +32,6 @@ Matrix = NDArray[np.bool_]
 Rows = NDArray[np.int8]
 _Block = tuple[Matrix, Rows]
 LARGEST = 5_000_000  # rows of labels, or candidates for a structure, at a time
-_NAMED = 1 << 62
 _BLOCK = 8192  # graphs checked at a time
 
 
@@ -179,7 +179,7 @@ class Listing:
             return rows
         colours = list(self._colours(n).values())
         group = canonical.automorphisms(matrix, colours, self.space.directed)
-        return _smallest_in_orbit(rows, group, edges)
+        return smallest_in_orbit(rows, _orders_of_labels(group, edges))
 
     def _labelled_edge(
         self, rows: Rows, into: NDArray[np.int64], out: NDArray[np.int64], u: int, v: int
@@ -257,39 +257,14 @@ def _with(rows: Rows, codes: NDArray[np.intp], largest: int) -> tuple[Rows, NDAr
     return np.column_stack([longer, code.astype(np.int8)]), code
 
 
-def _smallest_in_orbit(rows: Rows, group: NDArray[np.intp], edges: NDArray[np.intp]) -> Rows:
-    """The rows that no automorphism of the structure turns into a smaller one."""
-    if len(group) == 1:
-        return rows
+def _orders_of_labels(group: NDArray[np.intp], edges: NDArray[np.intp]) -> list[list[int]]:
+    """For each automorphism the order in which it puts the labels of edges, then of nodes."""
     place = {(u, v): i for i, (u, v) in enumerate(edges.tolist())}
     place |= {(v, u): i for (u, v), i in list(place.items()) if (v, u) not in place}
-    moved = [
+    return [
         [*(place[int(g[u]), int(g[v])] for u, v in edges.tolist()), *(len(edges) + g).tolist()]
         for g in group
     ]
-    radix = int(rows.max(initial=0)) + 1
-    width = rows.shape[1]
-    if radix**width < _NAMED:
-        powers = np.array([radix**i for i in range(width)][::-1], dtype=np.int64)
-        own = rows @ powers
-        smallest = own.copy()
-        for order in moved:
-            np.minimum(smallest, rows[:, order] @ powers, out=smallest)
-        kept: Rows = rows[own == smallest]
-        return kept
-    keep = np.ones(len(rows), dtype=bool)
-    for order in moved:
-        keep &= _not_larger(rows, rows[:, order])
-    return rows[keep]
-
-
-def _not_larger(first: Rows, second: Rows) -> Matrix:
-    """Whether each row of the first is not larger than that of the second, as a word."""
-    differs = first != second
-    place = differs.argmax(axis=1)
-    at = np.arange(len(first))
-    fits: Matrix = (first[at, place] < second[at, place]) | ~differs.any(axis=1)
-    return fits
 
 
 def _too_large(what: str) -> TooLargeError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import comb
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from nasgoat.spaces.graph_rules import (
     GraphRules,
 )
 from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.names import GraphNames, Names
 from nasgoat.spaces.search_space import SearchSpace, checked_ops
 
 _MOST_NODES = 100
@@ -101,6 +102,8 @@ class GraphSpace(SearchSpace):
     fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     indexed: ClassVar[bool] = False
+    kind = "graph"
+    layout: ClassVar[Literal["cell", "graph", "list"]] = "graph"
 
     def __post_init__(self) -> None:
         for name, value, valid in (
@@ -147,6 +150,14 @@ class GraphSpace(SearchSpace):
                     f"{name} must not be given for {self.direction} graphs, "
                     f"got {dict(getattr(self, name))}"
                 )
+
+    def names(self, n: int) -> Names:
+        return GraphNames(self, n)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a program holds graphs in an order of their nodes in which edges ascend."""
+        return self.direction == "acyclic" and not self.rules.fixed.pinned
 
     @property
     def directed(self) -> bool:

@@ -51,7 +51,7 @@ def draw(space: SearchSpace, rng: np.random.Generator) -> LabeledGraph:
 
 def no_graph(space: SearchSpace) -> EmptySpaceError:
     """The error of limits that nothing satisfies."""
-    said = ", ".join(limit.text for limit in space.limits)
+    said = ", ".join(limit.text for limit in space.all_limits)
     return EmptySpaceError(f"the limits must leave at least one graph, got none under {said}")
 
 
@@ -83,7 +83,7 @@ def variants(
 
 def _walk(space: SearchSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph | None:
     """Steps to the neighbour least beyond its limits, ties at random, until none is exceeded."""
-    scale = np.array([max(1.0, abs(limit.bound)) for limit in space.limits])
+    scale = np.array([max(1.0, abs(limit.bound)) for limit in space.all_limits])
     best, since = np.inf, 0
     while since < _PATIENCE:
         near = space._neighbours(graph)
@@ -105,6 +105,6 @@ def _beyond(
     """By how much each graph is beyond its limits in all, each limit in units of its bound."""
     found = np.zeros(len(graphs))
     totals = space.limit_totals(graphs)
-    for limit, total, unit in zip(space.limits, totals, scale, strict=True):
+    for limit, total, unit in zip(space.all_limits, totals, scale, strict=True):
         found += np.maximum(limit.excess(total), 0.0) / unit
     return found

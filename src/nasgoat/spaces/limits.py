@@ -2,10 +2,12 @@
 
 Notation
     N_l   number of nodes with operation l;  E_l number of edges with operation l
+    F[u→v, l]  1 if edge u → v has operation l, where nodes are indexed
     n, e  number of nodes and of edges;  D depth: the longest distance from a source to a sink that
           it reaches, by the paper's shortest distances d
 
-    total = Σ node_ops[l] N_l + Σ edge_ops[l] E_l + nodes · n + edges · e + depth · D
+    total = Σ node_ops[l] N_l + Σ edge_ops[l] E_l + Σ edge_places[u, v][l] F[u→v, l]
+            + nodes · n + edges · e + depth · D
     the limit holds if total (<=, >= or ==) bound
 """
 
@@ -24,6 +26,7 @@ from nasgoat.errors import SpaceError
 from nasgoat.graphs import GraphBatch
 
 Array = NDArray[np.float64]
+Pair = tuple[int, int]
 SENSES = ("<=", ">=", "==")
 #: A total this close to the bound, relative to the larger of 1 and the bound, is on it: sums of
 #: costs such as 0.1 + 0.2 are off by 1e-16, and costs that differ by less say the same.
@@ -43,6 +46,8 @@ class Limit:
         nodes: Coefficient of the number of nodes.
         edges: Coefficient of the number of edges.
         depth: Coefficient of the depth.
+        edge_places: Coefficients of operations on one edge (u, v) alone, beside ``edge_ops``; for
+            spaces that tell their nodes apart.
 
     Example:
         >>> limit = Limit("few", "<=", 3, node_ops={"conv3x3": 1, "conv1x1": 1})
@@ -60,12 +65,15 @@ class Limit:
     nodes: float = 0.0
     edges: float = 0.0
     depth: float = 0.0
+    edge_places: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if self.sense not in SENSES:
             raise SpaceError(f"a limit's sense must be <=, >= or ==, got {self.sense!r}")
         for place in ("node_ops", "edge_ops"):
             object.__setattr__(self, place, MappingProxyType(dict(getattr(self, place))))
+        placed = {pair: MappingProxyType(dict(ops)) for pair, ops in self.edge_places.items()}
+        object.__setattr__(self, "edge_places", MappingProxyType(placed))
         numbers = [self.bound, *self._coefficients().values()]
         if not all(math.isfinite(number) for number in numbers):
             raise SpaceError(f"a limit must have finite numbers, got {self.text!r}")
@@ -85,6 +93,18 @@ class Limit:
         """Coefficient of each edge label, in code order."""
         return np.array([self.edge_ops.get(label, 0.0) for label in vocabulary], dtype=float)
 
+    def edge_cost(self, u: int, v: int, vocabulary: Sequence[str]) -> Array:
+        """Coefficient of each label on the edge from u to v, in code order.
+
+        Example:
+            >>> limit = Limit("slow", "<=", 3, edge_ops={"a": 1}, edge_places={(0, 1): {"a": 0.5}})
+            >>> limit.edge_cost(0, 1, ["a", "b"]).tolist(), limit.edge_cost(1, 2, ["a"]).tolist()
+            ([1.5, 0.0], [1.0])
+        """
+        here = self.edge_places.get((u, v), {})
+        on_this = np.array([here.get(label, 0.0) for label in vocabulary], dtype=float)
+        return np.asarray(self.edge_coefficients(vocabulary) + on_this)
+
     def holds(self, totals: Array | float) -> NDArray[np.bool_]:
         """Whether totals satisfy the limit, rounding allowed for."""
         return np.asarray(self.excess(totals) <= TOLERANCE * max(1.0, abs(self.bound)))
@@ -103,7 +123,8 @@ class Limit:
     def __reduce__(self) -> tuple[Any, ...]:
         ops = (dict(self.node_ops), dict(self.edge_ops))
         numbers = (self.nodes, self.edges, self.depth)
-        return Limit, (self.name, self.sense, self.bound, *ops, *numbers)
+        placed = {pair: dict(table) for pair, table in self.edge_places.items()}
+        return Limit, (self.name, self.sense, self.bound, *ops, *numbers, placed)
 
     def _coefficients(self) -> dict[str, float]:
         both = set(self.node_ops) & set(self.edge_ops)
@@ -111,6 +132,8 @@ class Limit:
         found |= {
             ("edge:" if op in both else "") + quoted(op): c for op, c in self.edge_ops.items()
         }
+        for (u, v), table in self.edge_places.items():
+            found |= {f"{quoted(op)}[{u}>{v}]": c for op, c in table.items()}
         return found | {"nodes": self.nodes, "edges": self.edges, "depth": self.depth}
 
 
@@ -148,6 +171,10 @@ def totals(
             total += edge_counts @ limit.edge_coefficients(batch.edge_vocabulary)
         if depth is not None:
             total += limit.depth * depth
+        for (u, v), table in limit.edge_places.items():
+            if edge_codes is not None and max(u, v) < batch.n:
+                costs = [table.get(label, 0.0) for label in batch.edge_vocabulary]
+                total += np.array([*costs, 0.0])[edge_codes[:, u, v]]  # code -1: no edge
     return found
 
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Self, cast
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import limited_moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
-from nasgoat.spaces.limits import Limit, depths, totals, uniquely_named
+from nasgoat.spaces.limits import Limit, Pair, depths, totals, uniquely_named
+from nasgoat.spaces.names import Names
 
 _REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
 _HOPELESS = 300  # such draws before a space too large to list is taken for used up
@@ -31,10 +32,48 @@ class SearchSpace(ABC):
     methods here add the limits.
     """
 
+    #: What a declaration calls the family.
+    kind: ClassVar[str] = ""
     #: Whether nodes are told apart by their index, so that isomorphism is equality.
     indexed: ClassVar[bool]
+    #: How optimisers see the space: as cells, structures with free labels
+    #: (:class:`~nasgoat.spaces.CellSpace`); as declared graphs; or as a list, which a catalogue
+    #: scores and nothing else knows more about.
+    layout: ClassVar[Literal["cell", "graph", "list"]] = "list"
+    #: Where cells have their free labels.
+    labels_on: ClassVar[Literal["nodes", "edges"] | None] = None
+    #: Whether studies keep a digit for the pairs u < v alone.
+    stores_forward_edges: ClassVar[bool] = False
     #: Linear limits that every graph satisfies.
     limits: tuple[Limit, ...] = ()
+
+    @property
+    def family_limits(self) -> tuple[Limit, ...]:
+        """Linear limits that belong to the family itself."""
+        return ()
+
+    @property
+    def all_limits(self) -> tuple[Limit, ...]:
+        """What every graph satisfies and every optimiser holds: the family's, then its own."""
+        return (*self.family_limits, *self.limits)
+
+    @property
+    def limit_places(self) -> Sequence[Pair]:
+        """The edges that a limit may name one by one."""
+        return ()
+
+    def names(self, n: int) -> Names:
+        """Between graphs of n nodes and the names of a mathematical program's variables."""
+        raise SpaceError(
+            f"the space must be of cells or declared graphs to be formulated, got "
+            f"{self._described()}; use another optimizer"
+        )
+
+    def vocabulary(self, costs: Costs | None = None) -> Vocabulary:
+        """What a limit may speak of in this space, with these costs."""
+        layers = len(self.limit_places) if self.kind == "chain" else 0
+        ops = (self.node_ops, self.edge_vocabulary)
+        return Vocabulary(*ops, costs or {}, self.limit_places, layers)
 
     @property
     @abstractmethod
@@ -104,9 +143,14 @@ class SearchSpace(ABC):
     def _enumerate(self) -> Iterator[GraphBatch]:
         """Every graph once up to isomorphism, limits aside."""
 
-    @abstractmethod
     def _declaration(self) -> dict[str, Any]:
         """The fields, limits aside."""
+        found: dict[str, Any] = {"kind": self.kind}
+        for declared in fields(cast(Any, self)):
+            if declared.name != "limits":
+                value = getattr(self, declared.name)
+                found[declared.name] = list(value) if isinstance(value, tuple) else value
+        return found
 
     @abstractmethod
     def _described(self) -> str:
@@ -136,7 +180,7 @@ class SearchSpace(ABC):
             >>> cells.count(), space.count()
             (551, 428)
         """
-        words = Vocabulary(self.node_ops, self.edge_vocabulary, costs or {})
+        words = self.vocabulary(costs)
         found: list[Limit] = []
         for limit in limits:
             if isinstance(limit, Limit):
@@ -161,23 +205,23 @@ class SearchSpace(ABC):
     def within_limits(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.bool_]:
         """Whether each graph satisfies every limit."""
         found = np.ones(len(graphs), dtype=bool)
-        if not self.limits or len(graphs) == 0:
+        if not self.all_limits or len(graphs) == 0:
             return found
-        for limit, total in zip(self.limits, self.limit_totals(graphs), strict=True):
+        for limit, total in zip(self.all_limits, self.limit_totals(graphs), strict=True):
             found &= limit.holds(total)
         return found
 
     def limit_totals(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
         """What each limit adds up to on each graph, shape (limits, graphs)."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.batch(graphs)
-        deep = any(limit.depth for limit in self.limits)
-        return totals(self.limits, batch, depths(batch, *self.ends(batch)) if deep else None)
+        deep = any(limit.depth for limit in self.all_limits)
+        return totals(self.all_limits, batch, depths(batch, *self.ends(batch)) if deep else None)
 
     def check(self, graph: LabeledGraph) -> None:
         """Raise :class:`GraphError`, saying why, unless the graph is in the space."""
         self._check(graph)
-        if self.limits:
-            for limit, total in zip(self.limits, self.limit_totals([graph])[:, 0], strict=True):
+        if self.all_limits:
+            for limit, total in zip(self.all_limits, self.limit_totals([graph])[:, 0], strict=True):
                 if not limit.holds(total):
                     said = limit.text if limit.name == limit.text else f"{limit.name}: {limit.text}"
                     raise GraphError(f"the graph must satisfy {said}, got {total:.15g}")
@@ -185,7 +229,7 @@ class SearchSpace(ABC):
     def mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         """A random graph of the space near this one and, unless it is the only one, different."""
         self.check(graph)
-        if self.limits:
+        if self.all_limits:
             found = limited_moves.variants(self, graph, 1, rng)[0]
         else:
             found = self._mutated(graph, rng)
@@ -207,7 +251,7 @@ class SearchSpace(ABC):
             edits: How many changes to expect.
         """
         self.check(graph)
-        if self.limits:
+        if self.all_limits:
             return limited_moves.variants(self, graph, count, rng, edits)
         return self._variants(graph, count, rng, edits)
 
@@ -219,7 +263,7 @@ class SearchSpace(ABC):
 
     def count(self) -> int:
         """The exact number of graphs, isomorphic ones counted once."""
-        return self._count_within() if self.limits else self._count()
+        return self._count_within() if self.all_limits else self._count()
 
     def size(self) -> tuple[int, bool]:
         """The exact number of graphs and True; an upper bound and False where counting takes long.
@@ -237,7 +281,7 @@ class SearchSpace(ABC):
         All graphs of one batch have the same number of nodes; the order never changes.
         """
         for batch in self._enumerate():
-            yield batch.take(self.within_limits(batch)) if self.limits else batch
+            yield batch.take(self.within_limits(batch)) if self.all_limits else batch
 
     def to_dict(self) -> dict[str, Any]:
         """The declaration as plain values, enough to rebuild the space."""
@@ -314,7 +358,7 @@ class SearchSpace(ABC):
         drawn: list[LabeledGraph] = []
         tries = 0
         while len(drawn) < count:
-            graph = self._draw_within(rng) if self.limits else self._draw(rng)
+            graph = self._draw_within(rng) if self.all_limits else self._draw(rng)
             key = self.key(graph)
             if key not in seen:
                 seen.add(key)

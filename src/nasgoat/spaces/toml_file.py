@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
+from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
@@ -68,6 +69,7 @@ KINDS: Mapping[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
         DartsSpace,
         {"nodes": _RANGE, "ops": _LIST, "inputs": WHOLE, "predecessors": WHOLE},
     ),
+    "chain": (ChainSpace, {"layers": _RANGE, "ops": _LIST}),
     "graph": (
         GraphSpace,
         {

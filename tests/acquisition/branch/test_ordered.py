@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from nasgoat import NodeLabeledSpace
-from nasgoat.acquisition.branch.ordered import listed_rows, matrices
 from nasgoat.acquisition.branch.skeletons import Skeletons
 from nasgoat.graphs import canonical
 from nasgoat.spaces.ordered_matrices import ordered_matrices, ordered_prefixes
-from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.spaces.structures import acyclic_structures, list_rows, matrices_of
 
 
 def listed(n: int, edges: int, whole: bool) -> int:
-    return sum(len(rows) for rows in listed_rows(n, edges, whole))
+    return sum(len(rows) for rows in list_rows(n, edges, whole))
 
 
 @pytest.mark.parametrize(("n", "edges"), [(2, 1), (3, 3), (4, 6), (5, 7), (6, 9), (6, 15), (7, 9)])
@@ -38,9 +37,9 @@ def test_prefixes_are_the_acyclic_graphs_with_one_source() -> None:
 
 
 def test_every_node_of_a_prefix_is_reached() -> None:
-    for rows in listed_rows(5, 9, whole=False):
-        assert matrices(rows)[:, :, 1:].any(axis=1).all()
-        assert (matrices(rows).sum(axis=(1, 2)) <= 7).all()
+    for rows in list_rows(5, 9, whole=False):
+        assert matrices_of(rows)[:, :, 1:].any(axis=1).all()
+        assert (matrices_of(rows).sum(axis=(1, 2)) <= 7).all()
 
 
 def test_a_block_of_prefixes_has_every_label_of_the_last_inner_node() -> None:

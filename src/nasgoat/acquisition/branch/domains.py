@@ -10,7 +10,7 @@ Every rule only removes states that no graph of the space has (docs/branch-and-b
 from __future__ import annotations
 
 from nasgoat.acquisition.branch.arrays import Index, Limits, Shapes, Stack, States, Terms
-from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.compiled import inner
 
 _EPSILON = 1e-9  # limits with decimal coefficients hold up to this
 

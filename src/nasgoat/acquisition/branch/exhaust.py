@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Floats, Index, Limits, Shapes
-from nasgoat.acquisition.branch.compiled import compiled, inner
+from nasgoat.compiled import compiled, inner
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 _EPSILON = 1e-9  # as in ``domains``

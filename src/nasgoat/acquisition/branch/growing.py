@@ -17,11 +17,11 @@ import numpy as np
 from nasgoat.acquisition.branch.arrays import Floats, Integers
 from nasgoat.acquisition.branch.floating import floating_block, floating_tables, no_limits
 from nasgoat.acquisition.branch.limits import limits_of
-from nasgoat.acquisition.branch.ordered import extensions, listed_rows, matrices
 from nasgoat.acquisition.branch.runs import MARGIN, Found, LinearRun
 from nasgoat.acquisition.branch.shapes import Block
 from nasgoat.acquisition.branch.states import states_of
 from nasgoat.spaces import NodeLabeledSpace
+from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
 
 _FIRST = 5  # nodes of the stems to begin with
@@ -87,7 +87,7 @@ class GrowingRun:
     def _begin(self, best: float) -> None:
         """All stems of the first size."""
         first, labels = min(_FIRST, self._n - 3), len(self._space.ops)
-        rows = np.concatenate(list(listed_rows(first, self._space.edge_limit, whole=False)))
+        rows = np.concatenate(list(list_rows(first, self._space.edge_limit, whole=False)))
         tails = np.tile(np.arange(labels), len(rows))
         self._wait(np.repeat(rows, labels, axis=0), tails, np.full(len(tails), -np.inf), best)
         self._begun = True
@@ -110,7 +110,7 @@ class GrowingRun:
         stems = self._waiting[k]
         chosen = [heapq.heappop(stems) for _ in range(min(_STEMS, len(stems)))]
         parents = np.array([rows for _, _, rows in chosen], dtype=np.int64)
-        rows, home = extensions(parents, self._n - 2, self._space.edge_limit)
+        rows, home = extend_rows(parents, self._n - 2, self._space.edge_limit)
         tails = np.array([tail for _, tail, _ in chosen], dtype=np.int64)[home]
         floors = np.array([bound for bound, _, _ in chosen])[home]
         if not len(rows):
@@ -118,7 +118,7 @@ class GrowingRun:
         if k + 1 < self._n - 2:
             self._wait(rows, tails, floors, best)
             return
-        self.block = floating_block(self._space, self._n, matrices(rows), tails, 0)
+        self.block = floating_block(self._space, self._n, matrices_of(rows), tails, 0)
         states = states_of(self.block, self._tables)
         floor = max(float(floors.min()), self._crude())
         arguments = (self.block, self._tables, states, limits_of(self.block), lambda: floor)
@@ -127,7 +127,7 @@ class GrowingRun:
     def _wait(self, rows: Integers, tails: Integers, floors: Floats, best: float) -> None:
         """Bound stems and keep those that may lead to something better than ``best``."""
         k = rows.shape[1]
-        block = floating_block(self._space, self._n, matrices(rows), tails, self._n - 2 - k)
+        block = floating_block(self._space, self._n, matrices_of(rows), tails, self._n - 2 - k)
         arguments = (block, self._tables, states_of(block, self._tables), no_limits(block))
         run = LinearRun(*arguments, self._crude, *self._threads, scout=False)
         bounds = np.maximum(run.bounds(), floors)

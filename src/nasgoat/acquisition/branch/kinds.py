@@ -22,7 +22,7 @@ from nasgoat.acquisition.branch.arrays import (
     States,
     Tables,
 )
-from nasgoat.acquisition.branch.compiled import compiled, inner
+from nasgoat.compiled import compiled, inner
 
 
 def kinds_of_nodes(distance: NDArray[np.int8], nodes: Integers, whole: bool) -> Integers:

@@ -15,8 +15,8 @@ from nasgoat.acquisition.branch.arrays import (
     Stack,
     States,
 )
-from nasgoat.acquisition.branch.compiled import called, inner
 from nasgoat.acquisition.branch.domains import consistent, within_limits
+from nasgoat.compiled import called, inner
 
 
 @inner

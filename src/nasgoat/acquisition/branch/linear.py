@@ -19,7 +19,6 @@ import math
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Index, Problem, Stack, Terms
-from nasgoat.acquisition.branch.compiled import called, inner
 from nasgoat.acquisition.branch.messages import keep_move_bounds, start_messages, sweep
 from nasgoat.acquisition.branch.potentials import pair_potentials, unary_potentials
 from nasgoat.acquisition.branch.quadratic import (
@@ -32,6 +31,7 @@ from nasgoat.acquisition.branch.quadratic import (
     measure_states,
 )
 from nasgoat.acquisition.branch.rescaling import choose_best, rescale
+from nasgoat.compiled import called, inner
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value

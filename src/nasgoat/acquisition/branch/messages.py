@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Index, Stack, Terms
-from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.compiled import inner
 
 
 @inner

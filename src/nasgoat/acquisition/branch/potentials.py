@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables, Terms
-from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.compiled import inner
 
 
 @inner

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from nasgoat.acquisition.branch.arrays import Index, Kinds, Shapes, Stack, States, Tables, Terms
-from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.compiled import inner
 
 
 @inner

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.arrays import Floats, Integers, Kinds, Shapes, Tables
-from nasgoat.acquisition.branch.compiled import MACHINE_CODE, compiled, inner
 from nasgoat.acquisition.branch.groups import Group
+from nasgoat.compiled import MACHINE_CODE, compiled, inner
 
 _LANES = 16 if MACHINE_CODE else 1  # structures in step
 _TINY = 1e-150

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from nasgoat.acquisition.branch.arrays import Index, Stack, States, Terms
-from nasgoat.acquisition.branch.compiled import inner
+from nasgoat.compiled import inner
 
 
 @inner

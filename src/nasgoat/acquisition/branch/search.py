@@ -21,11 +21,11 @@ from nasgoat.acquisition.branch.arrays import (
     States,
     Terms,
 )
-from nasgoat.acquisition.branch.compiled import called, compiled, inner
 from nasgoat.acquisition.branch.domains import narrow, open_domains, support, within_limits
 from nasgoat.acquisition.branch.leaves import leaves
 from nasgoat.acquisition.branch.linear import linear_bound
 from nasgoat.acquisition.branch.moves import assign, load, load_moves
+from nasgoat.compiled import called, compiled, inner
 
 DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
 POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place

@@ -169,7 +169,7 @@ def prefix_states(labels: int, n: int) -> tuple[Integers, Integers, Integers]:
 
 def edge_block(space: IndexedSpace) -> Block:
     """Structures whose edges wait for labels."""
-    adjacency = space.structures()
+    adjacency = space.list_structures(space.nodes)
     total, n, _ = adjacency.shape
     counts = adjacency.sum(axis=(1, 2)).astype(np.int64)
     ends = np.zeros((total, max(int(counts.max()), 1), 2), dtype=np.int8)

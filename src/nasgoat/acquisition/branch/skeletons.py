@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.ordered import listed_rows, matrices
 from nasgoat.acquisition.branch.shapes import Block, edge_block, prefix_block, structure_block
 from nasgoat.acquisition.shape_costs import GROWING, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces.structures import list_rows, matrices_of
 
 #: More shapes than this would take over a gigabyte.
 LARGEST = 5_000_000
@@ -79,8 +79,8 @@ class Skeletons:
 def _listed(n: int, max_edges: int, whole: bool, deadline: float | None) -> NDArray[np.bool_]:
     """Matrices of all structures or prefixes of n nodes."""
     chunks, total = [], 0
-    for rows in listed_rows(n, max_edges, whole):
-        chunks.append(matrices(rows))
+    for rows in list_rows(n, max_edges, whole):
+        chunks.append(matrices_of(rows))
         total += len(rows)
         if deadline is not None and time.perf_counter() > deadline:
             raise OutOfTimeError

@@ -12,13 +12,13 @@ from nasgoat.acquisition.branch.blas import one_blas_thread
 from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
 from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
 from nasgoat.acquisition.branch.limits import limits_of
-from nasgoat.acquisition.branch.ordered import extensions
 from nasgoat.acquisition.branch.runs import LinearRun
 from nasgoat.acquisition.branch.skeletons import Skeletons
 from nasgoat.acquisition.branch.states import states_of
 from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace
+from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
 
 _PATIENCE = 2.0  # seconds of loading compiled code before something is said
@@ -48,7 +48,7 @@ def _load_code(exponential: bool) -> None:
         bounds = structure_bounds(block, factors, model)
         ExponentialRun(block, factors, model, limits_of(block), bounds).go_on(np.inf)
         return
-    extensions(np.array([[0, 1]]), 3, 10)
+    extend_rows(np.array([[0, 1]]), 3, 10)
     tables = tables_of(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
     run = LinearRun(block, tables, states_of(block, tables), limits_of(block), lambda: -np.inf)
     while run.go_on(np.inf) is not None:

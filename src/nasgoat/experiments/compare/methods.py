@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nasgoat.baselines import (
+from nasgoat.bayesopt import Asker, Optimizer, Settings
+from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
+from nasgoat.kernels import FORMS
+from nasgoat.search_methods import (
     OURS,
     available,
     check_options,
@@ -15,10 +19,6 @@ from nasgoat.baselines import (
     own_batch,
     remedy,
 )
-from nasgoat.bayesopt import Asker, Optimizer, Settings
-from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
-from nasgoat.kernels import FORMS
 from nasgoat.spaces import SearchSpace
 
 #: What the file may set for our own method, beyond what every method has.

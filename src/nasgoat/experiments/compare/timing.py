@@ -18,7 +18,7 @@ class TimedAsker:
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> from nasgoat.baselines import make_method
+        >>> from nasgoat import make_method
         >>> timed = TimedAsker(make_method("random", nasbench201(), initial=1))
         >>> for proposal in timed.ask(1):
         ...     timed.tell(proposal.graph, 10.0)

@@ -1,4 +1,4 @@
-"""Search methods by name: ours and the baselines."""
+"""Search methods by name: our own, the baselines, and those that users register."""
 
 from __future__ import annotations
 
@@ -9,44 +9,57 @@ from importlib.util import find_spec
 from inspect import signature
 from typing import Any
 
-from nasgoat.baselines.method import Method, Setup
+from nasgoat.baselines import Method, Setup
 from nasgoat.bayesopt import Asker, Optimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
+
+__all__ = [
+    "OURS",
+    "available",
+    "check_options",
+    "make_method",
+    "methods",
+    "own_batch",
+    "register_method",
+    "remedy",
+]
 
 OURS = "goat"
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """Where a baseline lives, what it is, and which optional packages it needs."""
+    """A baseline: its module and class, what it is, and which package and extra it needs."""
 
     module: str
     name: str
     summary: str
-    needs: tuple[str, ...] = ()
+    package: str = ""
     extra: str = ""
 
 
 _ENTRIES = {
-    "random": _Entry("random_search", "RandomSearch", "distinct random graphs"),
-    "evolution": _Entry("evolution", "Evolution", "regularised evolution"),
-    "local-search": _Entry("local_search", "LocalSearch", "hill climbing with restarts"),
-    "bananas": _Entry("bananas", "Bananas", "ensemble on path encodings, Thompson sampling"),
-    "bonas": _Entry("bonas", "Bonas", "ensemble of graph networks", ("torch",), "neural"),
-    "gcn": _Entry("gcn_predictor", "GcnPredictor", "network trained once", ("torch",), "neural"),
-    "gp-bayesopt": _Entry("gp_bayesopt", "GPBayesOpt", "Gaussian process on Hamming distances"),
-    "nasbot": _Entry("nasbot", "Nasbot", "Gaussian process on degrees and operation counts"),
-    "dngo": _Entry("dngo", "Dngo", "Bayesian linear regression on a dense network"),
+    "random": _Entry("model_free", "RandomSearch", "distinct random graphs"),
+    "evolution": _Entry("model_free", "Evolution", "regularised evolution"),
+    "local-search": _Entry("model_free", "LocalSearch", "hill climbing with restarts"),
+    "bananas": _Entry(
+        "dense_predictors", "Bananas", "ensemble on path encodings, Thompson sampling"
+    ),
+    "bonas": _Entry("graph_predictors", "Bonas", "ensemble of graph networks", "torch", "neural"),
+    "gcn": _Entry("graph_predictors", "GcnPredictor", "network trained once", "torch", "neural"),
+    "gp-bayesopt": _Entry("distance_gp", "GPBayesOpt", "Gaussian process on Hamming distances"),
+    "nasbot": _Entry("distance_gp", "Nasbot", "Gaussian process on degrees and operation counts"),
+    "dngo": _Entry("dense_predictors", "Dngo", "Bayesian linear regression on a dense network"),
     "bohamiann": _Entry("bohamiann", "Bohamiann", "Bayesian neural network by Monte Carlo"),
     "nas-bowl": _Entry("nas_bowl", "NasBowl", "Gaussian process with a Weisfeiler-Lehman kernel"),
     "tpe": _Entry("optuna_samplers", "OptunaTpe", "Optuna's TPESampler"),
-    "optuna-gp": _Entry("optuna_samplers", "OptunaGp", "Optuna's GPSampler", ("torch",), "neural"),
-    "smac": _Entry("smac", "Smac", "SMAC over categorical parameters", ("smac",), "smac"),
+    "optuna-gp": _Entry("optuna_samplers", "OptunaGp", "Optuna's GPSampler", "torch", "neural"),
+    "smac": _Entry("smac", "Smac", "SMAC over categorical parameters", "smac", "smac"),
 }
 
 
-#: Methods that others registered, with their lines.
+#: Methods that users registered: class and summary by name.
 _OTHERS: dict[str, tuple[type[Method], str]] = {}
 
 
@@ -59,7 +72,7 @@ def register_method(name: str, method: type[Method], summary: str) -> None:
         summary: A line that says what it is.
 
     Example:
-        >>> from nasgoat.baselines.random_search import RandomSearch
+        >>> from nasgoat.baselines.model_free import RandomSearch
         >>> register_method("chance", RandomSearch, "random search under another name")
         >>> methods()["chance"]
         'random search under another name'
@@ -82,15 +95,15 @@ def methods() -> dict[str, str]:
 
 
 def available(name: str) -> bool:
-    """Whether the packages that a method needs are installed."""
-    _check(name)
-    needs = _ENTRIES[name].needs if name in _ENTRIES else ()
-    return all(find_spec(package) is not None for package in needs)
+    """Whether the package that a method needs is installed."""
+    _check_name(name)
+    package = _ENTRIES[name].package if name in _ENTRIES else ""
+    return not package or find_spec(package) is not None
 
 
 def remedy(name: str) -> str:
     """The command that installs what a method needs; empty if it needs nothing."""
-    _check(name)
+    _check_name(name)
     extra = _ENTRIES[name].extra if name in _ENTRIES else ""
     return f"pip install 'nasgoat[{extra}]'" if extra else ""
 
@@ -125,7 +138,7 @@ def make_method(
     if name == OURS:
         return Optimizer(space, initial=initial, seed=seed, **options)
     check_options(name, options)
-    method: Asker = _class(name)(Setup(space, initial, seed, evaluations, noisy), **options)
+    method: Asker = _find_class(name)(Setup(space, initial, seed, evaluations, noisy), **options)
     return method
 
 
@@ -138,7 +151,7 @@ def check_options(name: str, options: Iterable[str]) -> None:
         nasgoat.errors.UnknownNameError: option of evolution must be one of population, remove,
         tournament, got 'remov'; did you mean remove?
     """
-    known = set(signature(_class(name)).parameters) - {"setup"}
+    known = set(signature(_find_class(name)).parameters) - {"setup"}
     if unknown := set(options) - known:
         raise UnknownNameError(f"option of {name}", sorted(unknown)[0], sorted(known) or ["none"])
 
@@ -147,23 +160,23 @@ def own_batch(name: str) -> int:
     """Proposals per iteration in the method's own publication; 5 for ours."""
     if name == OURS:
         return 5
-    batch: int = _class(name).batch
+    batch: int = _find_class(name).batch
     return batch
 
 
-def _class(name: str) -> Any:
+def _find_class(name: str) -> Any:
     """The class of a baseline, or :class:`SettingError` if what it needs is not installed."""
     if name in _OTHERS:
         return _OTHERS[name][0]
     if not available(name):
-        needs = " and ".join(_ENTRIES[name].needs)
+        package = _ENTRIES[name].package
         raise SettingError(
-            f"the method {name} must have {needs} installed, got none; {remedy(name)}"
+            f"the method {name} must have {package} installed, got none; {remedy(name)}"
         )
     entry = _ENTRIES[name]
     return getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)
 
 
-def _check(name: str) -> None:
+def _check_name(name: str) -> None:
     if name not in methods():
         raise UnknownNameError("method", name, methods())

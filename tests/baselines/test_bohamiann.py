@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasgoat.baselines.bohamiann import mean_gradient
+from nasgoat.baselines.bohamiann import mean_gradient, sghmc
 from nasgoat.baselines.dense_network import DenseNetwork
-from nasgoat.baselines.sghmc import sghmc
 
 
 def test_samples_of_a_gaussian_have_its_mean_and_variance() -> None:

@@ -11,8 +11,8 @@ from nasgoat.baselines.method import Setup
 
 pytest.importorskip("torch", reason="PyTorch is not installed (extra neural)")
 
-from nasgoat.baselines.gcn_predictor import GcnPredictor
 from nasgoat.baselines.graph_network import GraphNetworks, GraphTensors
+from nasgoat.baselines.graph_predictors import Bonas, GcnPredictor
 
 EVALUATIONS = 30
 
@@ -72,6 +72,32 @@ def test_graphs_that_fail_the_first_stage_come_last(monkeypatch: pytest.MonkeyPa
         values = np.arange(50.0 * EVALUATIONS)[::-1]
         return values, values >= len(values) - 2  # the two worst by prediction pass
 
-    monkeypatch.setattr(method, "_predictions", predictions)
+    monkeypatch.setattr(method, "_predict", predictions)
     values = [proposal.certificate.value for proposal in method.ask(3)]
     assert values == [50.0 * EVALUATIONS - 2, 50.0 * EVALUATIONS - 1, 0.0]
+
+
+def told(method: Bonas) -> Bonas:
+    for proposal in method.ask(method.initial):
+        method.tell(proposal.graph, 5.0 + len(proposal.graph.edges))
+    return method
+
+
+def test_full_training_is_that_of_the_public_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[tuple[Any, ...]] = []
+
+    def fit(self: GraphNetworks, graphs: Any, targets: Any, *training: Any) -> None:
+        used.append((self.members, self.convolutions[-1].shape[1], self.dropout, *training))
+
+    monkeypatch.setattr(GraphNetworks, "fit", fit)
+    told(Bonas(Setup(nasbench201()), full=True)).ask(5)
+    told(Bonas(Setup(nasbench201()))).ask(5)
+    assert used == [(5, 144, 0.1, 300, 7, 1e-4), (5, 48, 0.1, 60, 32, 5e-3)]
+
+
+@pytest.mark.slow
+def test_full_training_proposes_new_graphs() -> None:
+    method = told(Bonas(Setup(nasbench201(), initial=14), full=True))
+    asked = [proposal.graph for proposal in method.ask(5)]
+    assert len(set(asked)) == 5
+    assert not {*asked} & {graph for graph, _ in method.observations}

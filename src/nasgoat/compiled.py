@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -24,9 +25,9 @@ MACHINE_CODE = not vars(config)["DISABLE_JIT"]
 
 
 @functools.cache
-def _digest() -> str:
-    """A fingerprint of all that is compiled here: part of the name of the file on disk."""
-    sources = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
+def _digest(folder: Path) -> str:
+    """A fingerprint of all that is compiled in a folder: part of the name of the file on disk."""
+    sources = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
     found = [text for text in sources if b"@inner" in text or b"NamedTuple" in text]
     return hashlib.sha256(b"".join(found)).hexdigest()[:12]
 
@@ -41,8 +42,9 @@ def compiled(function: Function) -> Function:
 
     With ``NUMBA_DISABLE_JIT=1`` in the environment it stays a Python function.
     """
-    # Numba looks at the file of this function only; its callees are in others.
-    function.__qualname__ += f"_{_digest()}"
+    # Numba looks at the file of this function only; its callees may be in others of the folder.
+    folder = Path(sys.modules[function.__module__].__file__ or "").parent
+    function.__qualname__ += f"_{_digest(folder)}"
     return cast(Function, numba.njit(cache=True, nogil=True, **_COMMON)(function))
 
 
