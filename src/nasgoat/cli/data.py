@@ -18,8 +18,8 @@ def status(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List the benchmark tables, where they come from and how to get what they lack."""
-    from nasgoat.benchmarks.availability import table_status
-    from nasgoat.benchmarks.storage import data_folder
+    from nasgoat.benchmarks.registry import table_status
+    from nasgoat.benchmarks.table_files import data_folder
 
     tables = table_status()
     if json:
@@ -40,7 +40,7 @@ def import_(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Turn an official file into a compact table, once."""
-    from nasgoat.benchmarks.availability import import_table
+    from nasgoat.benchmarks.registry import import_table
 
     note(f"reading {source}")
     where = import_table(table, source)
