@@ -10,8 +10,7 @@ import typer
 from nasgoat.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition import AcquisitionOptimizer, Pool
-    from nasgoat.acquisition.problems import AcquisitionProblem
+    from nasgoat.acquisition import AcquisitionOptimizer, AcquisitionProblem, Pool
     from nasgoat.solvers import Report
     from nasgoat.spaces import SearchSpace
 
