@@ -129,7 +129,7 @@ def scale(
 ) -> None:
     """Measure how optimisers scale: n nodes, at most n + 2 edges, three operations."""
     from nasgoat.experiments.experiment_file import Experiment, load_experiment
-    from nasgoat.experiments.scale import ScaleStudy
+    from nasgoat.experiments.scale_study import ScaleStudy
     from nasgoat.experiments.study import Run
 
     given = scaling.declaration()

@@ -11,8 +11,7 @@ from nasgoat.cli.options import KERNEL, Json, Seed, Solving, with_groups
 from nasgoat.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition import AcquisitionOptimizer, Pool
-    from nasgoat.acquisition.problems import AcquisitionProblem
+    from nasgoat.acquisition import AcquisitionOptimizer, AcquisitionProblem, Pool
     from nasgoat.solvers import Report
     from nasgoat.spaces import SearchSpace
 

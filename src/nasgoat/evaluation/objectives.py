@@ -1,8 +1,6 @@
-"""A process that evaluates graphs for its parent, one at a time: ``python -m nasgoat.evaluation``.
+"""Running an objective: a Python function by its name, or a command that gets the graph as JSON.
 
-It reads one JSON request a line from standard input and answers one JSON line. It leads its own
-process group, so that its parent can kill it with everything it started, and kills the group itself
-when its parent is gone.
+This is what the child process of an evaluator does; see :mod:`nasgoat.child_process`.
 """
 
 from __future__ import annotations
@@ -10,21 +8,45 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
-import os
-import queue
 import random
-import signal
 import subprocess
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from nasgoat.evaluation.outcomes import FailureKind, Outcome
 from nasgoat.graphs import LabeledGraph
 
 _TAIL = 4000  # characters of a traceback or of standard error that are kept
+
+
+def evaluate(request: Mapping[str, Any]) -> str:
+    """Evaluate the graph of a request.
+
+    Args:
+        request: ``graph``, ``seed`` and either ``objective`` (``module:function``) or ``command``.
+
+    Returns:
+        JSON with ``metrics`` and ``failure``, one of which is null.
+    """
+    _reseed(int(request["seed"]))
+    graph = LabeledGraph.from_json(request["graph"])
+    if request["command"]:
+        outcome = run_command(list(request["command"]), graph)
+    else:
+        outcome = run_function(request["objective"], graph)
+    failure = outcome.failure and outcome.failure.to_dict()
+    return json.dumps({"metrics": outcome.metrics, "failure": failure})
+
+
+def describe_problem(path: str) -> str | None:
+    """Why ``module:function`` can't be used as an objective; None if it can."""
+    try:
+        find_function(path)
+    except (Exception, SystemExit) as problem:
+        return str(problem) or type(problem).__name__
+    return None
 
 
 def find_function(path: str) -> Callable[..., Any]:
@@ -54,6 +76,20 @@ def find_function(path: str) -> Callable[..., Any]:
     return function
 
 
+def function_path(objective: Callable[..., Any]) -> str | None:
+    """``module:function`` of a function that another process can import; None of any other.
+
+    Example:
+        >>> import json
+        >>> function_path(json.dumps), function_path(lambda graph: 0.0)
+        ('json:dumps', None)
+    """
+    module, name = getattr(objective, "__module__", None), getattr(objective, "__qualname__", "")
+    if not module or module == "__main__" or not name or "<" in name:
+        return None
+    return f"{module}:{name}"
+
+
 def run_function(path: str, graph: LabeledGraph) -> Outcome:
     """Call the objective and check what it returns; nothing it raises escapes."""
     try:
@@ -61,7 +97,7 @@ def run_function(path: str, graph: LabeledGraph) -> Outcome:
     except MemoryError:
         return Outcome.failed(FailureKind.MEMORY, "the objective ran out of memory")
     except (Exception, SystemExit) as problem:
-        return raised(problem)
+        return describe_exception(problem)
 
 
 def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
@@ -71,7 +107,7 @@ def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
             command, input=graph.to_json(), capture_output=True, text=True, errors="replace"
         )
     except OSError as problem:
-        return raised(problem)
+        return describe_exception(problem)
     if done.returncode < 0:  # as when the system runs out of memory: worth another start
         return Outcome.failed(
             FailureKind.LOST, f"the command was killed by signal {-done.returncode}"
@@ -88,45 +124,12 @@ def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
     return Outcome.failed(FailureKind.VALUE, reason)
 
 
-def answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What the parent gets for one request."""
-    if "probe" in request or "call" in request:
-        try:
-            function = find_function(request.get("probe") or request["call"])
-            if "call" in request:
-                function(**request["arguments"])
-        except (Exception, SystemExit) as problem:
-            return {"problem": str(problem) or type(problem).__name__}
-        return {}
-    _reseed(int(request["seed"]))
-    graph = LabeledGraph.from_json(request["graph"])
-    if request.get("command"):
-        outcome = run_command(request["command"], graph)
-    else:
-        outcome = run_function(request["objective"], graph)
-    failure = outcome.failure and outcome.failure.to_dict()
-    return {"metrics": outcome.metrics, "failure": failure}
-
-
-def main() -> None:
-    """Answer requests until the parent closes the pipe."""
-    # What the objective prints must not reach the pipe of the answers.
-    requests = os.fdopen(os.dup(0), encoding="utf-8")
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(requests, waiting), daemon=True).start()
-    while True:
-        reply = answer(json.loads(waiting.get()))
-        print(json.dumps(reply), file=answers, flush=True)
-
-
-def _listen(requests: TextIO, waiting: queue.SimpleQueue[str]) -> None:
-    for line in requests:
-        waiting.put(line)
-    os.killpg(os.getpgid(0), signal.SIGKILL)
+def describe_exception(problem: BaseException) -> Outcome:
+    """The failure of an evaluation in which the objective raised an exception."""
+    text = " ".join(str(problem).split())[:300]
+    reason = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+    lines = "".join(traceback.format_exception(problem))
+    return Outcome.failed(FailureKind.EXCEPTION, reason, lines[-_TAIL:])
 
 
 def _reseed(seed: int) -> None:
@@ -136,11 +139,3 @@ def _reseed(seed: int) -> None:
         sys.modules["numpy"].random.seed(seed)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seed)
-
-
-def raised(problem: BaseException) -> Outcome:
-    """The failure that an exception of the objective stands for."""
-    text = " ".join(str(problem).split())[:300]
-    reason = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-    lines = "".join(traceback.format_exception(problem))
-    return Outcome.failed(FailureKind.EXCEPTION, reason, lines[-_TAIL:])

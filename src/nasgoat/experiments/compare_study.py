@@ -20,8 +20,7 @@ from nasgoat.acquisition import Status
 from nasgoat.bayesopt import SearchResult, run
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
 from nasgoat.errors import DataError, SettingError, UnknownNameError
-from nasgoat.experiments.compare.methods import MethodSpec
-from nasgoat.experiments.compare.timing import TimedAsker
+from nasgoat.experiments.compare_methods import MethodSpec, TimedAsker
 from nasgoat.experiments.study import Record, Run, run_id, versions
 
 SETTINGS = ("deterministic", "noisy")

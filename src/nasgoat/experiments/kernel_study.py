@@ -24,13 +24,13 @@ from scipy.stats import norm, spearmanr
 
 from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
 from nasgoat.errors import DataError, SettingError, UnknownNameError
-from nasgoat.experiments.kernels.models import KERNELS, predict
-from nasgoat.experiments.kernels.predictions import grouped
+from nasgoat.experiments.kernel_models import KERNELS, predict
 from nasgoat.experiments.study import Record, Run, run_id, versions
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace, nasbench201
 
+GROUP = 10  # cells whose means are one point of a figure
 CELLS = ("searched", "all", "nas-bowl")
 _SKIP = "skip_connect"
 _LISTS = ("benchmarks", "kernels", "cells", "noises")
@@ -149,13 +149,32 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
         "versions": versions(),
     }
     if seed == 0:  # what figures show
-        summary["groups"] = grouped(truth, found.mean, found.std)
+        summary["groups"] = group_means(truth, found.mean, found.std)
     rows = zip(truth.tolist(), found.mean.tolist(), found.std.tolist(), strict=True)
     lines = [
         {"kind": "prediction", "seed": seed, "number": i, "truth": y, "mean": mean, "std": std}
         for i, (y, mean, std) in enumerate(rows)
     ]
     return [summary, *lines]
+
+
+def group_means(
+    truth: NDArray[np.float64],
+    mean: NDArray[np.float64],
+    std: NDArray[np.float64],
+    size: int = GROUP,
+) -> list[list[float]]:
+    """Means of truth, prediction and (root mean square) deviation over cells of similar truth.
+
+    Example:
+        >>> truth = np.array([3.0, 1.0, 2.0, 4.0])
+        >>> group_means(truth, truth + 1.0, np.ones(4), size=2)
+        [[1.5, 2.5, 1.0], [3.5, 4.5, 1.0]]
+    """
+    order = np.argsort(truth, kind="stable")
+    parts = [order[i : i + size] for i in range(0, len(order), size)]
+    rows = [(truth[p].mean(), mean[p].mean(), np.sqrt((std[p] ** 2).mean())) for p in parts]
+    return [[round(float(value), 4) for value in row] for row in rows]
 
 
 def _spearman(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
