@@ -154,5 +154,4 @@ class EdgeLabeledSpace(IndexedSpace):
 
 def _is_connected(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether every node is on a path from the first node to the last, shape (B,)."""
-    connected: NDArray[np.bool_] = nodes_on_paths(adjacency).all(axis=1)
-    return connected
+    return np.asarray(nodes_on_paths(adjacency).all(axis=1))
