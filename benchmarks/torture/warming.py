@@ -21,7 +21,7 @@ _MODULES = (
     "nasgoat.cli.session",
     "nasgoat.cli.run_folder",
     "nasgoat.formulations",
-    "nasgoat.integrations.study_status",
+    "nasgoat.integrations.stored_search",
     "nasgoat.solvers.scip_model",
 )
 

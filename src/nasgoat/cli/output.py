@@ -44,8 +44,8 @@ def _escaped(character: str) -> str:
 
 def masked(text: str) -> str:
     """A text without the password of any storage that was opened."""
-    module = sys.modules.get("nasgoat.integrations.addresses")
-    return text if module is None else str(module.masked(text))
+    module = sys.modules.get("nasgoat.integrations.storages")
+    return text if module is None else str(module.mask_passwords(text))
 
 
 def command_line() -> str:

@@ -78,7 +78,7 @@ def _search(
     from nasgoat.cli.run_folder import run_address
     from nasgoat.cli.secrets import restored
     from nasgoat.integrations import StorageAddress
-    from nasgoat.integrations.stored_search import stored_search
+    from nasgoat.integrations.stored_search import read_stored_search
     from nasgoat.report import SearchRun, search_page
 
     if storage and run is None:
@@ -87,7 +87,7 @@ def _search(
         address = run_address(run, "nasgoat report FOLDER")
         folder = address.path.parent
     name = study or _only_study(address)
-    found = SearchRun(stored_search(address, name), folder)
+    found = SearchRun(read_stored_search(address, name), folder)
     slug = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:80]
     wanted = folder / _FILE if folder else Path(f"{slug or 'search'}-report.html")
     facts = {
@@ -103,9 +103,9 @@ def _search(
 
 def _only_study(address: StorageAddress) -> str:
     from nasgoat.errors import StudyError
-    from nasgoat.integrations.study_status import study_names
+    from nasgoat.integrations.stored_search import list_studies
 
-    names = study_names(address)
+    names = list_studies(address)
     if not names:
         raise StudyError(f"the storage {address} must hold a search, got none")
     if len(names) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 from nasgoat.cli.secrets import restored
 from nasgoat.errors import StudyError
 from nasgoat.integrations import StorageAddress
-from nasgoat.integrations.study_status import study_status
+from nasgoat.integrations.stored_search import read_status
 
 STUDY_FILE = "study.db"
 RUNS = Path("runs")
@@ -38,7 +38,7 @@ def choose_folder(
         if not path.exists() and not (folder / "result.json").exists():
             return folder, StorageAddress.of(path)
         if path.exists():
-            status = study_status(StorageAddress.of(path), study)
+            status = read_status(StorageAddress.of(path), study)
             same = status.declaration == declaration
             reported = (folder / "result.json").exists()
             left = status.complete + status.failed < evaluations or not reported

@@ -11,7 +11,7 @@ import typer
 from nasgoat.cli.output import print_json, show
 
 if TYPE_CHECKING:
-    from nasgoat.integrations.study_status import StudyStatus
+    from nasgoat.integrations.stored_search import StudyStatus
 
 
 def status(
@@ -30,17 +30,17 @@ def status(
     from nasgoat.cli.secrets import restored
     from nasgoat.errors import StudyError
     from nasgoat.integrations import StorageAddress
-    from nasgoat.integrations.study_status import study_names, study_status
+    from nasgoat.integrations.stored_search import list_studies, read_status
 
     address = (
         StorageAddress.of(restored(storage))
         if storage and run is None
         else run_address(run, "nasgoat status FOLDER")
     )
-    names = [study] if study else study_names(address)
+    names = [study] if study else list_studies(address)
     if not names:
         raise StudyError(f"the storage {address} must hold a search, got none")
-    found = [study_status(address, name) for name in names]
+    found = [read_status(address, name) for name in names]
     if json:
         print_json({"studies": [_document(status) for status in found]})
         return
