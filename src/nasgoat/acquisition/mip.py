@@ -16,8 +16,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend
+from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_columns import promising_structures
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipProblem, ModelError, solve_sizes

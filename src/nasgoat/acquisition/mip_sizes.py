@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.acquisition.best_graphs import ModelJudge
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend
+from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.child_process import Message
 from nasgoat.errors import NasgoatError
