@@ -12,7 +12,7 @@ import pytest
 from nasgoat import LabeledGraph, LowerConfidenceBound, NodeLabeledSpace, Pool, search
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError
-from nasgoat.bayesopt import SearchResult
+from nasgoat.bayesopt import SearchResult, Settings
 from nasgoat.errors import SolverLostError
 from nasgoat.solvers import SolveLimits, SolverError
 
@@ -70,6 +70,6 @@ def test_a_wrong_answer_of_a_solver_is_never_silent(child: bool) -> None:
     space = NodeLabeledSpace(nodes=(3, 4), ops=["conv", "pool"], max_edges=4)
     optimizer = Contradicting(space, formulation="paper", child=child)
     with pytest.raises(ModelError, match=r"got value .* instead of .*model\.lp") as caught:
-        search(edges, space, 6, kernel="linear", initial=5, batch=1, optimizer=optimizer)
+        search(edges, space, 6, 1, 5, settings=Settings(kernel="linear"), optimizer=optimizer)
     exported = Path(str(caught.value).rsplit(" ", 1)[1])
     assert "(Acq_Opt)mean" in exported.read_text()

@@ -1,13 +1,20 @@
 """Acquisition functions and the optimisers that minimise them over a space."""
 
 from nasgoat.acquisition.ask_tell import AskTell, initial_design
-from nasgoat.acquisition.candidates import mutation_candidates, mutations_of
+from nasgoat.acquisition.candidates import (
+    Mutation,
+    Sampling,
+    mutation_candidates,
+    mutations_of,
+)
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.choice import Choice, choose
 from nasgoat.acquisition.effort import Effort
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.pools import Mutation, Sampling
-from nasgoat.acquisition.problems import AcquisitionProblem, random_problem
+from nasgoat.acquisition.lower_confidence_bound import (
+    AcquisitionProblem,
+    LowerConfidenceBound,
+    random_problem,
+)
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
     Certificate,

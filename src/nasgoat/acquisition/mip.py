@@ -17,11 +17,11 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blas import one_blas_thread
 from nasgoat.acquisition.branch.promising import promising
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend
+from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations import FORMULATIONS
 from nasgoat.formulations.compositions import PARTS, compositions
@@ -29,7 +29,6 @@ from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumn
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers import SolveLimits, SolverError, SolveStatus
-from nasgoat.solvers.child_process import ChildProcess, Message
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import of_paper_kernel
@@ -94,7 +93,8 @@ class MipOptimizer:
         self.seed = seed
         self._first = None if independent else self._branch_and_bound()
         self.last_: MipAnswer = MipAnswer()
-        self._child = ChildProcess(self.limits.memory_mb) if child else None
+        memory = self.limits.memory_mb * 2**20
+        self._child = ChildProcess("the solver", OUR_OWN, memory) if child else None
 
     def optimize(
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
@@ -119,7 +119,7 @@ class MipOptimizer:
         answer = MipAnswer()
         try:
             self._work(problem, answer)
-        except SolverError as failure:
+        except (SolverError, ChildError) as failure:
             # The graphs found so far stand, without a proof (reliability: fall back, say so).
             logger.warning("%s; going on with the best graphs found so far", failure)
             answer.reports.clear()
@@ -179,7 +179,8 @@ class MipOptimizer:
             solve_sizes(problem, take)
             return
         seconds = problem.limits.seconds + _GRACE
-        for message in self._child.run(solve_sizes, (problem,), seconds):
+        family = type(self.space).__module__.partition(".")[0]  # may be the user's own
+        for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
 
 

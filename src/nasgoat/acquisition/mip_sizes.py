@@ -16,16 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend
+from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.child_process import Message
 from nasgoat.errors import GraphError, NasgoatError
 from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import pause_garbage_collection
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Point, Report, SolveLimits, SolverMissingError, SolveStatus
-from nasgoat.solvers.child_process import Message
 from nasgoat.spaces import SearchSpace
 
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.choice import Choice, choose
 from nasgoat.acquisition.effort import Effort
-from nasgoat.acquisition.pools import Mutation, Sampling
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS
