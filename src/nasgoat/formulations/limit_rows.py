@@ -64,10 +64,10 @@ def _row(limit: Limit, terms: Terms, bound: float) -> Any:
 def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
     """Coefficients on labels; a key of two is a node's label, one of three an edge's."""
     on_nodes = limit.node_coefficients(space.node_vocabulary or ("",))
-    edge_labels = space.edge_vocabulary
-    costs = {key[:2]: limit.edge_cost(*key[:2], edge_labels) for key in m.labels if len(key) == 3}
+    pairs = {(key[0], key[1]) for key in m.labels if len(key) == 3}
+    on_edges = {(u, v): limit.edge_cost(u, v, space.edge_vocabulary) for u, v in pairs}
     return [
-        (float((on_nodes if len(key) == 2 else costs[key[:2]])[key[-1]]), x)
+        (float((on_nodes if len(key) == 2 else on_edges[key[0], key[1]])[key[-1]]), x)
         for key, x in m.labels.items()
     ]
 

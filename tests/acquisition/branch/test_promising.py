@@ -88,7 +88,9 @@ def test_without_time_every_structure_stays_that_no_bound_has_settled() -> None:
     patient = choose_columns(search, acquisition, 6, value, np.inf)
     assert hurried is not None
     assert patient is not None
-    assert set(patient.allowed or {}) <= set(hurried.allowed or {})
+    assert hurried.allowed
+    assert patient.allowed
+    assert set(patient.allowed) <= set(hurried.allowed)
     for C, found in patient.allowed.items():
         mine = {patient.adjacency[i].tobytes() for i in found.structures}
         assert mine <= {hurried.adjacency[i].tobytes() for i in hurried.allowed[C].structures}
