@@ -12,8 +12,8 @@ from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import read_experiment
 from nasgoat.experiments.experiment_file import Experiment
-from nasgoat.experiments.kernels.models import KERNELS, predict
-from nasgoat.experiments.kernels.study import KernelStudy, execute
+from nasgoat.experiments.kernel_models import KERNELS, predict
+from nasgoat.experiments.kernel_study import KernelStudy, execute
 from nasgoat.experiments.kinds import captions_of, figures_of
 from nasgoat.experiments.session import Session
 
@@ -87,7 +87,7 @@ def test_what_a_summary_keeps_is_drawn_without_details(tmp_path: Path) -> None:
     records = read_experiment(tmp_path)
     (name, figure), *_ = figures_of(records).items()
     assert name == "few-nb201-cifar10-grouped"
-    assert [axes.get_title() for axes in figure.axes] == ["WL", "SP"]
+    assert [axes.get_title().split()[0] for axes in figure.axes] == ["WL", "SP"]
     assert "each point the mean of 10 cells" in captions_of(records)[name]
 
 

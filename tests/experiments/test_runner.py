@@ -12,7 +12,7 @@ from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.experiments.records import RecordFolder
 from nasgoat.experiments.runner import Progress, Runner, local_processes
-from nasgoat.experiments.scale import ScaleStudy
+from nasgoat.experiments.scale_study import ScaleStudy
 
 STUDY = ScaleStudy(methods=("catalogue",), nodes=(3, 4), observations=(4,), top=1, seeds=(0, 1))
 

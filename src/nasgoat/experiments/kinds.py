@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
+from nasgoat.figures.charts import Chart, Panels
+from nasgoat.figures.panels import panels_figure
 
 if TYPE_CHECKING:
     from nasgoat.figures import Figure
 
-#: The package of each kind; it has ``study``, ``tables`` and ``plots``.
-KINDS = ("compare", "kernels", "scale")
+#: The modules of each kind: what it measures and how a run is done, its tables, its charts.
+_MODULES = {
+    "compare": {"study": "compare_study", "tables": "compare_tables", "charts": "compare_charts"},
+    "kernels": {"study": "kernel_study", "tables": "kernel_tables", "charts": "kernel_charts"},
+    "scale": {"study": "scale_study", "tables": "scale_results", "charts": "scale_results"},
+}
+KINDS = tuple(_MODULES)
 
 
 @dataclass(frozen=True)
@@ -62,19 +69,29 @@ def tables_of(records: ExperimentRecords) -> list[Table]:
     return tables
 
 
+def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
+    """The charts of an experiment under the headings they belong to, from its records alone."""
+    found: dict[str, list[Chart]] = _module(records.kind, "charts").charts(records)
+    kept = {heading: [c for c in charts if c.marks] for heading, charts in found.items()}
+    return {heading: charts for heading, charts in kept.items() if charts}
+
+
 def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
     """The figures of an experiment by name, in the order to show them, from its records alone."""
-    figures: dict[str, Figure] = _module(records.kind, "plots").figures(records)
-    return figures
+    return {name: panels_figure(panels.rows) for name, panels in _panels(records).items()}
 
 
 def captions_of(records: ExperimentRecords) -> dict[str, str]:
     """A line about each figure by its name."""
-    captions: dict[str, str] = _module(records.kind, "plots").captions(records)
-    return captions
+    return {name: panels.caption for name, panels in _panels(records).items()}
+
+
+def _panels(records: ExperimentRecords) -> dict[str, Panels]:
+    panels: dict[str, Panels] = _module(records.kind, "charts").panels(records)
+    return panels
 
 
 def _module(kind: str, part: str) -> Any:
     if kind not in KINDS:
         raise UnknownNameError("kind", kind, KINDS)
-    return import_module(f"nasgoat.experiments.{kind}.{part}")
+    return import_module(f"nasgoat.experiments.{_MODULES[kind][part]}")

@@ -1,4 +1,4 @@
-"""Pictures of labelled graphs with matplotlib."""
+"""Pictures of labelled graphs: with matplotlib, and in plain text for a terminal."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _ENDS = "#5F6B7A"  # input and output
 _LINE = "#44505C"
 _UNIT = 1.75  # inches between two layers
 _CHARACTER, _PADDING = 0.08, 0.08  # inches: a letter of a node's text, the border around it
+_NARROWEST, _LONGEST = 5, 24  # characters of a column and of a label in plain text
 _LABEL_LENGTH = 18  # longer labels are cut: a hostile or careless name must not blow up the figure
 
 
@@ -156,3 +157,61 @@ def _frame(axes: Axes, layout: Layout) -> None:
     axes.set_xlim(left - 0.55, right + 0.55)
     axes.set_ylim(low - 0.55, high + 0.55)
     axes.axis("off")
+
+
+def ladder(graph: LabeledGraph) -> str:
+    """The graph as text, one column per node and one row per edge.
+
+    Example:
+        >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)], ["input", "conv", "output"])
+        >>> print(ladder(cell))
+        input  conv   output
+          │      │      │
+          ├─────▶│      │
+          ├──────┼─────▶│
+          │      ├─────▶│
+    """
+    ordered = graph.sorted_topologically() if graph.is_acyclic() else graph
+    names = _names(ordered)
+    labels = {edge: _shown(x) for edge, x in (ordered.edge_labels or {}).items()}
+    # Each column holds its name; each edge's label fits between its two columns.
+    widths = [max(len(name), _NARROWEST) + 2 for name in names]
+    for (u, v), label in labels.items():
+        lack = len(label) + 6 - sum(widths[min(u, v) : max(u, v)])
+        widths[min(u, v)] += max(lack, 0)
+    starts = [sum(widths[:v]) for v in range(ordered.n)]
+    bars = [start + 2 for start in starts]
+    head = "".join(name.ljust(width) for name, width in zip(names, widths, strict=True))
+    rows = [_row(bars, edge, labels.get(edge, ""), ordered.directed) for edge in ordered.edges]
+    return "\n".join([head.rstrip(), _row(bars, None, "", True), *rows])
+
+
+def _names(graph: LabeledGraph) -> list[str]:
+    if graph.node_labels is None:
+        return [f"({v})" for v in range(graph.n)]
+    return [_shown(label) for label in graph.node_labels]
+
+
+def _shown(label: str) -> str:
+    text = "".join(c if c.isprintable() else "?" for c in label)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _row(bars: list[int], edge: tuple[int, int] | None, label: str, directed: bool) -> str:
+    line = [" "] * (bars[-1] + 1)
+    for bar in bars:
+        line[bar] = "│"
+    if edge is not None:
+        left, right = sorted((bars[edge[0]], bars[edge[1]]))
+        for x in range(left + 1, right):
+            line[x] = "┼" if line[x] == "│" else "─"
+        line[left], line[right] = ("├", "│") if directed else ("├", "┤")
+        if directed:
+            head, arrow = (right - 1, "▶") if edge[0] < edge[1] else (left + 1, "◀")
+            line[head] = arrow
+            if edge[0] > edge[1]:
+                line[left], line[right] = "│", "┤"
+        if label:
+            text = f" {label} "
+            line[left + 2 : left + 2 + len(text)] = text
+    return "".join(line)
