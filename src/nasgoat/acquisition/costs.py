@@ -103,6 +103,9 @@ class Reason:
     said: str
 
 
+_A_LIST = Reason("the space is a list of graphs, without a rule that says which are in it")
+
+
 def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     """Cost of scoring every graph of the space."""
     graphs = bound_graphs(space)
@@ -116,6 +119,8 @@ def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
     if kernel not in FORMS:
         return Reason(f"it knows the kernels {' and '.join(FORMS)}")
+    if space.layout == "list":
+        return _A_LIST
     if space.layout != "cell":
         return Reason("it does not know graphs in which labels and edges depend on each other")
     cell = cast("CellSpace", space)
@@ -139,7 +144,7 @@ def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     if kernel not in FORMS:
         return Reason(f"it knows the kernels {' and '.join(FORMS)}")
     if space.layout == "list":
-        return Reason("the space lists its graphs, and says no rules that a program could hold")
+        return _A_LIST
     n = space.sizes[-1]
     if space.layout == "graph":
         each = _power(20.0, 6.0, n - 4)

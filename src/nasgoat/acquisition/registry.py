@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
@@ -224,6 +225,26 @@ class Choice:
             "and proves nothing"
         )
 
+    def list_exact(self) -> list[dict[str, Any]]:
+        """What each exact optimiser costs or why it does not apply, as JSON-ready mappings.
+
+        Example:
+            >>> from nasgoat import darts
+            >>> [(entry["name"], entry["applies"]) for entry in choose(darts()).list_exact()]
+            [('catalogue', False), ('branch', True), ('scip', True)]
+        """
+        exact: list[dict[str, Any]] = []
+        for name, cost in self.forecasts.items():
+            if isinstance(cost, Reason):
+                said, seconds = f"does not apply: {cost.said}", None
+            elif cost.exact:
+                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+            else:
+                continue
+            applies = seconds is not None
+            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+        return exact
+
     def to_dict(self) -> dict[str, str]:
         """A JSON-ready mapping."""
         return {"name": self.name, "reason": self.reason}
@@ -268,6 +289,8 @@ def choose(
         f"{_TABLE[taken].title}: {cost.said}, {cost.describe_question(questions)} "
         f"({describe_questions(kernel, questions)})"
     )
+    if not cost.exact:
+        reason += "; no exact optimiser applies"
     return Choice(taken, reason, kernel, questions, forecasts)
 
 
