@@ -115,7 +115,7 @@ class EdgeLabeledSpace(IndexedSpace):
         yield self.batch_from_digits(bits & 1).adjacency
 
     def structure_bound(self, n: int) -> int:
-        return super().structure_bound(n) if self._structures_listable() else 2 ** len(self.places)
+        return super().structure_bound(n) if self.structures_listable() else 2 ** len(self.places)
 
     def structure_rows(self, n: int) -> list[EdgeRow]:
         return []
