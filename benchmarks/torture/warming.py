@@ -18,10 +18,9 @@ _MODULES = (
     "nasgoat.acquisition.applicability",
     "nasgoat.acquisition.satisfiable",
     "nasgoat.baselines",
-    "nasgoat.cli.session",
-    "nasgoat.cli.run_folder",
+    "nasgoat.cli.search_session",
     "nasgoat.formulations",
-    "nasgoat.integrations.study_status",
+    "nasgoat.integrations.stored_search",
     "nasgoat.solvers.scip_model",
 )
 

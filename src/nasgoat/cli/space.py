@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nasgoat.cli.options import Json, Seed
 from nasgoat.cli.output import note, print_json, show
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ app = typer.Typer(help="Look at a search space.", no_args_is_help=True)
 Name = Annotated[
     str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
 
 
 @app.command()

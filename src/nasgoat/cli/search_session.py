@@ -1,17 +1,16 @@
-"""One session of a search: its study, workers, signals, progress, result and files."""
+"""One session of a search: its study, proposals, progress, result and files."""
 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer
+from nasgoat.acquisition import Choice, chosen_optimizer, make_optimizer
 from nasgoat.atomic_file import write_whole
 from nasgoat.bayesopt import (
     Asker,
@@ -23,88 +22,82 @@ from nasgoat.bayesopt import (
     Ticket,
     Workers,
 )
-from nasgoat.cli.output import note
-from nasgoat.cli.progress import Progress
-from nasgoat.cli.tasks import Task
+from nasgoat.cli.options import Solving
+from nasgoat.cli.output import ProgressTable, command_line, note
+from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
+from nasgoat.cli.search_task import Task, make_task
+from nasgoat.cli.stored_runs import choose_folder
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.pictures import Painter
-from nasgoat.search_methods import OURS, make_method
-
-logger = logging.getLogger(__name__)
+from nasgoat.search_methods import OURS, make_method, own_batch
 
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
 
 
-@dataclass(frozen=True)
-class Call:
-    """How a search was called, apart from its task.
+@dataclass
+class Session:
+    """One session of a search: from the state of its study to its end.
 
     Args:
-        method: Name of the search method; "goat" is ours.
-        settings: Kernel, target, batch strategy of ours.
-        optimizer: Name of the acquisition optimiser.
-        effort: Its limits; a resumed search may have others.
+        task: What is searched, and how graphs are evaluated.
+        proposing: How graphs are proposed.
+        solving: How the acquisition is minimised; a resumed search may have other limits.
+        output: What is stored and shown.
         plan: Budget, batch size, asynchronous or not.
-        initial: Size of the initial design.
-        seed: Seed of everything random.
-        quiet: No progress.
-        pictures: Draw every cell.
-        command: The command line, without passwords.
+        settings: Those of our own method; None for another method.
+        choice: The acquisition optimiser of our own method; None for another method.
     """
 
-    method: str
-    settings: Settings
-    optimizer: str
-    effort: Effort
+    task: Task
+    proposing: Proposing
+    solving: Solving
+    output: Output
     plan: Plan
-    initial: int
-    seed: int
-    quiet: bool
-    pictures: bool
-    command: str
+    settings: Settings | None
+    choice: Choice | None
+    study: str = field(init=False)
+    folder: Path = field(init=False)
+    address: StorageAddress = field(init=False)
 
-    def declaration(self, task: Task) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        self.study = self.output.study or f"{self.task.slug}-seed{self.proposing.seed}"
+        self.folder, self.address = choose_folder(
+            self.output.report,
+            self.output.storage,
+            self.study,
+            self.declaration(),
+            self.plan.evaluations,
+        )
+        self._painter = Painter()
+
+    def declaration(self) -> dict[str, Any]:
         """What must be the same when the search is resumed."""
         document = {
-            "objective": task.objective,
+            "objective": self.task.objective,
             "direction": "minimize",
-            "method": self.method,
-            "settings": asdict(self.settings) if self.method == OURS else None,
-            "optimizer": self.optimizer if self.method == OURS else None,
-            "initial": self.initial,
+            "method": self.proposing.method,
+            "settings": self.settings and asdict(self.settings),
+            "optimizer": self.solving.optimizer if self.settings else None,
+            "initial": self.proposing.initial,
             "batch": None if self.plan.asynchronous else self.plan.batch,
             "asynchronous": self.plan.asynchronous,
-            "seed": self.seed,
-            "space": task.space.to_dict(),
+            "seed": self.proposing.seed,
+            "space": self.task.space.to_dict(),
         }
         plain: dict[str, Any] = json.loads(json.dumps(document))
         return plain
 
-
-@dataclass
-class Session:
-    """One session of a search: from the state of its study to its end."""
-
-    task: Task
-    call: Call
-    address: StorageAddress
-    study: str
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self._painter = Painter()
-
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
         """Search until done or asked to stop; what a dead session left behind comes first."""
-        if not self.call.quiet:
+        if not self.output.quiet:
             note(f"searching {self.task.name}: {self.task.space.describe()}")
-        declaration = self.call.declaration(self.task)
-        with StudyLedger(self.address, self.study, self.task.space, declaration) as ledger:
+        space, declaration = self.task.space, self.declaration()
+        with StudyLedger(self.address, self.study, space, declaration) as ledger:
             # Reads the whole study: a damaged one is refused before anything is written.
-            driver = self._driver(ledger, workers, stopping)
+            driver = self._make_driver(ledger, workers, stopping)
             plan = {
-                "evaluations": self.call.plan.evaluations,
-                "command": self.call.command,
+                "evaluations": self.plan.evaluations,
+                "command": command_line(),
                 "version": version("nasgoat"),
             }
             ledger.note(plan)
@@ -138,22 +131,12 @@ class Session:
             "metric": self.task.metric,
             "optimum": benchmark and benchmark.optimum,
             "evaluation_of_best": best and best.number + 1,
-            "method": self.call.method,
-            "optimizer": self._optimizer(),
-            "settings": asdict(self.call.settings) if self.call.method == OURS else None,
-            "seed": self.call.seed,
+            "method": self.proposing.method,
+            "optimizer": self.choice and asdict(self.choice),
+            "settings": self.settings and asdict(self.settings),
+            "seed": self.proposing.seed,
             "report": str(self.folder),
         }
-
-    def _optimizer(self) -> dict[str, str] | None:
-        """Which acquisition optimiser was taken, and why."""
-        if self.call.method != OURS:
-            return None
-        settings = self.call.settings
-        choice = chosen_optimizer(
-            self.call.optimizer, self.task.space, settings.kernel, settings.questions
-        )
-        return asdict(choice)
 
     def write(self, result: SearchResult, document: dict[str, Any]) -> None:
         """Write the picture and result.json; one that fails never fails the search."""
@@ -189,44 +172,56 @@ class Session:
         except Exception as problem:
             note(f"the picture could not be drawn: {problem}")
 
-    def _driver(
+    def _make_driver(
         self, ledger: StudyLedger, workers: Workers, stopping: Callable[[], bool]
     ) -> Driver:
-        call = self.call
-
         def picture(ticket: Ticket) -> None:
             path = self.folder / "artifacts" / ledger.artifact(ticket.number)
             self._painter.paint(
                 ticket.graph, path, f"{self.task.name}, evaluation {ticket.number + 1}"
             )
 
-        asker, past = self._asker(), ledger.tickets()
-        if call.pictures:
+        asker, past = self._make_asker(), ledger.tickets()
+        if self.output.pictures:
             for ticket in past:  # what an earlier session did not get to draw
                 picture(ticket)
-        proposed = picture if call.pictures else None
+        proposed = picture if self.output.pictures else None
         events = Events(proposed=proposed)
-        if not call.quiet:
+        if not self.output.quiet:
             done = sum(ticket.finished for ticket in past)
-            events = Progress(call.plan.evaluations, done, self.task.regret).events(proposed)
+            events = ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
         # Proposals are computed in a thread, so that signals are heard meanwhile.
         asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
         return Driver(
-            asker, self.task.evaluator, call.plan, ledger, workers, events, asks_in, stopping
+            asker, self.task.evaluator, self.plan, ledger, workers, events, asks_in, stopping
         )
 
-    def _asker(self) -> Asker:
-        call = self.call
+    def _make_asker(self) -> Asker:
+        """The method; ours with the optimiser that was chosen when the session was opened."""
+        space, budget = self.task.space, self.plan.evaluations
         options: dict[str, Any] = {}
-        if call.method == OURS:
-            settings, progress = call.settings, None if call.quiet else note
-            optimizer = make_optimizer(
-                call.optimizer, self.task.space, progress,
-                settings.kernel, settings.questions, call.effort,
-            )  # fmt: skip
-            options = {"settings": settings, "optimizer": optimizer, "progress": progress}
-        budget = call.plan.evaluations
-        initial = min(call.initial, budget)
-        return make_method(
-            call.method, self.task.space, initial, call.seed, budget, self.task.noisy, **options
-        )
+        if self.settings is not None and self.choice is not None:
+            progress = None if self.output.quiet else note
+            if progress and self.solving.optimizer == "auto":
+                progress(f"optimiser: {self.choice.reason}")
+            effort = self.solving.effort()
+            optimizer = make_optimizer(self.choice.name, space, progress, effort=effort)
+            options = {"settings": self.settings, "optimizer": optimizer, "progress": progress}
+        initial = min(self.proposing.initial, budget)
+        method, seed = self.proposing.method, self.proposing.seed
+        return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
+
+
+def open_session(
+    target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
+) -> Session:
+    """A session from the options of ``nasgoat search``; wrong ones are told before it begins."""
+    settings = proposing.settings()
+    solving.effort()
+    own = own_batch(proposing.method) if proposing.batch is None else proposing.batch
+    plan = Plan(proposing.evaluations, own, evaluating.asynchronous)
+    task = make_task(target, evaluating, proposing.seed)
+    if proposing.method != OURS:
+        return Session(task, proposing, solving, output, plan, None, None)
+    choice = chosen_optimizer(solving.optimizer, task.space, settings.kernel, settings.questions)
+    return Session(task, proposing, solving, output, plan, settings, choice)

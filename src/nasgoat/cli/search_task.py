@@ -12,22 +12,14 @@ import numpy as np
 from nasgoat.acquisition.satisfiable import require_satisfiable
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
-from nasgoat.cli.run_folder import slug
+from nasgoat.cli.search_options import Evaluating, Target
+from nasgoat.cli.stored_runs import make_slug
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Isolated, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace, find_space
 
 _DEFAULT_BENCHMARK = "nb201/cifar10"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one evaluation may take."""
-
-    timeout: float | None = None
-    memory_megabytes: float | None = None
-    retries: int = 1
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class Task:
     @property
     def slug(self) -> str:
         """The name as part of a path: letters, digits and dashes alone."""
-        return slug(self.name)
+        return make_slug(self.name)
 
     def regret(self, graph: LabeledGraph) -> float | None:
         """How much the mean error lies above the best of the table; None without a table."""
@@ -77,36 +69,39 @@ class TableEvaluator:
         return Outcome.of(self.benchmark.query(graph, rng))
 
 
-def make_task(
-    benchmark: str | None,
-    noisy: bool,
-    space: str | None,
-    objective: str | None,
-    command: str | None,
-    limits: Limits,
-    seed: int,
-) -> Task:
+def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
     """The task that the options of ``nasgoat search`` describe."""
-    if objective is None and command is None:
-        if space is not None:
-            raise SettingError("--space must come with --objective or --command, got neither")
-        table = find_benchmark(benchmark or _DEFAULT_BENCHMARK, noisy)
-        declared = {"benchmark": table.name, "noisy": noisy}
-        evaluator = TableEvaluator(table, seed)
-        return Task(table.name, table.space, evaluator, declared, table.metric, table, noisy)
-    if benchmark is not None or noisy:
+    if target.objective is None and target.command is None:
+        return _make_table_task(target, seed)
+    if target.benchmark is not None or target.noisy:
         raise SettingError("--benchmark must come without --objective and --command, got both")
-    if space is None:
+    if target.space is None:
         raise SettingError("--objective and --command must come with --space, got none")
-    found = find_space(space)
-    require_satisfiable(found)
-    argv = _split(command) if command is not None else None
-    memory = None if limits.memory_megabytes is None else limits.memory_megabytes * 2**20
-    isolated = Isolated(objective, argv, limits.timeout, memory, limits.retries, seed)
+    space = find_space(target.space)
+    require_satisfiable(space)
+    objective = target.objective
+    argv = _split(target.command) if target.command is not None else None
+    memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
+    isolated = Isolated(objective, argv, evaluating.timeout, memory, evaluating.retries, seed)
     isolated.check()
     what = {"objective": objective} if objective else {"command": list(argv or ())}
-    name = f"{Path(space).stem} {objective or (argv or ('command',))[0]}"
-    return Task(name, found, isolated, what)
+    name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
+    return Task(name, space, isolated, what)
+
+
+def _make_table_task(target: Target, seed: int) -> Task:
+    if target.space is not None:
+        raise SettingError("--space must come with --objective or --command, got neither")
+    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    return Task(
+        name=table.name,
+        space=table.space,
+        evaluator=TableEvaluator(table, seed),
+        objective={"benchmark": table.name, "noisy": target.noisy},
+        metric=table.metric,
+        benchmark=table,
+        noisy=target.noisy,
+    )
 
 
 def _split(command: str) -> tuple[str, ...]:

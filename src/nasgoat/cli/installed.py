@@ -1,4 +1,4 @@
-"""``nasgoat data``: which tables there are, and how official files become tables."""
+"""What this installation has: ``nasgoat methods`` and ``nasgoat data``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,35 @@ from typing import Annotated
 
 import typer
 
+from nasgoat.cli.options import Json
 from nasgoat.cli.output import note, print_json
 
-app = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
+data = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
 
 
-@app.command("status")
-def status(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
+def methods(json: Json = False) -> None:
+    """List the search methods and whether the package that each needs is installed."""
+    from nasgoat import search_methods
+
+    known = search_methods.methods()
+    if json:
+        found = {
+            name: {
+                "summary": summary,
+                "available": search_methods.available(name),
+                "batch": search_methods.own_batch(name) if search_methods.available(name) else None,
+            }
+            for name, summary in known.items()
+        }
+        print_json({"methods": found})
+        return
+    for name, summary in known.items():
+        missing = "" if search_methods.available(name) else f"  ({search_methods.remedy(name)})"
+        print(f"{name:14s} {summary}{missing}")
+
+
+@data.command("status")
+def status(json: Json = False) -> None:
     """List the benchmark tables, where they come from and how to get what they lack."""
     from nasgoat.benchmarks.registry import table_status
     from nasgoat.benchmarks.table_files import data_folder
@@ -33,11 +53,11 @@ def status(
             print(f"{'':8s} lacks {table.lacks}")
 
 
-@app.command("import")
+@data.command("import")
 def import_(
     table: Annotated[str, typer.Argument(help="nb101 or nb201.")],
     source: Annotated[Path, typer.Argument(help="The official file or folder.")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    json: Json = False,
 ) -> None:
     """Turn an official file into a compact table, once."""
     from nasgoat.benchmarks.registry import import_table
