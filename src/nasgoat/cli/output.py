@@ -64,8 +64,8 @@ def format_duration(seconds: float) -> str:
 
 def mask_passwords(text: str) -> str:
     """The text without the password of any storage that was opened."""
-    module = sys.modules.get("nasgoat.integrations.addresses")
-    return text if module is None else str(module.masked(text))
+    module = sys.modules.get("nasgoat.integrations.storages")
+    return text if module is None else str(module.mask_passwords(text))
 
 
 def command_line() -> str:
