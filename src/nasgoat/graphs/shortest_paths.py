@@ -39,6 +39,32 @@ def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return np.minimum(d, np.uint8(n))
 
 
+def nodes_on_paths(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each node is on a path from the first node to the last.
+
+    Args:
+        adjacency: Shape (B, n, n).
+
+    Returns:
+        Shape (B, n).
+
+    Example:
+        >>> dead_end = np.array([[[0, 1, 1], [0, 0, 0], [0, 0, 0]]], dtype=bool)
+        >>> nodes_on_paths(dead_end).tolist()
+        [[True, False, True]]
+    """
+    reached = np.zeros(adjacency.shape[:2], dtype=bool)
+    reaching = reached.copy()
+    reached[:, 0] = reaching[:, -1] = True
+    for _ in range(adjacency.shape[-1] - 1):
+        onward = reached | (reached[:, None, :] @ adjacency)[:, 0]
+        back = reaching | (adjacency @ reaching[:, :, None])[:, :, 0]
+        if (onward == reached).all() and (back == reaching).all():
+            break
+        reached, reaching = onward, back
+    return reached & reaching
+
+
 def is_acyclic(adjacency: NDArray[np.bool_]) -> bool:
     """Whether one directed graph has no cycle."""
     d = shortest_distances(adjacency[None])[0]
