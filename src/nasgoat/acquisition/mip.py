@@ -17,17 +17,18 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blas import one_blas_thread
 from nasgoat.acquisition.branch.promising import promising
 from nasgoat.acquisition.branch.skeletons import OutOfTimeError
+from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
-from nasgoat.formulations import FORMULATIONS
 from nasgoat.formulations.compositions import PARTS, compositions
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.solvers import SolveLimits, SolverError, SolveStatus
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import LinearPosterior
@@ -35,7 +36,6 @@ from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
 
-SOLVERS = ("scip", "gurobi")
 #: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
 #: kernel matrix is ill-conditioned. Two values this close are one value.
 SCORE_ROUNDING = 1e-9
@@ -69,6 +69,8 @@ class MipOptimizer:
         >>> len(pool), str(pool.certificate.status), pool.certificate.gap <= 1e-4
         (2, 'optimal', True)
     """
+
+    cost = staticmethod(mip_cost)
 
     def __init__(
         self,

@@ -28,9 +28,9 @@ from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.solver_names import FORMULATIONS
 from nasgoat.spaces import SearchSpace
 
-FORMULATIONS = ("compact", "paper")
 Order = Callable[[LabeledGraph], LabeledGraph]
 
 
