@@ -56,7 +56,7 @@ def test_noisy_reaches_the_method(
         made.append(make_method(*arguments, **options))
         return made[0]
 
-    monkeypatch.setattr("nasgoat.cli.session.make_method", make)
+    monkeypatch.setattr("nasgoat.cli.search_session.make_method", make)
     call = ["search", "--method", "nas-bowl", "--evaluations", "6", "--initial", "6", "-q"]
     assert run([*call, "--report", str(tmp_path / "run"), *(["--noisy"] if noisy else [])]) == 0
     method = made[0]

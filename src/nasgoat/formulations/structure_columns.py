@@ -1,0 +1,170 @@
+"""Structures as columns: a program over a list of structures, each in one order of its nodes.
+
+Notation (cells with n nodes, u < v)
+    X[i]        1 if the cell has the i-th structure of the list, its nodes in the list's order
+    A[u, v]     Σ of X over the structures with edge u → v
+    D[u, v, s]  Σ of X over those where v is s ≥ 2 edges from u
+    W[f, i]     Σ of X over those with this profile
+
+The matrices of a list differ, and a binary A is no mean of other binary matrices: so X is binary
+where A is. These rows take the place of layers; D and W are determined by X.
+
+A list holds all structures of a family that has no rows over edges. Or it holds those that may
+still beat a value, for each composition of labels: :func:`nasgoat.acquisition.mip.choose_columns`
+asks branch and bound for them, and the relaxation is then far tighter than that of layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+
+from nasgoat.errors import GraphError
+from nasgoat.formulations.cell_domains import choose_structure, forward_pairs, sum_columns
+from nasgoat.formulations.profiles import Profiles, profiles_of
+from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.kernels import FeatureMap
+from nasgoat.surrogate import LinearPosterior
+
+
+class ColumnBounds(NamedTuple):
+    """Structures that cells of one composition may have, and what such a cell is worth at least."""
+
+    structures: NDArray[np.intp]  # ascending places in the list
+    floors: NDArray[np.float64]  # -inf where nothing is known
+
+
+@dataclass(frozen=True, eq=False)
+class StructureColumns:
+    """The structures that a model is to hold, and with which labels.
+
+    Args:
+        adjacency: Matrices of the structures, no two isomorphic, edges ascending; (S, n, n).
+        allowed: For each composition of labels that the model is to hold, the structures; all
+            structures with all labels if None.
+
+    Example:
+        >>> chain = np.eye(3, k=1, dtype=bool)[None]
+        >>> columns = StructureColumns(chain)
+        >>> columns.order(LabeledGraph.from_edges(3, [(0, 2), (2, 1)], ["in", "out", "conv"]))
+        LabeledGraph.from_edges(3, [(0, 1), (1, 2)], node_labels=['in', 'conv', 'out'])
+    """
+
+    adjacency: NDArray[np.bool_]
+    allowed: dict[tuple[int, ...], ColumnBounds] | None = None
+
+    @cached_property
+    def labels(self) -> tuple[int, ...] | None:
+        """Labels that some cell of the allowed compositions has, 1 for the first operation."""
+        if self.allowed is None:
+            return None
+        used = np.array(list(self.allowed)).any(axis=0)
+        return tuple((np.flatnonzero(used) + 1).tolist())
+
+    @cached_property
+    def distances(self) -> NDArray[np.uint8]:
+        """Distances of all pairs, (S, n, n)."""
+        return shortest_distances(self.adjacency)
+
+    @cached_property
+    def profiles(self) -> Profiles | None:
+        """Profiles of these structures; none of cells too small to have any."""
+        return profiles_of(self.distances) if self.adjacency.shape[1] > 3 else None
+
+    def share(self, u: int, v: int, s: int) -> float:
+        """How many of the structures, from 0 to 1, have v at distance s from u."""
+        return float((self.distances[:, u, v] == s).mean())
+
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
+        """The graph with its nodes in the order of the list."""
+        for order in self._orders(graph, []):
+            return graph.relabeled(order)
+        raise GraphError(f"the structure of the graph must be in the list, got {graph}")
+
+    @cached_property
+    def _beginnings(self) -> list[set[bytes]]:
+        """For each m the first m rows and columns of all matrices."""
+        n = self.adjacency.shape[1]
+        return [{a[:m, :m].tobytes() for a in self.adjacency} for m in range(n + 1)]
+
+    def _orders(self, graph: LabeledGraph, first: list[int]) -> Iterator[list[int]]:
+        if graph.adjacency[np.ix_(first, first)].tobytes() not in self._beginnings[len(first)]:
+            return
+        if len(first) == graph.n:
+            yield first
+        for v in range(graph.n):
+            if v not in first:
+                yield from self._orders(graph, [*first, v])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledValues:
+    """What the cells of some structures are worth, all with the same labels.
+
+    Args:
+        distances: Of the structures, (S, n, n).
+        place: Which count a pair adds to, by distance and the two labels; -1 for none.
+        w: Weights of the mean on counts.
+        R: Root of the covariance on counts.
+        sqrt_beta: Weight of the standard deviation.
+    """
+
+    distances: NDArray[np.uint8]
+    place: NDArray[np.intp]
+    w: NDArray[np.float64]
+    R: NDArray[np.float64]
+    sqrt_beta: float
+
+    def __call__(self, codes: Sequence[int]) -> NDArray[np.float64]:
+        """The lower confidence bounds, given the label codes of all inner nodes."""
+        code = np.array([0, *codes, self.place.shape[1] - 1])
+        total, n, _ = self.distances.shape
+        at = self.place[np.minimum(self.distances, n - 1), code[:, None], code]
+        counted = (at >= 0) & (self.distances < n)
+        rows, _, _ = np.nonzero(counted)
+        size = len(self.w)
+        z = np.bincount(rows * size + at[counted], minlength=total * size).reshape(total, size)
+        std = np.linalg.norm(z @ self.R, axis=1)
+        return np.asarray(z @ self.w - self.sqrt_beta * std)
+
+
+def labelled_values(
+    columns: StructureColumns, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
+) -> LabelledValues:
+    """What the structures of a list are worth, as a function of labels."""
+    n, labels = columns.adjacency.shape[1], len(features.space.node_vocabulary)
+    place = np.full((n, labels, labels), -1)
+    for j, (s, a, b) in enumerate(features.path_types):
+        if s < n:
+            place[s, a, b] = j
+    return LabelledValues(columns.distances, place, posterior.w, posterior.R, sqrt_beta)
+
+
+def add_columns(m: TaggedModel, columns: StructureColumns) -> None:
+    """(structures): X, and what it says about edges and distances."""
+    m.has_columns = True
+    choose_structure(m, columns.adjacency)
+    having = {
+        (u, v, s): np.flatnonzero(columns.distances[:, u, v] == s)
+        for u, v in forward_pairs(m.n)
+        for s in range(2, v - u + 1)
+    }
+    spans = {key: structures for key, structures in having.items() if len(structures)}
+    m.variable("D", spans, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] == s))
+    m.rows("structures", "distance", [(k, sum_columns(m, i, m.D[k])) for k, i in spans.items()])
+
+
+def add_column_profiles(m: TaggedModel, profiles: Profiles) -> None:
+    """(profiles): W as sums of X."""
+    rows = [
+        ((f, i), sum_columns(m, np.flatnonzero(profiles.places[f] == i), m.W[f, i])) for f, i in m.W
+    ]
+    m.rows("profiles", "value", rows)
