@@ -4,7 +4,7 @@ from nasgoat import Catalogue, DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLab
 from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.solvers import Limits
+from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
 from nasgoat.testing import OptimizerContract
 
@@ -55,7 +55,7 @@ class TestScip(OptimizerContract):
         return MipOptimizer(space, child=False)
 
     def make_limited(self, space: SearchSpace) -> AcquisitionOptimizer:
-        return MipOptimizer(space, child=False, limits=Limits(gap=0.0, nodes=1))
+        return MipOptimizer(space, child=False, limits=SolveLimits(gap=0.0, nodes=1))
 
 
 class TestMutation(OptimizerContract):
