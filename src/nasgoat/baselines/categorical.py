@@ -19,7 +19,7 @@ from nasgoat.baselines.encodings import arrange
 from nasgoat.baselines.method import Method, Setup, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import GraphSpace, SearchSpace
 
 NOTHING = "none"
@@ -99,8 +99,7 @@ class CategoricalSpace:
         adjacency = np.zeros((n, n), dtype=bool)
         for u, v in edges:
             adjacency[u, v] = True
-        d = shortest_distances(adjacency[None])[0]
-        on_path = (d[0] < n) & (d[:, -1] < n)
+        on_path = nodes_on_paths(adjacency[None])[0]
         on_path[[0, -1]] = True
         kept = np.flatnonzero(on_path).tolist()
         inner = [str(choice[f"node {v}"]) for v in kept[1:-1]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces.cell_space import EdgeRow, check_labels
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
@@ -153,7 +153,5 @@ class EdgeLabeledSpace(IndexedSpace):
 
     @staticmethod
     def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        d = shortest_distances(adjacency)
-        n = adjacency.shape[-1]
-        reached: NDArray[np.bool_] = ((d[:, 0, :] < n) & (d[:, :, -1] < n)).all(axis=1)
-        return reached
+        on_path = np.asarray(nodes_on_paths(adjacency).all(axis=1))
+        return on_path
