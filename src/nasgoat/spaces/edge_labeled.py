@@ -153,5 +153,4 @@ class EdgeLabeledSpace(IndexedSpace):
 
     @staticmethod
     def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        on_path = np.asarray(nodes_on_paths(adjacency).all(axis=1))
-        return on_path
+        return np.asarray(nodes_on_paths(adjacency).all(axis=1))
