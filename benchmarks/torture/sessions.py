@@ -41,7 +41,7 @@ POINTS: dict[str, tuple[Any, str, str, int]] = {
     "in picture": (Painter, "paint", "before", 1),
     "in report": (search_session, "write_whole", "before", 1),
     "in the orphan sweep": (StudyLedger, "_abandon", "after", 2),
-    "in lock take-over": (study_ledger, "take", "after", 2),
+    "in lock take-over": (study_ledger, "take_lock", "after", 2),
 }
 
 

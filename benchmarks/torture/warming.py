@@ -20,7 +20,7 @@ _MODULES = (
     "nasgoat.baselines",
     "nasgoat.cli.search_session",
     "nasgoat.formulations",
-    "nasgoat.integrations.study_status",
+    "nasgoat.integrations.stored_search",
     "nasgoat.solvers.scip_model",
 )
 

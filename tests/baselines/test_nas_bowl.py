@@ -7,7 +7,7 @@ from nasgoat import nasbench101, nasbench201
 from nasgoat.baselines.fixed_kernel_gp import likelihood_terms
 from nasgoat.baselines.method import Setup
 from nasgoat.baselines.nas_bowl import NasBowl
-from nasgoat.kernels.weisfeiler_lehman import wl_gram, wl_histograms
+from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
 
 
 def told(method: NasBowl, count: int) -> NasBowl:

@@ -26,7 +26,7 @@ from nasgoat.baselines.method import (
 )
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
-from nasgoat.kernels.weisfeiler_lehman import wl_gram, wl_histograms
+from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
 from nasgoat.surrogate.target import TargetScale
 
 Array = NDArray[np.float64]

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from nasgoat.errors import SettingError
+
 if TYPE_CHECKING:
     from nasgoat.acquisition import Effort
 
@@ -109,3 +111,16 @@ def _expand(group: Any) -> Iterator[inspect.Parameter]:
             default=default,
             annotation=Annotated[kind, option],
         )
+
+
+def split_names(text: str) -> list[str]:
+    """The names of an option such as ``random,goat-e``."""
+    return [name.strip() for name in text.split(",")]
+
+
+def split_numbers(name: str, text: str) -> list[int]:
+    """The whole numbers of an option such as ``5,6,7``; its name is for the message."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingError(f"{name} must be numbers like 5,6,7, got {text!r}") from None

@@ -16,7 +16,7 @@ from nasgoat.errors import ReportError, StudyError
 
 if TYPE_CHECKING:
     from nasgoat.integrations import StorageAddress
-    from nasgoat.integrations.study_status import StudyStatus
+    from nasgoat.integrations.stored_search import StudyStatus
 
 STUDY_FILE = "study.db"
 RUNS = Path("runs")
@@ -37,7 +37,7 @@ def choose_folder(
     because it holds another search: the study's ledger refuses that and says what differs.
     """
     from nasgoat.integrations import StorageAddress
-    from nasgoat.integrations.study_status import study_status
+    from nasgoat.integrations.stored_search import read_status
 
     first = wanted or RUNS / make_slug(study)
     if storage is not None:
@@ -50,7 +50,7 @@ def choose_folder(
         if not path.exists() and not reported:
             return folder, StorageAddress.of(path)
         if path.exists():
-            status = study_status(StorageAddress.of(path), study)
+            status = read_status(StorageAddress.of(path), study)
             same = status.declaration == declaration
             left = status.complete + status.failed < evaluations or not reported
             if (same and left) or (not same and wanted is not None):
@@ -77,10 +77,10 @@ def status(
     json: Json = False,
 ) -> None:
     """Say how a search stands: what is done, what runs, the best so far, how to resume."""
-    from nasgoat.integrations.study_status import study_status
+    from nasgoat.integrations.stored_search import read_status
 
     address, _ = _find_study(run, storage, "status")
-    found = [study_status(address, name) for name in ([study] if study else _list_studies(address))]
+    found = [read_status(address, name) for name in ([study] if study else _list_studies(address))]
     if json:
         print_json({"studies": [{**asdict(each), "finished": each.finished} for each in found]})
         return
@@ -145,9 +145,9 @@ def _find_study(
 
 def _list_studies(address: StorageAddress) -> list[str]:
     """The names of the studies in a storage, at least one."""
-    from nasgoat.integrations.study_status import study_names
+    from nasgoat.integrations.stored_search import list_studies
 
-    names = study_names(address)
+    names = list_studies(address)
     if not names:
         raise StudyError(f"the storage {address} must hold a search, got none")
     return names
@@ -199,7 +199,7 @@ def _report_search(
     run: Path | None, storage: str | None, study: str | None
 ) -> tuple[str, dict[str, Any], Path]:
     """The report of a search, facts about it, and where it goes unless somebody says."""
-    from nasgoat.integrations.stored_search import stored_search
+    from nasgoat.integrations.stored_search import read_stored_search
     from nasgoat.report import SearchRun, search_page
 
     address, folder = _find_study(run, storage, "report")
@@ -208,7 +208,7 @@ def _report_search(
         if others:
             known = ", ".join(sorted([study, *others])[:10])
             raise StudyError(f"--study must be given, got none; the storage holds {known}")
-    found = SearchRun(stored_search(address, study), folder)
+    found = SearchRun(read_stored_search(address, study), folder)
     facts = {
         "kind": "search",
         "study": study,

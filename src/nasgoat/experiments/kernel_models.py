@@ -25,8 +25,7 @@ from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.kernels import PAPER_BOUNDS
-from nasgoat.kernels.random_walk import walk_gram, walk_histograms
-from nasgoat.kernels.weisfeiler_lehman import wl_gram, wl_histograms
+from nasgoat.kernels.histogram_kernels import walk_gram, walk_histograms, wl_gram, wl_histograms
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 from nasgoat.surrogate.graph_gp import NOISE_BOUNDS

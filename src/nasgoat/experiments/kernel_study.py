@@ -28,7 +28,7 @@ from nasgoat.experiments.kernel_models import KERNELS, predict
 from nasgoat.experiments.study import Record, Run, run_id, versions
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
-from nasgoat.spaces import NodeLabeledSpace, SearchSpace, nasbench201
+from nasgoat.spaces import SearchSpace, nasbench201
 
 GROUP = 10  # cells whose means are one point of a figure
 CELLS = ("searched", "all", "nas-bowl")
@@ -212,7 +212,7 @@ def _as_nas_bowl(space: SearchSpace, count: int, rng: np.random.Generator) -> li
     As ``random_sampling`` does in NAS-BOWL's code, whose script of the same comparison has 50
     cells, 400 cells and 20 replications by default.
     """
-    if isinstance(space, NodeLabeledSpace):
+    if space.labels_on == "nodes":
         return [space.sample(1, rng)[0] for _ in range(count)]
     drawn = space.sample(2 * count, rng)
     return [cell for cell in drawn if edges_as_nodes(cell, _SKIP).edges][:count]

@@ -41,10 +41,10 @@ def edges_as_nodes(cell: LabeledGraph, bridge: str | None = None) -> LabeledGrap
     adjacency = np.array(heads)[:, None] == np.array(tails)[None, :]
     if bridge is None:
         return LabeledGraph(adjacency, tuple(labels))
-    return _bridged(adjacency, labels, bridge)
+    return _bridge(adjacency, labels, bridge)
 
 
-def _bridged(adjacency: np.ndarray, labels: list[str], bridge: str) -> LabeledGraph:
+def _bridge(adjacency: np.ndarray, labels: list[str], bridge: str) -> LabeledGraph:
     for v, label in enumerate(labels):
         if label == bridge and 0 < v < len(labels) - 1:
             adjacency |= np.outer(adjacency[:, v], adjacency[v])

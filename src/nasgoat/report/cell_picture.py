@@ -31,12 +31,12 @@ class CellPicture:
     large: bool
 
     @cached_property
-    def _acyclic(self) -> bool:
-        return self.graph.is_acyclic()
+    def _in_layers(self) -> bool:
+        return self.layout.style == "layers"
 
     @cached_property
     def _upright(self) -> bool:
-        return not self.large and self._acyclic and self.graph.node_labels is not None
+        return not self.large and self._in_layers and self.graph.node_labels is not None
 
     @cached_property
     def _steps(self) -> Point:
@@ -47,7 +47,9 @@ class CellPicture:
             return 54.0, widest + 12
         if self.large and graph.edge_labels:
             longest = max(len(cut(x, _LABEL)) for x in graph.edge_labels.values())
-            return widest + _CHARACTER * longest + 76, _ROW
+            # A label on an edge from row to row needs room above and below.
+            row = _ROW + 24 if self.layout.style == "folded" else _ROW
+            return widest + _CHARACTER * longest + 76, row
         return widest + (30 if graph.node_labels is None else 44), _ROW
 
     @cached_property
@@ -73,8 +75,8 @@ class CellPicture:
     def _reach(self) -> Point:
         """From the middle of a node to the border of the picture."""
         half = max(self._half(v) for v in range(self.graph.n)) + 5
-        if self.large and self.graph.edge_labels and not self._acyclic:
-            # On a circle, an edge's label may lie above or below a node.
+        if self.large and self.graph.edge_labels and not self._in_layers:
+            # On a circle and between rows, an edge's label may lie above or below a node.
             half = max(half, *(_half_label(x) + 2 for x in self.graph.edge_labels.values()))
         return (_BOX / 2 + 5, half) if self._upright else (half, _BOX / 2 + 5)
 
@@ -115,10 +117,10 @@ class CellPicture:
         class_ = "o0" if label is None else self.classes.get(label, "o0")
         points = self._course(edge)
         turned = [self._turned(point) for point in points]
-        way = smooth(points, self._turned) if self._acyclic else straight(turned)
+        way = smooth(points, self._turned) if self._in_layers else straight(turned)
         parts = element("path", d=way, class_=f"edge {class_}")
         if self.graph.directed:
-            before = (points[-1][0] - 1, points[-1][1]) if self._acyclic else points[0]
+            before = (points[-1][0] - 1, points[-1][1]) if self._in_layers else points[0]
             head = arrow_head(self._turned(before), turned[-1])
             parts = Html(parts + element("path", d=head, class_=f"head {class_}"))
         if label is None or not self.large:
@@ -129,7 +131,7 @@ class CellPicture:
         """The points of an edge's line, from border to border where that shows."""
         u, v = edge
         points = [self._at(point) for point in self.layout.edges[edge]]
-        if not self._acyclic:
+        if not self._in_layers:
             halves = (self._half(u), self._half(v) + 2)
             return between_boxes(points[0], points[-1], *halves, _BOX / 2 + 2)
         # From layer to layer a line leaves and arrives in the direction of the layers.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from nasgoat.bayesopt import Ticket
-from nasgoat.figures.layout import layered
+from nasgoat.figures.layout import lay_out
 from nasgoat.figures.quantities import number, plural
 from nasgoat.graphs import LabeledGraph
 from nasgoat.report.cell_picture import CellPicture
@@ -64,7 +64,7 @@ def cell(
         title: What the picture is called.
         large: From left to right, with the labels of its edges.
     """
-    picture = CellPicture(graph, layered(graph), classes, large)
+    picture = CellPicture(graph, lay_out(graph), classes, large)
     width, height = picture.size
     return element(
         "svg",

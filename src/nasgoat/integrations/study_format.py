@@ -1,11 +1,12 @@
-"""Tickets as trials of an Optuna study, and back."""
+"""How a search is written into an Optuna study: its declaration, and its tickets as trials."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
@@ -15,12 +16,34 @@ from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.graph_parameters import GraphParameters
 
+DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
+PLAN = "plan"  # study attribute: how it was called last
 TICKET = "ticket"  # trial attribute: its place in the search
 ORPHANED = "orphaned"  # trial attribute: its driver died
 _RANK = {TrialState.COMPLETE: 3, TrialState.FAIL: 2, TrialState.RUNNING: 1}
 
 
-def trial_of(ticket: Ticket, parameters: GraphParameters, artifact: str) -> FrozenTrial:
+def list_differences(
+    stored: Mapping[str, Any], asked: Mapping[str, Any], path: str = ""
+) -> list[str]:
+    """What differs between two declarations, one line each.
+
+    Example:
+        >>> stored = {"seed": 0, "settings": {"kernel": "linear"}}
+        >>> list_differences(stored, {"seed": 1, "settings": {}})
+        ['seed was 0, asked 1', "settings.kernel was 'linear', asked None"]
+    """
+    changes: list[str] = []
+    for name in sorted({*stored, *asked}):
+        old, new = stored.get(name), asked.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            changes += list_differences(old, new, f"{path}{name}.")
+        elif old != new:
+            changes.append(f"{path}{name} was {old!r}, asked {new!r}")
+    return changes
+
+
+def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> FrozenTrial:
     """A running trial that holds a ticket; the artefact is the picture of its graph."""
     proposal = ticket.proposal
     picture = {
@@ -57,7 +80,7 @@ def trial_of(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Froz
     )
 
 
-def ticket_of(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
+def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
     """The ticket that a trial holds.
 
     Raises:
@@ -85,22 +108,22 @@ def ticket_of(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
     return replace(ticket, outcome=outcome, elapsed=float(result["elapsed"]))
 
 
-def ticket_number(trial: FrozenTrial) -> int | None:
+def read_ticket_number(trial: FrozenTrial) -> int | None:
     """The place of a trial in its search; None of a trial that somebody else added."""
     number: int | None = trial.user_attrs.get(TICKET, {}).get("number")
     return number
 
 
-def rank(trial: FrozenTrial) -> int:
+def _rank(trial: FrozenTrial) -> int:
     """Which of several trials of one ticket counts: the highest."""
     return 0 if ORPHANED in trial.user_attrs else _RANK.get(trial.state, 0)
 
 
-def counting(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial]:
+def pick_counting_trials(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial]:
     """The trial that counts for each ticket, in the order of their numbers."""
     best: dict[int, FrozenTrial] = {}
     for trial in trials:
-        number = ticket_number(trial)
-        if number is not None and (number not in best or rank(trial) > rank(best[number])):
+        number = read_ticket_number(trial)
+        if number is not None and (number not in best or _rank(trial) > _rank(best[number])):
             best[number] = trial
     return dict(sorted(best.items()))

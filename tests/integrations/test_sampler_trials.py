@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201
-from nasgoat.integrations.replays import Replay
+from nasgoat.integrations.sampler_trials import Replay
 
 SPACE = nasbench201()
 CELLS = SPACE.sample(9, np.random.default_rng(0))
@@ -44,7 +44,7 @@ def test_a_finished_trial_is_told_once(replay: Replay, counted: list[Optimizer])
     tell: Callable[..., None] = Optimizer.tell
     with patch.object(Optimizer, "tell", autospec=True, side_effect=tell) as told:
         for known in range(5):
-            asker = replay.caught_up(trials[:known], 1.0)
+            asker = replay.catch_up(trials[:known], 1.0)
             assert asker.observations == [(CELLS[i], float(i)) for i in range(known)]
     assert told.call_count == 4
     assert len(counted) == 1
@@ -52,21 +52,21 @@ def test_a_finished_trial_is_told_once(replay: Replay, counted: list[Optimizer])
 
 def test_a_trial_that_ends_late_is_told_in_its_place(replay: Replay) -> None:
     late = trial(1, None, TrialState.RUNNING)
-    asker = replay.caught_up([trial(0, 3.0), late, trial(2, 5.0)], 1.0)
+    asker = replay.catch_up([trial(0, 3.0), late, trial(2, 5.0)], 1.0)
     assert asker.pending == [CELLS[1]]
-    asker = replay.caught_up([trial(0, 3.0), trial(1, 4.0), trial(2, 5.0)], 1.0)
+    asker = replay.catch_up([trial(0, 3.0), trial(1, 4.0), trial(2, 5.0)], 1.0)
     assert asker.observations == [(CELLS[i], 3.0 + i) for i in range(3)]
     assert asker.pending == []
 
 
 def test_another_study_begins_anew(replay: Replay) -> None:
-    replay.caught_up([trial(0, 3.0), trial(1, 4.0)], 1.0)
-    assert replay.caught_up([trial(0, 7.0)], -1.0).observations == [(CELLS[0], -7.0)]
+    replay.catch_up([trial(0, 3.0), trial(1, 4.0)], 1.0)
+    assert replay.catch_up([trial(0, 7.0)], -1.0).observations == [(CELLS[0], -7.0)]
 
 
 def test_failed_and_infinite_values_are_not_learnt(replay: Replay) -> None:
     failed = trial(1, None, TrialState.FAIL)
-    asker = replay.caught_up([trial(0, float("inf")), failed, trial(2, 1.0)], 1.0)
+    asker = replay.catch_up([trial(0, float("inf")), failed, trial(2, 1.0)], 1.0)
     assert asker.observations == [(CELLS[2], 1.0)]
     asked = {proposal.graph for proposal in asker.ask(20)}
     assert not asked & set(CELLS[:3])
@@ -75,6 +75,6 @@ def test_failed_and_infinite_values_are_not_learnt(replay: Replay) -> None:
 def test_what_was_asked_and_never_tried_may_be_proposed_again(replay: Replay) -> None:
     trials = [trial(i, float(i)) for i in range(3)]
     first, second = (
-        [proposal.graph for proposal in replay.caught_up(trials, 1.0).ask(2)] for _ in range(2)
+        [proposal.graph for proposal in replay.catch_up(trials, 1.0).ask(2)] for _ in range(2)
     )
     assert first == second

@@ -1,16 +1,52 @@
-"""What an optimiser is told of a study's trials: each finished one once, however often it asks."""
+"""What ``GoatSampler`` writes to the trials of a study and learns from them.
+
+A claim says which graph a running trial will have, so that no two trials get the same. A replay
+tells an optimiser of each finished trial once, however often it asks.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 
+from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
+from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt import Optimizer
 from nasgoat.graphs import LabeledGraph
+from nasgoat.integrations.locks import Lock, make_study_lock
+from nasgoat.integrations.storages import StorageAddress
 
+CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
 _Ended = tuple[int, LabeledGraph, float | None]  # number, graph, value unless it failed
+
+
+def write_claim(storage: BaseStorage, trial: FrozenTrial, proposal: Proposal) -> None:
+    """Keep in a running trial which graph it will have, and its certificate.
+
+    One attribute for both: each costs a commit.
+    """
+    claim = {"graph": proposal.graph.to_json(), "certificate": proposal.certificate.to_dict()}
+    storage.set_trial_user_attr(trial._trial_id, CLAIM, claim)
+
+
+def read_claimed_graph(trial: FrozenTrial) -> LabeledGraph | None:
+    """The graph that a running trial will have; None if it has claimed none."""
+    if trial.state is not TrialState.RUNNING or CLAIM not in trial.user_attrs:
+        return None
+    return LabeledGraph.from_json(trial.user_attrs[CLAIM]["graph"])
+
+
+def make_claim_lock(storage: BaseStorage, study: str) -> Lock | None:
+    """The lock between processes that share a database; None for a storage in memory."""
+    backend = getattr(storage, "_backend", storage)
+    if not isinstance(backend, RDBStorage):
+        return None
+    address = StorageAddress(backend.engine.url)
+    if address.is_file and address.url.database in (None, "", ":memory:"):
+        return None
+    return make_study_lock(address, study, "claim")
 
 
 class Replay:
@@ -29,7 +65,7 @@ class Replay:
         >>> cell = nasbench201().from_digits([1, 0, 2, 3, 0, 4])
         >>> replay = Replay(lambda: Optimizer(nasbench201()), lambda trial: cell)
         >>> trial = optuna.trial.create_trial(state=TrialState.COMPLETE, value=0.5)
-        >>> replay.caught_up([trial], sign=1.0).observations == [(cell, 0.5)]
+        >>> replay.catch_up([trial], sign=1.0).observations == [(cell, 0.5)]
         True
     """
 
@@ -43,7 +79,7 @@ class Replay:
         self._optimizer = make()
         self._told: list[_Ended] = []
 
-    def caught_up(self, trials: Iterable[FrozenTrial], sign: float) -> Optimizer:
+    def catch_up(self, trials: Iterable[FrozenTrial], sign: float) -> Optimizer:
         """The optimiser, knowing these trials and no others.
 
         Args:
