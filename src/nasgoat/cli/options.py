@@ -34,6 +34,13 @@ Storage = Annotated[
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
 KERNEL = typer.Option(help="linear or exponential.")
+Preset = Annotated[
+    str, typer.Option(help="default (measured best) or paper (the paper's settings).")
+]
+BatchStrategy = Annotated[str | None, typer.Option(help="portfolio or top.")]
+TimeLimit = Annotated[
+    float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
+]
 
 
 @dataclass(frozen=True)
@@ -42,9 +49,7 @@ class Solving:
 
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto"
     formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact"
-    time_limit: Annotated[
-        float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
-    ] = 1800.0
+    time_limit: TimeLimit = 1800.0
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4
     threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2
 
