@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ class MethodContract(Contract):
     #: A space of at most forty graphs, which a search uses up.
     small_space: ClassVar[SearchSpace] = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
     #: For each method options that make it quick enough for a test.
-    options: ClassVar[Mapping[str, Mapping[str, object]]] = {}
+    options: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def make(
         self,
