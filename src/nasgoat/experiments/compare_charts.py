@@ -34,10 +34,10 @@ class _Group:
 def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each setting and group of methods."""
     found: dict[str, list[Chart]] = {}
-    for group in _groups(records):
+    for group in _group_methods(records):
         for scene in scenes(records):
             own = found.setdefault(f"{scene.setting.capitalize()} setting{group.said}", [])
-            own += [_curves_chart(records, scene, group, test) for test in (False, True)]
+            own += [_chart_curves(records, scene, group, test) for test in (False, True)]
     return found
 
 
@@ -51,13 +51,13 @@ def panels(records: ExperimentRecords) -> dict[str, Panels]:
     for setting in dict.fromkeys(scene.setting for scene in found):
         own = [scene for scene in found if scene.setting == setting]
         tests = (False, True) if any(scene.has_test for scene in own) else (False,)
-        for group in _groups(records):
-            rows = [[_curves_chart(records, scene, group, test) for scene in own] for test in tests]
+        for group in _group_methods(records):
+            rows = [[_chart_curves(records, scene, group, test) for scene in own] for test in tests]
             drawn[f"{records.name}-{setting}{group.suffix}"] = Panels(rows, caption)
     return drawn
 
 
-def _groups(records: ExperimentRecords) -> list[_Group]:
+def _group_methods(records: ExperimentRecords) -> list[_Group]:
     declared = records.declaration["methods"]
     names = [method["name"] for method in declared]
     ours = [method["name"] for method in declared if method["method"] == "goat"]
@@ -70,27 +70,30 @@ def _groups(records: ExperimentRecords) -> list[_Group]:
     ]
 
 
-def _styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
+def _choose_styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
     """Series, dashes and weight of each method: the same in all charts of an experiment.
 
-    Ours have the colour of their kernel, heavy with our own settings and dashed with others.
+    Ours are heavy with our own settings and dashed with others. They have the colour of their
+    kernel where that tells them apart, and colours of their own where it does not.
     """
-    styles: dict[str, dict[str, Any]] = {}
-    others = 0
+    ours: dict[str, dict[str, Any]] = {}
+    others: dict[str, dict[str, Any]] = {}
     for method in records.declaration["methods"]:
         options = method.get("options", {})
         if method["method"] == "goat":
             own = options.get("preset", "default") == "default"
             series = 2 if options.get("kernel") == "linear" else 1
-            styles[method["name"]] = {"series": series, "bold": own, "dashed": not own}
+            ours[method["name"]] = {"series": series, "bold": own, "dashed": not own}
         else:
-            series, dashed = _OTHERS[others % len(_OTHERS)], others // len(_OTHERS) % 2 == 1
-            styles[method["name"]] = {"series": series, "dashed": dashed}
-            others += 1
-    return styles
+            turn, place = divmod(len(others), len(_OTHERS))
+            others[method["name"]] = {"series": _OTHERS[place], "dashed": turn % 2 == 1}
+    if len({(style["series"], style["bold"]) for style in ours.values()}) < len(ours):
+        for i, style in enumerate(ours.values()):
+            style["series"] = i % 8 + 1
+    return {**ours, **others}
 
 
-def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
+def _chart_curves(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
     """Error, or test error, of the best cell so far against evaluations."""
     first = int(records.declaration["initial"])
     known = {name: curves(scene.runs[name], test) for name in group.methods if name in scene.runs}
@@ -112,7 +115,7 @@ def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test:
         title,
         f"Lowest median at the end: {best}, {number(ends[best])}.",
         *axes,
-        marks=[*floor, *_median_marks(kept, first, _styles(records))],
+        marks=[*floor, *_draw_medians(kept, first, _choose_styles(records))],
         heading=scene.benchmark,
         caption=f"{what.capitalize()} {of}: median of {said} seeds, "
         "band of one standard deviation.",
@@ -121,7 +124,7 @@ def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test:
     )
 
 
-def _median_marks(
+def _draw_medians(
     kept: Mapping[str, Array], first: int, styles: Mapping[str, Mapping[str, Any]]
 ) -> list[Mark]:
     """Medians over runs and, below all of them, bands of one standard deviation."""

@@ -68,7 +68,7 @@ def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each kernel and number of observations."""
     declared = records.declaration
     return {
-        f"The {kernel} kernel, {t} observations": _scaling_charts(records, kernel, t)
+        f"The {kernel} kernel, {t} observations": _chart_quantities(records, kernel, t)
         for kernel in declared["kernels"]
         for t in declared["observations"]
     }
@@ -83,20 +83,20 @@ def panels(records: ExperimentRecords) -> dict[str, Panels]:
     t = records.declaration["observations"][0]
     drawn = {}
     for kernel in records.declaration["kernels"]:
-        if row := [chart for chart in _scaling_charts(records, kernel, t) if chart.marks]:
+        if row := [chart for chart in _chart_quantities(records, kernel, t) if chart.marks]:
             drawn[f"{records.name}-{kernel}"] = Panels([row], caption)
     return drawn
 
 
-def _scaling_charts(records: ExperimentRecords, kernel: str, t: int) -> list[Chart]:
+def _chart_quantities(records: ExperimentRecords, kernel: str, t: int) -> list[Chart]:
     own = [r for r in records.runs if (r["kernel"], r["observations"]) == (kernel, t)]
     # Records may be older than the declaration, and have methods that it no longer names.
     found = sorted({str(r["method"]) for r in own})
     methods = list(dict.fromkeys([*records.declaration["methods"], *found]))
-    return [_scaling_chart(own, methods, key) for key in _QUANTITIES]
+    return [_chart_quantity(own, methods, key) for key in _QUANTITIES]
 
 
-def _scaling_chart(runs: Sequence[Record], methods: Sequence[str], key: str) -> Chart:
+def _chart_quantity(runs: Sequence[Record], methods: Sequence[str], key: str) -> Chart:
     """A quantity against the number of nodes, hollow where not every seed was proven optimal."""
     marks: list[Mark] = []
     for i, method in enumerate(methods):

@@ -126,11 +126,13 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
             color=COLOURS[mark.series], alpha=0.10, linewidth=0,
         )  # fmt: skip
     if isinstance(mark, Line):
+        # Lines to compare with, which have no name, are seen through a cloud of points.
+        above = mark.bold or not mark.name
         return axes.plot(
             mark.x, shown(mark.y), color=COLOURS[mark.series],
             drawstyle="steps-post" if mark.steps else "default",
             linestyle=_DASHES[mark.series % 3] if mark.dashed else "-",
-            linewidth=2.4 if mark.bold else 1.3, zorder=3 if mark.bold else 2,
+            linewidth=2.4 if mark.bold else 1.3, zorder=3 if above else 2,
         )[0]  # fmt: skip
     if isinstance(mark, Points):
         return _draw_points(axes, mark, shown)
@@ -139,13 +141,14 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
 
 def _draw_points(axes: Axes, mark: Points, shown: Any) -> Any:
     colour = COLOURS[mark.series]
-    size, alpha = (3.0, 0.7) if mark.bars else (5.0, 1.0)
+    size, alpha, edge = (3.0, 0.7, 1.0) if mark.bars else (5.0, 1.0, 1.0)
     if len(mark.x) > MANY_POINTS:
-        size, alpha = 2.4, 0.45
+        size, alpha, edge = 2.4, 0.45, 0.0
     look: dict[str, Any] = {
         "fmt": _MARKERS[mark.shape],
         "color": colour,
         "markersize": size,
+        "markeredgewidth": edge,
         "markerfacecolor": "white" if mark.shape == "ring" else colour,
         "elinewidth": 0.6,
         "alpha": alpha,
