@@ -25,7 +25,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunTally:
     """How a session of an experiment ended.
 
     Args:
@@ -40,7 +40,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """What is said after each run.
 
     Args:
@@ -93,11 +93,11 @@ class Runner:
     kind: str
     records: RecordFolder
     workers: Workers = field(default_factory=Workers.serial)
-    on_progress: Callable[[Progress], None] = lambda progress: None
+    on_progress: Callable[[RunProgress], None] = lambda progress: None
     stopping: Callable[[], bool] = lambda: False
     seconds: float = float("inf")
 
-    def run(self, runs: Sequence[Run]) -> Outcome:
+    def run(self, runs: Sequence[Run]) -> RunTally:
         """Do the missing runs in their order.
 
         Raises:
@@ -124,7 +124,7 @@ class Runner:
         finally:
             self.records.write_summary()
         done = len(self.records.missing(runs))
-        return Outcome(len(runs) - done, self._failed, done)
+        return RunTally(len(runs) - done, self._failed, done)
 
     def _collect(self, running: dict[Future[list[Record]], Run]) -> None:
         finished, _ = wait(running, timeout=_POLL, return_when=FIRST_COMPLETED)
@@ -148,7 +148,7 @@ class Runner:
             summary = self.records.known[run.id]
         del self._left[run.id]
         done = self._total - len(self._left)
-        self.on_progress(Progress(run, summary, reason, done, self._total, self._estimate()))
+        self.on_progress(RunProgress(run, summary, reason, done, self._total, self._estimate()))
 
     def _estimate(self) -> float | None:
         """Seconds left, from the runs of the same settings apart from the seed."""

@@ -15,7 +15,7 @@ from nasgoat.errors import ExperimentFileError, UnknownNameError
 from nasgoat.experiments.experiment_file import Experiment
 from nasgoat.experiments.kinds import captions_of, figures_of, tables_of
 from nasgoat.experiments.records import RecordFolder, read_experiment, write_head
-from nasgoat.experiments.runner import Outcome, Progress, Runner
+from nasgoat.experiments.runner import Runner, RunProgress, RunTally
 from nasgoat.experiments.study import Run, versions
 from nasgoat.integrations.locks import FileLock
 
@@ -40,10 +40,10 @@ class Session:
         self,
         workers: Workers,
         only: Filter | None = None,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_progress: Callable[[RunProgress], None] = lambda progress: None,
         stopping: Callable[[], bool] = lambda: False,
         seconds: float = float("inf"),
-    ) -> Outcome:
+    ) -> RunTally:
         """Do what is missing.
 
         Args:

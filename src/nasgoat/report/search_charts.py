@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.quantities import number, percent, plural
+from nasgoat.figures.quantities import format_count, format_number, format_percent
 from nasgoat.report.search_run import SearchRun, error_of, tested_error
 
 _WIDE_RATIO = 3.0  # errors further apart than this are drawn on a logarithmic axis
@@ -53,7 +53,7 @@ def chart_errors(run: SearchRun, alone: bool) -> Chart:
     what = f": {run.metric}" if run.metric != "error" else ""
     return Chart(
         "Error of every evaluation and the lowest so far",
-        f"{plural(len(errors), 'evaluation')}; the lowest error goes from {errors[0]:.4g} "
+        f"{format_count(len(errors), 'evaluation')}; the lowest error goes from {errors[0]:.4g} "
         f"to {min(errors):.4g}.",
         _EVALUATION,
         Axis("error", log=min(errors) > 0 and max(errors) > _WIDE_RATIO * min(errors)),
@@ -76,7 +76,7 @@ def chart_regret(run: SearchRun) -> Chart | None:
     said = (
         f"The best of the table is reached at evaluation {reached}."
         if reached
-        else f"After {plural(len(at), 'evaluation')} the regret is {number(known[-1])}."
+        else f"After {format_count(len(at), 'evaluation')} the regret is {format_number(known[-1])}."
     )
     return Chart(
         "Regret of the best graph so far",
@@ -100,7 +100,7 @@ def chart_test_error(run: SearchRun) -> Chart | None:
         return None
     return Chart(
         "Test error of the graph of lowest error so far",
-        f"It ends at {number(known[-1][1])}.",
+        f"It ends at {format_number(known[-1][1])}.",
         _EVALUATION,
         Axis("test error"),
         [Line([x for x, _ in known], [y for _, y in known], 3, True)],
@@ -124,7 +124,7 @@ def chart_proposals(run: SearchRun) -> Chart | None:
     ]
     return Chart(
         "Posterior and acquisition value of every proposal",
-        f"{plural(len(known), 'proposal')}; mean with one standard deviation, LCB and bound.",
+        f"{format_count(len(known), 'proposal')}; mean with one standard deviation, LCB and bound.",
         _EVALUATION,
         Axis("scaled target"),
         marks,
@@ -149,7 +149,9 @@ def chart_forecasts(run: SearchRun) -> Chart | None:
     ends = [min(*means, *seen), max(*means, *seen)]
     bars = [_bar(t.proposal) for t, _ in pairs]
     titles = [f"evaluation {t.number + 1}" for t, _ in pairs]
-    said = f"{percent(within / len(pairs))} of {len(pairs)} lie within two standard deviations."
+    said = (
+        f"{format_percent(within / len(pairs))} of {len(pairs)} lie within two standard deviations."
+    )
     return Chart(
         "Posterior mean against what was observed",
         said,
@@ -188,7 +190,7 @@ def chart_gaps(run: SearchRun) -> Chart | None:
         return None
     return Chart(
         "Gap of each proposal",
-        f"The largest is {number(max(gap for _, gap in bounded))}.",
+        f"The largest is {format_number(max(gap for _, gap in bounded))}.",
         _EVALUATION,
         Axis("gap", log=True),
         [Points([x for x, _ in bounded], [gap for _, gap in bounded], 5, "square")],
@@ -215,7 +217,7 @@ def _chart_hyperparameter(
     shown = _GREEK.get(name, name)
     return Chart(
         f"Hyperparameter {shown} over the iterations",
-        f"From {number(y[0])} to {number(y[-1])}.",
+        f"From {format_number(y[0])} to {format_number(y[-1])}.",
         Axis("iteration", integer=True),
         Axis(shown, log=min(y) > 0),
         [Line(x, y, 1), Points(x, y, 1)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
-from nasgoat.figures.quantities import NOTHING, fixed, number
+from nasgoat.figures.quantities import NOTHING, format_fixed, format_number
 from nasgoat.report.markup import (
     Child,
     Column,
@@ -21,7 +21,7 @@ from nasgoat.report.search_run import SearchRun, error_of, sqrt_beta_of, tested_
 _TRACEBACK = 4000  # characters of a traceback, its end
 
 
-def proposals(run: SearchRun) -> Html:
+def tabulate_proposals(run: SearchRun) -> Html:
     """Every proposal: what was believed, what is proven, what came out."""
     tested = any(tested_error(t) is not None for t in run.tickets)
     regrets = run.benchmark is not None
@@ -36,7 +36,7 @@ def proposals(run: SearchRun) -> Html:
         *([Column("regret")] if regrets else []),
     ]
     rows = [
-        Row(_proposal(run, t, tested, regrets), "best" if t is run.best else None)
+        Row(_list_cells(run, t, tested, regrets), "best" if t is run.best else None)
         for t in run.tickets
     ]
     caption = "Proposals in the order in which they were made. The best is marked."
@@ -48,52 +48,60 @@ def proposals(run: SearchRun) -> Html:
     return table(caption, columns, rows, "Table of proposals", sortable=True)
 
 
-def _proposal(run: SearchRun, ticket: Ticket, tested: bool, regrets: bool) -> list[Child]:
+def _list_cells(run: SearchRun, ticket: Ticket, tested: bool, regrets: bool) -> list[Child]:
     proposal, certificate = ticket.proposal, ticket.proposal.certificate
     link = element("a", ticket.number + 1, href=f"#cell-{ticket.number + 1}")
     cells: list[Child] = [link, ticket.iteration]
     if run.ours:
-        cells += [fixed(proposal.mean), fixed(proposal.std), fixed(sqrt_beta_of(ticket), 2)]
-        cells += [fixed(proposal.lcb), fixed(certificate.bound), _gap(certificate.gap)]
+        cells += [
+            format_fixed(proposal.mean),
+            format_fixed(proposal.std),
+            format_fixed(sqrt_beta_of(ticket), 2),
+        ]
+        cells += [
+            format_fixed(proposal.lcb),
+            format_fixed(certificate.bound),
+            _format_gap(certificate.gap),
+        ]
     cells.append(element("span", str(certificate.status), class_=str(certificate.status)))
     if run.ours:
         solved = certificate.status is not Status.INITIAL
-        cells.append(number(certificate.seconds) if solved else NOTHING)
-    cells.append(_outcome(ticket))
+        cells.append(format_number(certificate.seconds) if solved else NOTHING)
+    cells.append(_describe_outcome(ticket))
     if tested:
-        cells.append(number(tested_error(ticket)))
+        cells.append(format_number(tested_error(ticket)))
     if regrets:
-        cells.append(number(run.regret(ticket)))
+        cells.append(format_number(run.regret(ticket)))
     return cells
 
 
-def _outcome(ticket: Ticket) -> Child:
+def _describe_outcome(ticket: Ticket) -> Child:
     if ticket.outcome is None:
         return "not evaluated yet"
     if ticket.outcome.failure is not None:
         return element("span", f"failed: {ticket.outcome.failure.kind}", class_="failed")
-    return number(error_of(ticket))
+    return format_number(error_of(ticket))
 
 
-def _gap(gap: float | None) -> str:
-    return "0" if gap == 0 else number(gap)
+def _format_gap(gap: float | None) -> str:
+    return "0" if gap == 0 else format_number(gap)
 
 
-def fits(run: SearchRun) -> Html | None:
+def tabulate_fits(run: SearchRun) -> Html | None:
     """The hyperparameters of every fit; None without a surrogate."""
     found = {t.iteration: t.hyperparameters for t in run.tickets if t.hyperparameters}
     if not found:
         return None
     names = list(dict.fromkeys(name for values in found.values() for name in values))
     rows = [
-        Row([iteration, *(number(values.get(name)) for name in names)])
+        Row([iteration, *(format_number(values.get(name)) for name in names)])
         for iteration, values in found.items()
     ]
     columns = [Column("iteration"), *map(Column, names)]
     return table("Fitted hyperparameters.", columns, rows, "Table of hyperparameters")
 
 
-def failures(run: SearchRun) -> Html:
+def tabulate_failures(run: SearchRun) -> Html:
     """Every failed evaluation with its reason and traceback."""
     rows = []
     for ticket in run.failed:
