@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nasgoat.acquisition.costs import pool_cost
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
@@ -34,6 +35,7 @@ class _PoolOptimizer(ABC):
     """Scores a pool of candidates; a subclass says where they come from."""
 
     name: str
+    cost = staticmethod(pool_cost)
 
     def __init__(
         self,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from nasgoat.experiments.kernel_models import KERNELS
-from nasgoat.experiments.kinds import Table
 from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.results import Table
 from nasgoat.experiments.study import Record
 
 MEASURES = ("rmse", "mnll", "spearman")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from nasgoat.experiments.kinds import Table
 from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.results import Table
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Panels, Points
 
