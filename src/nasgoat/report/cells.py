@@ -9,8 +9,8 @@ from nasgoat.figures.layout import lay_out
 from nasgoat.figures.quantities import format_count, format_number
 from nasgoat.graphs import LabeledGraph
 from nasgoat.report.cell_picture import CellPicture
-from nasgoat.report.markup import Html, cut, element, join
-from nasgoat.report.search_run import SearchRun, error_of
+from nasgoat.report.markup import Html, cut, details, element, join
+from nasgoat.report.reported_search import ReportedSearch, error_of
 
 COLOURS = 8  # in the style sheet: classes o1 to o8; o0 is for what is no operation
 ENDS = ("input", "output")
@@ -34,7 +34,8 @@ def describe_graph(graph: LabeledGraph) -> str:
     """The graph as a sentence.
 
     Example:
-        >>> describe_graph(LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"]))
+        >>> labels = ["input", "conv", "output"]
+        >>> describe_graph(LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels))
         '3 nodes: 0 input, 1 conv, 2 output; 2 edges: 0 to 1, 1 to 2'
         >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
         '2 nodes; 1 edge: 0 to 1 pool'
@@ -92,18 +93,16 @@ def draw_legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     return element("ul", items, class_="legend")
 
 
-def draw_gallery(run: SearchRun, classes: dict[str, str]) -> Html:
+def draw_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html:
     """The cells of a search, best first, then what failed or still runs."""
-    ranked = sorted(run.done, key=lambda t: (error_of(t), t.number))
-    others = [t for t in run.tickets if t.outcome is None or t.outcome.metrics is None]
+    ranked = sorted(search.done, key=lambda t: (error_of(t), t.number))
+    others = [t for t in search.tickets if t.outcome is None or t.outcome.metrics is None]
     tickets = [*ranked, *others]
     drawn = [_draw_item(ticket, classes) for ticket in tickets[:_MOST]]
     parts = [element("ol", drawn[:_FIRST], class_="gallery")]
     if len(drawn) > _FIRST:
-        more = element(
-            "summary", f"{format_count(len(drawn) - _FIRST, 'further cell')}, best first"
-        )
-        parts.append(element("details", more, element("ol", drawn[_FIRST:], class_="gallery")))
+        further = f"{format_count(len(drawn) - _FIRST, 'further cell')}, best first"
+        parts.append(details(further, element("ol", drawn[_FIRST:], class_="gallery")))
     if len(tickets) > _MOST:
         left = format_count(len(tickets) - _MOST, "cell")
         parts.append(element("p", f"{left} of higher error left out.", class_="note"))

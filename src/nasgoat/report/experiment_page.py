@@ -19,9 +19,11 @@ from nasgoat.report.markup import (
     Html,
     Row,
     code_block,
+    details,
     element,
     join,
     label,
+    pairs,
     table,
 )
 from nasgoat.report.page import Fact, Section, make_page
@@ -142,20 +144,13 @@ def _show_command(records: ExperimentRecords) -> Html:
         parts.append(element("p", "The command, exactly as it was called last:"))
         parts.append(code_block(records.command, "Command", copy=True))
         parts.append(element("p", "It goes on with what is missing and repeats no finished run."))
-    pairs = [
-        join(element("dt", label(name)), element("dd", label(str(value))))
-        for name, value in sorted(records.versions.items())
-    ]
+    versions = ((label(k), label(str(v))) for k, v in sorted(records.versions.items()))
     kept = f"{format_count(len(records.runs), 'run')} of kind {records.kind}, name {records.name}."
     declared = json.dumps(records.declaration, indent=1, ensure_ascii=False)
     parts += [
         element("h3", "Versions"),
-        element("dl", pairs, class_="pairs"),
-        element(
-            "details",
-            element("summary", "What was declared"),
-            code_block(declared, "Declaration"),
-        ),
+        pairs(versions),
+        details("What was declared", code_block(declared, "Declaration")),
         element("p", kept, class_="note"),
     ]
     return join(*parts)
