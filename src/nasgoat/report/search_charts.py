@@ -202,14 +202,10 @@ def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
     """Each hyperparameter of the surrogate, iteration by iteration."""
     fits = {t.iteration: t.hyperparameters for t in search.tickets if t.hyperparameters}
     names = dict.fromkeys(name for values in fits.values() for name in values)
-    return [
-        _chart_hyperparameter(f"hyperparameter-{i}", name, fits) for i, name in enumerate(names)
-    ]
+    return [_chart_fits(f"hyperparameter-{i}", name, fits) for i, name in enumerate(names)]
 
 
-def _chart_hyperparameter(
-    identity: str, name: str, fits: Mapping[int, Mapping[str, float]]
-) -> Chart:
+def _chart_fits(identity: str, name: str, fits: Mapping[int, Mapping[str, float]]) -> Chart:
     known = {x: float(values[name]) for x, values in fits.items() if name in values}
     x, y = [*known], [*known.values()]
     shown, meaning = _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
