@@ -108,9 +108,9 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
         ops, got 'node'; did you mean nodes?
     """
     document = TomlDocument(file, text, SpaceFileError)
-    document.check_keys((), document.document, _TABLES)
+    document.check_keys((), document.content, _TABLES)
     for key in ("name", "description"):
-        if not TEXT.holds(given := document.document.get(key, "")):
+        if not TEXT.holds(given := document.content.get(key, "")):
             raise document.wrong_value((key,), "must be text", given)
     make, values = KINDS[document.read_choice(("space",), "kind", KINDS)]
     content = document.read(("space",), {**values, "kind": TEXT})
@@ -121,7 +121,7 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
 
 def _read_limits(document: TomlDocument, space: SearchSpace, costs: Any) -> SearchSpace:
     """The space with the limits of a document."""
-    given = document.document.get("limits", {})
+    given = document.content.get("limits", {})
     if not isinstance(given, dict | list):
         raise document.wrong_value(("limits",), "must be a table or a list of texts", given)
     for name, text in given.items() if isinstance(given, dict) else enumerate(given):
