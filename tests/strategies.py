@@ -49,7 +49,7 @@ def limit_texts(draw: st.DrawFn, ops: tuple[str, ...]) -> str:
         st.lists(st.sampled_from([*ops, "edges", "depth"]), min_size=1, max_size=3, unique=True)
     )
     signs = draw(st.lists(st.sampled_from(["1", "2", "0.5", "-1"]), min_size=3, max_size=3))
-    left = " + ".join(f"{c}*{name}" for c, name in zip(signs, names, strict=False))
+    left = " + ".join(f"{c}*{name}" for c, name in zip(signs[: len(names)], names, strict=True))
     sense = draw(st.sampled_from(["<=", "<=", ">=", "=="]))
     return f"{left.replace('+ -', '- ')} {sense} {draw(st.integers(0, 6))}"
 

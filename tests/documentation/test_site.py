@@ -78,7 +78,8 @@ def test_every_option_is_in_the_command_line_reference() -> None:
     for name, command in commands():
         section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
         for parameter in command.params:
-            assert parameter.opts[0] in section or parameter.name.upper() in section
+            argument = parameter.param_type_name == "argument"
+            assert (parameter.name.upper() if argument else parameter.opts[0]) in section
 
 
 def test_every_decision_is_on_the_site(site: Path) -> None:

@@ -5,11 +5,10 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from nasgoat import FeatureMap, GraphSpace, LabeledGraph, ShortestPathKernel, molecules
-from nasgoat.errors import NasgoatError
-from tests.graph_spaces import DECLARED, graph_spaces
+from tests.graph_spaces import graph_spaces
 from tests.strategies import generators
 
 
@@ -41,32 +40,17 @@ def by_definition(space: GraphSpace, g: LabeledGraph, h: LabeledGraph) -> list[f
     return [k_g, k_n / (g.n * h.n * labels) if labels else 0.0, k_e]
 
 
-def graphs_of(space: GraphSpace, count: int, rng: np.random.Generator) -> list[LabeledGraph]:
-    try:
-        return space.sample(count, rng)
-    except NasgoatError:
-        return []
-
-
 @given(graph_spaces() | graph_spaces(2), generators)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_kernels_are_their_definitions(space: GraphSpace, rng: np.random.Generator) -> None:
-    graphs = graphs_of(space, 3, rng)
+    assume(space.count() > 0)
+    graphs = space.sample(3, rng)
     features = FeatureMap(space)
     for g, h in product(graphs, graphs):
         rows = features.rows([g, h])
         blocks = ShortestPathKernel(widths=features.widths).blocks(rows)
         found = [float(block[0] @ block[1]) for block in blocks]
         assert found == pytest.approx(by_definition(space, g, h), abs=1e-12)
-
-
-@pytest.mark.parametrize("space", DECLARED[:17], ids=lambda space: space.describe())
-def test_rows_do_not_depend_on_the_order_of_nodes(space: GraphSpace) -> None:
-    rng = np.random.default_rng(0)
-    features = FeatureMap(space)
-    for graph in space.sample(5, rng):
-        other = graph.relabeled(rng.permutation(graph.n).tolist())
-        assert np.array_equal(features.rows([graph]), features.rows([other]))
 
 
 def test_paths_of_molecules_are_those_of_grakel() -> None:
