@@ -62,4 +62,9 @@ def test_a_name_is_not_said_twice() -> None:
 
 def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
     hostile = [Line([0, 1], [1, 2], name=r"$\frac{1}{0}$"), Line([0, 1], [1, 2], name="<" * 500)]
-    draw_panels([[chart([*hostile], heading="$x")]]).savefig(tmp_path / "names.png")
+    figure = draw_panels([[chart([*hostile], heading="$x")]])
+    figure.savefig(tmp_path / "names.png")  # a name that is read as a formula fails here
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(shown) == 2
+    assert "frac" in shown[0]
+    assert shown[1].startswith("<<<")

@@ -2,7 +2,7 @@
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from nasgoat import DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLabeledSpace
+from nasgoat import ChainSpace, DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLabeledSpace
 from nasgoat.errors import SpaceError
 from nasgoat.spaces import SearchSpace
 from nasgoat.testing import CellContract, SpaceContract
@@ -29,6 +29,13 @@ DARTS = {
     "three inputs": DartsSpace(5, ["a", "b"], inputs=3, predecessors=1),
     "with limits": DartsSpace(4, ["a", "b"]).constrain("a <= 2", "depth <= 1"),
 }
+CHAINS = {
+    "three layers": ChainSpace(3, ["a", "b", "c"]),
+    "two to four layers": ChainSpace((2, 4), ["a", "b"]),
+    "costs by layer": ChainSpace((1, 4), ["a", "b"]).constrain(
+        "sum(cost) <= 4", costs={"cost": {"a": [1, 1, 2, 4], "b": 1}}
+    ),
+}
 LIMITED_GRAPHS = GraphSpace((2, 3), ["C", "O"], ["x", "y"], "undirected", "connected")
 
 
@@ -45,6 +52,12 @@ class TestEdgeLabeledSpace(CellContract):
 class TestDartsSpace(CellContract):
     spaces = DARTS
     kernels = ("linear",)
+
+
+class TestChainSpace(CellContract):
+    spaces = CHAINS
+    kernels = ("linear",)
+    exact_optimizers = ("catalogue",)
 
 
 class TestGraphSpace(SpaceContract):
