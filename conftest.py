@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 _REGISTRIES = {
-    "nasgoat.acquisition.registry": "_MAKERS",
+    "nasgoat.acquisition.registry": "_TABLE",
     "nasgoat.kernels.registry": "_MAKERS",
     "nasgoat.search_methods": "_OTHERS",
     "nasgoat.spaces.presets": "_OTHERS",

@@ -15,7 +15,7 @@ from nasgoat.figures import save
 from nasgoat.integrations import StorageAddress, StudyLedger
 
 _MODULES = (
-    "nasgoat.acquisition.applicability",
+    "nasgoat.acquisition.registry",
     "nasgoat.acquisition.satisfiable",
     "nasgoat.baselines",
     "nasgoat.cli.search_session",

@@ -8,8 +8,8 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import Choice, choose
-from nasgoat.acquisition.effort import Effort
+from nasgoat.acquisition.choice import Choice
+from nasgoat.acquisition.costs import Cost, Reason
 from nasgoat.acquisition.lower_confidence_bound import (
     AcquisitionProblem,
     LowerConfidenceBound,
@@ -23,7 +23,8 @@ from nasgoat.acquisition.proposals import (
     Status,
 )
 from nasgoat.acquisition.registry import (
-    chosen_optimizer,
+    Effort,
+    choose,
     make_optimizer,
     optimizer_names,
     register_optimizer,
@@ -36,15 +37,16 @@ __all__ = [
     "Catalogue",
     "Certificate",
     "Choice",
+    "Cost",
     "Effort",
     "LowerConfidenceBound",
     "Mutation",
     "Pool",
     "Proposal",
+    "Reason",
     "Sampling",
     "Status",
     "choose",
-    "chosen_optimizer",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",

@@ -21,6 +21,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE
 from nasgoat.atomic_file import replace_folder
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
@@ -31,7 +32,6 @@ from nasgoat.spaces.limited_moves import no_graph
 logger = logging.getLogger(__name__)
 
 VERSION = 2  # of the layout and of the order of enumeration; raise it when either changes
-LARGEST = 5_000_000  # graphs in a catalogue; more would take gigabytes and minutes
 _FILES = ("counts", "adjacency", "codes")
 
 
@@ -83,10 +83,10 @@ def load_or_build(
     if (arrays := _load(folder, features)) is not None:
         return arrays
     whole = space.with_limits(())  # listed, and then reduced to its limits
-    if whole.size_bound() > LARGEST and (count := whole.count()) > LARGEST:
+    if whole.size_bound() > LARGEST_CATALOGUE and (count := whole.count()) > LARGEST_CATALOGUE:
         raise TooLargeError(
-            f"a catalogue must hold at most {LARGEST:,} graphs, this space has {count:,}; "
-            "use another optimiser"
+            f"a catalogue must hold at most {LARGEST_CATALOGUE:,} graphs, this space has "
+            f"{count:,}; use another optimiser"
         )
     start = time.perf_counter()
     if progress:
@@ -120,7 +120,10 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
     if not counts:
         raise no_graph(space)
     return CatalogueArrays(
-        np.concatenate(counts), np.concatenate(adjacency), np.concatenate(codes), parts
+        counts=np.concatenate(counts),
+        adjacency=np.concatenate(adjacency),
+        codes=np.concatenate(codes),
+        parts=parts,
     )
 
 
@@ -156,9 +159,9 @@ def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
         for name, checksum in meta["checksums"].items():
             if _checksum(folder / f"{name}.npy") != checksum:
                 raise ValueError(f"{name}.npy does not have its checksum")
-        counts, adjacency, codes = (np.load(folder / f"{f}.npy", mmap_mode="r") for f in _FILES)
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES}
         parts = {int(n): slice(*ends) for n, ends in meta["parts"].items()}
-        return CatalogueArrays(counts, adjacency, codes, parts)
+        return CatalogueArrays(**arrays, parts=parts)
     except (OSError, ValueError, KeyError, TypeError) as problem:
         logger.warning("the catalogue in %s is damaged (%s); building it again", folder, problem)
         return None

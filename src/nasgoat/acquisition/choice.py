@@ -1,142 +1,127 @@
-"""Which acquisition optimiser ``auto`` takes, and why: a written cost model.
-
-Seconds are of one core, fitted to measurements (docs/branch-and-bound.md); only their order of
-magnitude matters.
-
-Notation
-    N  graphs of the space (an upper bound is enough);  S  structures, labels left out
-    V  labels to choose in the largest structure;  L  labels;  D  kernel features
-    Q  questions to one fitted surrogate: the batch of a portfolio asks one for each √β
-
-    catalogue   2e-7 N for all Q together                 linear kernel, N ≤ 5,000,000
-                1.2e-6 N for all Q together                 exponential kernel
-    branch      Q S (1.2e-5 + 1.2e-9 (V L)² D)            linear kernel; where prefixes of
-                structures cost less (``shape_costs.py``), these, and S is their number
-                Q S (4e-6 + 4e-10 (V L)² D)               labels on edges
-                with structures + 2e-7 Q N                exponential kernel
-    MIP         always possible; far slower where the others apply
-"""
+"""Which acquisition optimiser is taken in a space, why, and what each is forecast to cost."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from nasgoat.acquisition.catalogue_file import LARGEST as LARGEST_CATALOGUE
-from nasgoat.acquisition.shape_costs import LARGEST_BRANCH, shape_cost
-from nasgoat.kernels import FORMS, FeatureMap
-from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
-from nasgoat.spaces.ordered_matrices import ordered_matrices
+from nasgoat.acquisition.costs import Cost, Reason, describe_seconds
 
-_TINY = 20_000  # graphs: listing them takes less than loading compiled code
+#: Seconds to get ready, and for all questions, below which nothing is worth comparing: loading
+#: compiled code or a solver takes longer.
+_QUICK = 0.4
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The name of an optimiser, and why it was chosen.
+    """The optimiser that is taken in a space, why, and what it is forecast to cost.
+
+    Args:
+        name: The optimiser.
+        reason: Why it is taken.
+        kernel: The kernel that the forecasts are for.
+        questions: How many questions to one fitted surrogate they are for.
+        forecasts: What each optimiser that was considered costs, or why it does not apply.
+        asked_for: Whether it was asked for by its name.
 
     Example:
         >>> from nasgoat import darts, nasbench201
+        >>> from nasgoat.acquisition import choose
         >>> choose(nasbench201()).name, choose(darts()).name
         ('catalogue', 'branch')
-        >>> choose(darts()).reason
-        'branch and bound: 180 structures of 1,037,664,180 graphs, about 0.03 s for each question'
+        >>> print(choose(darts()).reason)  # doctest: +NORMALIZE_WHITESPACE
+        branch and bound: 180 structures of 1,037,664,180 graphs, about 0.03 s a question
+        (linear kernel, 1 question at a time)
     """
 
     name: str
     reason: str
-
-
-def choose(
-    space: SearchSpace,
-    kernel: str = "linear",
-    questions: int = 1,
-    available: Collection[str] = ("scip",),
-) -> Choice:
-    """The cheapest exact optimiser for a space under the cost model.
-
-    Args:
-        space: The space to optimise over.
-        kernel: The form of the kernel.
-        questions: How many acquisition problems share one fitted surrogate.
-        available: Names of further optimisers that may be taken.
-    """
-    graphs = graphs_at_most(space)
-    if kernel not in FORMS and graphs > LARGEST_CATALOGUE:
-        return Choice("mutation", f"mutation: {graphs:,} graphs, and the kernel is not the paper's")
-    if graphs <= _TINY:
-        return Choice("catalogue", f"catalogue: {graphs:,} graphs at most are quickly listed")
-    listing = scoring = float("inf")
-    start = branch_start(space, kernel)
-    if start is not None and start.applies and kernel in FORMS:
-        listing = start.seconds + (2e-7 * graphs if kernel != "linear" else 0.0)
-    if graphs <= LARGEST_CATALOGUE:
-        scoring = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
-    if questions * listing < float("inf") and questions * listing <= scoring:
-        return Choice(
-            "branch",
-            f"branch and bound: {start} of {graphs:,} graphs, "
-            f"about {listing:.1g} s for each question",
-        )
-    if scoring < float("inf"):
-        return Choice(
-            "catalogue", f"catalogue: {graphs:,} graphs at most, about {scoring:.1g} s for a batch"
-        )
-    if "scip" in available:
-        return Choice(
-            "scip", f"MIP: {graphs:,} graphs are too many to list, and so are their structures"
-        )
-    return Choice("branch", f"branch and bound: {graphs:,} graphs, and no MIP solver at hand")
-
-
-@dataclass(frozen=True)
-class BranchStart:
-    """What branch and bound starts from.
-
-    Args:
-        shapes: Structures, or their prefixes, at most.
-        seconds: Of one question.
-        prefixes: Whether prefixes are among the shapes.
-        growing: Whether prefixes grow node by node, so that none are listed.
-    """
-
-    shapes: int
-    seconds: float
-    prefixes: bool = False
-    growing: bool = False
+    kernel: str
+    questions: int
+    forecasts: Mapping[str, Cost | Reason] = field(default_factory=dict, repr=False)
+    asked_for: bool = False
 
     @property
-    def applies(self) -> bool:
-        """Whether what has to be listed fits in memory."""
-        return self.growing or self.shapes <= LARGEST_BRANCH
+    def terms(self) -> str:
+        """What the forecasts are for, in words."""
+        plural = "s" if self.questions > 1 else ""
+        return f"{self.kernel} kernel, {self.questions} question{plural} at a time"
 
-    def __str__(self) -> str:
+    @property
+    def seconds(self) -> float | None:
+        """What one question is forecast to take; None if nothing is known."""
+        cost = self.forecasts.get(self.name)
+        return cost.seconds / self.questions if isinstance(cost, Cost) else None
+
+    def warn(self, time_limit: float) -> str | None:
+        """What to do where the forecast exceeds the time limit of one question; None otherwise.
+
+        Example:
+            >>> from nasgoat import NodeLabeledSpace
+            >>> from nasgoat.acquisition import choose
+            >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
+            >>> large.warn(1800.0)[:63], large.warn(1e6)
+            ('a question to branch is forecast to take 4000 s, the time limit', None)
+        """
+        cost = self.forecasts.get(self.name)
+        if not isinstance(cost, Cost) or not cost.stops or self.seconds is None:
+            return None
+        if self.seconds <= time_limit:
+            return None
         return (
-            f"{self.shapes:,} {'structures or their prefixes' if self.prefixes else 'structures'}"
+            f"a question to {self.name} is forecast to take {describe_seconds(self.seconds)}, the "
+            f"time limit is {time_limit:g} s: proposals may come with a gap instead of a proof; "
+            "allow fewer nodes or edges, raise the time limit, or take mutation, which is quick "
+            "and proves nothing"
         )
 
+    def list_exact(self) -> list[dict[str, Any]]:
+        """What each exact optimiser costs or why it does not apply, as JSON-ready mappings.
 
-def branch_start(space: SearchSpace, kernel: str) -> BranchStart | None:
-    """Upper bounds on shapes and seconds; None where branch and bound does not apply."""
-    if isinstance(space, NodeLabeledSpace):
-        prefixes = None if kernel == "linear" else False
-        costs = [shape_cost(space, n, prefixes) for n in space.sizes]
-        total, seconds = sum(c.shapes for c in costs), sum(c.seconds for c in costs)
-        growing = any(c.growing for c in costs)
-        return BranchStart(total, seconds, any(c.prefixes for c in costs), growing)
-    if not isinstance(space, IndexedSpace):
-        return None
-    total = space.structure_bound(space.nodes)
-    if total > LARGEST_BRANCH:
-        return BranchStart(total, float("inf"))
-    most = int(space.list_structures(space.nodes).sum(axis=(1, 2)).max())
-    work = (most * len(space.edge_vocabulary)) ** 2 * len(FeatureMap(space).source)
-    return BranchStart(total, total * (4e-6 + 4e-10 * work))
+        Example:
+            >>> from nasgoat import darts
+            >>> from nasgoat.acquisition import choose
+            >>> [(entry["name"], entry["applies"]) for entry in choose(darts()).list_exact()]
+            [('catalogue', False), ('branch', True), ('scip', True)]
+        """
+        exact: list[dict[str, Any]] = []
+        for name, cost in self.forecasts.items():
+            if isinstance(cost, Reason):
+                said, seconds = f"does not apply: {cost.said}", None
+            elif cost.exact:
+                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+            else:
+                continue
+            applies = seconds is not None
+            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+        return exact
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping."""
+        return {"name": self.name, "reason": self.reason}
 
 
-def graphs_at_most(space: SearchSpace) -> int:
-    """An upper bound on the number of graphs."""
-    if isinstance(space, NodeLabeledSpace):
-        k = len(space.ops)
-        return sum(ordered_matrices(n, space.edge_limit) * k ** (n - 2) for n in space.sizes)
-    return space.size_bound()
+def choose_cheapest(
+    forecasts: Mapping[str, Cost | Reason], titles: Mapping[str, str], kernel: str, questions: int
+) -> Choice:
+    """The cheapest exact optimiser; one that proves nothing only where no exact one applies.
+
+    Args:
+        forecasts: What each optimiser costs, or why it does not apply.
+        titles: What a reason calls each of them.
+        kernel: The kernel that the forecasts are for.
+        questions: How many questions they are for.
+    """
+    costs = {name: cost for name, cost in forecasts.items() if isinstance(cost, Cost)}
+    name = min(costs, key=lambda other: _rank(costs[other]))
+    cost, choice = costs[name], Choice(name, "", kernel, questions, forecasts)
+    said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
+    proof = "" if cost.exact else "; no exact optimiser applies"
+    return replace(choice, reason=f"{titles[name]}: {said}{proof}")
+
+
+def _rank(cost: Cost) -> tuple[bool, bool, float]:
+    """Exact ones first, then those that are ready at once, then the cheapest."""
+    quick = cost.once <= _QUICK and cost.seconds <= _QUICK
+    return not cost.exact, not quick, cost.seconds

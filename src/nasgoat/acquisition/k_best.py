@@ -104,7 +104,7 @@ class KBest:
         :meth:`rescore` compares the values of those that were kept with the surrogate's.
         """
         key = self.space.key(graph)
-        if key not in self._values and (not self.space.limits or graph in self.space):
+        if key not in self._values and (not self.space.all_limits or graph in self.space):
             self._keep(key, Scored(graph, value))
 
     def take_first(self, ascending: Iterable[Scored]) -> None:

@@ -1,63 +1,152 @@
-"""Acquisition optimisers by name."""
+"""The acquisition optimisers by name: how each is made, what it costs, and which ``auto`` takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import Choice, choose
-from nasgoat.acquisition.effort import Effort
+from nasgoat.acquisition.choice import Choice, choose_cheapest
+from nasgoat.acquisition.costs import Cost, Reason, branch_cost, mip_cost
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS
+from nasgoat.solver_names import FORMULATIONS
 from nasgoat.spaces import SearchSpace
 
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
+CostModel = Callable[[SearchSpace, str, int], Cost | Reason]
 
 
-def _branch(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+@dataclass(frozen=True)
+class Effort:
+    """How much an exact optimiser may spend on one acquisition problem, and how it works on it.
+
+    Branch and bound has a time limit and threads, the mixed-integer programs have all of these; the
+    other optimisers have none.
+
+    Args:
+        time_limit: Seconds for one acquisition problem; 1800 in the paper.
+        gap: MIP: relative gap at which a proposal counts as optimal.
+        threads: Threads of the solver or of branch and bound.
+        memory: MIP: megabytes.
+        formulation: MIP: ``"compact"`` or ``"paper"``.
+        independent: MIP: take nothing from branch and bound.
+        child: MIP: solve in a child process, which can be stopped.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> make_optimizer("scip", nasbench201(), effort=Effort(time_limit=10)).limits.seconds
+        10
+    """
+
+    time_limit: float = 1800.0
+    gap: float = 1e-4
+    threads: int = 2
+    memory: float = 8192.0
+    formulation: str = "compact"
+    independent: bool = False
+    child: bool = True
+
+    def __post_init__(self) -> None:
+        positive = {"time_limit": self.time_limit, "memory": self.memory}
+        for name, value in positive.items():
+            if not value > 0:
+                raise SettingError(f"{name} must be positive, got {value!r}")
+        if self.threads < 1:
+            raise SettingError(f"threads must be at least 1, got {self.threads!r}")
+        if not 0 <= self.gap < 1:
+            raise SettingError(f"gap must be from 0 to less than 1, got {self.gap!r}")
+        if self.formulation not in FORMULATIONS:
+            raise UnknownNameError("formulation", self.formulation, FORMULATIONS)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One optimiser of the table.
+
+    Args:
+        make: Makes it for a space.
+        cost: What it costs; None if that is not known, and ``auto`` never takes it.
+        title: What a reason calls it.
+        by_name_only: Whether ``auto`` leaves it out all the same.
+        paper_kernels_only: Whether it knows the linear and the exponential kernel alone.
+    """
+
+    make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
+    cost: CostModel | None
+    title: str
+    by_name_only: bool = False
+    paper_kernels_only: bool = False
+
+
+def _plain(make: OptimizerMaker) -> Callable[..., AcquisitionOptimizer]:
+    """A maker of optimisers that have no limits."""
+    return lambda space, progress, effort: make(space, progress)
+
+
+def _make_branch(
+    space: SearchSpace, progress: Progress | None, effort: Effort | None
+) -> AcquisitionOptimizer:
     from nasgoat.acquisition.branch import BranchAndBound  # Numba takes half a second to import
 
-    return BranchAndBound(space, progress)
+    if effort is None:
+        return BranchAndBound(space, progress)
+    return BranchAndBound(space, progress, effort.time_limit, effort.threads)
 
 
-def _mip(solver: str) -> OptimizerMaker:
-    def make(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+def _mip_maker(solver: str) -> Callable[..., AcquisitionOptimizer]:
+    def make(
+        space: SearchSpace, progress: Progress | None, effort: Effort | None
+    ) -> AcquisitionOptimizer:
         # Imported when asked for: Pyomo and SCIP take half a second.
         from nasgoat.acquisition.mip import MipOptimizer
+        from nasgoat.solvers import SolveLimits
 
-        return MipOptimizer(space, progress, solver=solver)
+        if effort is None:
+            return MipOptimizer(space, progress, solver)
+        return MipOptimizer(
+            space,
+            progress,
+            solver,
+            effort.formulation,
+            SolveLimits(effort.time_limit, effort.gap, effort.threads, effort.memory),
+            child=effort.child,
+            independent=effort.independent,
+        )
 
     return make
 
 
-_MAKERS: dict[str, OptimizerMaker] = {
-    "branch": _branch,
-    "catalogue": Catalogue,
-    "mutation": Mutation,
-    "sampling": Sampling,
-    "gurobi": _mip("gurobi"),
-    "scip": _mip("scip"),
+_TABLE: dict[str, _Entry] = {
+    "catalogue": _Entry(_plain(Catalogue), Catalogue.cost, "catalogue"),
+    "branch": _Entry(_make_branch, branch_cost, "branch and bound", paper_kernels_only=True),
+    "scip": _Entry(_mip_maker("scip"), mip_cost, "MIP", paper_kernels_only=True),
+    "gurobi": _Entry(  # which needs a licence
+        _mip_maker("gurobi"), mip_cost, "MIP", by_name_only=True, paper_kernels_only=True
+    ),
+    "mutation": _Entry(_plain(Mutation), Mutation.cost, "mutation"),
+    "sampling": _Entry(_plain(Sampling), Sampling.cost, "sampling"),
 }
-_PAPER_KERNELS_ONLY = ("branch", "gurobi", "scip")
-_OURS = frozenset({"auto", *_MAKERS})
+_OURS = frozenset({"auto", *_TABLE})
 
 
 def optimizer_names() -> list[str]:
     """Names that :func:`make_optimizer` knows."""
-    return ["auto", *_MAKERS]
+    return ["auto", *_TABLE]
 
 
-def register_optimizer(name: str, make: OptimizerMaker) -> None:
+def register_optimizer(name: str, make: OptimizerMaker, cost: CostModel | None = None) -> None:
     """Make an acquisition optimiser known by a name, in Python and on the command line.
-
-    ``auto`` never takes it; ask for it by its name.
 
     Args:
         name: The name; registering it again replaces the optimiser.
         make: Takes a space and a function that shows progress (or None); returns the optimiser.
+        cost: Takes a space, the name of a kernel and the number of questions to one fitted
+            surrogate; returns what these cost, or the reason why the optimiser does not apply.
+            Without it, ``auto`` never takes the optimiser.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -67,11 +156,47 @@ def register_optimizer(name: str, make: OptimizerMaker) -> None:
     """
     if name in _OURS:
         raise SettingError(f"a new optimizer must have a name of its own, got {name!r}")
-    _MAKERS[name] = make
+    _TABLE[name] = _Entry(_plain(make), cost, name)
+
+
+def choose(
+    space: SearchSpace, kernel: str = "linear", questions: int = 1, name: str = "auto"
+) -> Choice:
+    """The optimiser that a name stands for in a space; for ``"auto"``, the cheapest exact one.
+
+    Args:
+        space: The space to optimise over.
+        kernel: The name of the kernel.
+        questions: How many acquisition problems share one fitted surrogate.
+        name: One of :func:`optimizer_names`.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> choose(nasbench201(), name="branch").reason
+        'branch: asked for'
+    """
+    if name not in optimizer_names():
+        raise UnknownNameError("optimizer", name, optimizer_names())
+    if name != "auto":
+        entry = _TABLE[name]
+        if kernel not in FORMS and entry.paper_kernels_only:
+            raise SettingError(
+                f"the kernel must be linear or exponential for the optimizer {name}, got "
+                f"{kernel!r}; use the catalogue"
+            )
+        known = {} if entry.cost is None else {name: entry.cost(space, kernel, questions)}
+        return Choice(name, f"{name}: asked for", kernel, questions, known, asked_for=True)
+    forecasts = {
+        other: entry.cost(space, kernel, questions)
+        for other, entry in _TABLE.items()
+        if entry.cost is not None and not entry.by_name_only
+    }
+    titles = {other: entry.title for other, entry in _TABLE.items()}
+    return choose_cheapest(forecasts, titles, kernel, questions)
 
 
 def make_optimizer(
-    name: str,
+    name: str | Choice,
     space: SearchSpace,
     progress: Progress | None = None,
     kernel: str = "linear",
@@ -81,10 +206,11 @@ def make_optimizer(
     """An acquisition optimiser for a space.
 
     Args:
-        name: One of :func:`optimizer_names`; ``"auto"`` chooses for the space.
+        name: One of :func:`optimizer_names`, ``"auto"`` to choose for the space; or a choice that
+            was made before.
         space: The space to optimise over.
         progress: Called with a line of text when something takes long.
-        kernel: The form of the kernel, for the choice.
+        kernel: The name of the kernel, for the choice.
         questions: How many acquisition problems share one fitted surrogate, for the choice.
         effort: Limits of one acquisition problem, where the optimiser has any.
 
@@ -93,30 +219,10 @@ def make_optimizer(
         >>> make_optimizer("auto", nasbench201()).name
         'catalogue'
     """
-    choice = chosen_optimizer(name, space, kernel, questions)
-    if progress and name == "auto":
-        progress(f"optimiser: {choice.reason}")
-    limited = None if effort is None else effort.optimizer(choice.name, space, progress)
-    return limited or _MAKERS[choice.name](space, progress)
-
-
-def chosen_optimizer(
-    name: str, space: SearchSpace, kernel: str = "linear", questions: int = 1
-) -> Choice:
-    """The optimiser that a name stands for in a space, and why.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> chosen_optimizer("branch", nasbench201()).reason
-        'branch: asked for'
-    """
-    if name not in optimizer_names():
-        raise UnknownNameError("optimizer", name, optimizer_names())
-    if kernel not in FORMS and name in _PAPER_KERNELS_ONLY:
-        raise SettingError(
-            f"the kernel must be linear or exponential for the optimizer {name}, got {kernel!r}; "
-            "use the catalogue"
-        )
-    if name == "auto":
-        return choose(space, kernel, questions, _MAKERS)
-    return Choice(name, f"{name}: asked for")
+    choice = name if isinstance(name, Choice) else choose(space, kernel, questions, name)
+    if progress:
+        if not choice.asked_for:
+            progress(f"optimiser: {choice.reason}")
+        if effort is not None and (warning := choice.warn(effort.time_limit)):
+            progress(warning)
+    return _TABLE[choice.name].make(space, progress, effort)

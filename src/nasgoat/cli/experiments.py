@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import Dask, Json, Quiet, with_groups
-from nasgoat.cli.output import command_line, note, print_json
+from nasgoat.cli.options import Dask, Json, Quiet, split_names, split_numbers, with_groups
+from nasgoat.cli.output import command_line, format_duration, note, print_json
 from nasgoat.cli.process import Interrupts
 from nasgoat.cli.stored_runs import RUNS
 from nasgoat.errors import SettingError
@@ -18,7 +18,7 @@ from nasgoat.errors import SettingError
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Workers
     from nasgoat.experiments.experiment_file import Experiment
-    from nasgoat.experiments.runner import Outcome, Progress
+    from nasgoat.experiments.runner import FinishedRun, Tally
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,11 @@ class Scaling:
         given = {key: value for key, value in asdict(self).items() if value is not None}
         for key in ("nodes", "observations", "seeds"):
             if key in given:
-                given[key] = _split_numbers(key, given[key])
+                given[key] = split_numbers(key, given[key])
         if "methods" in given:
-            given["methods"] = _split_names(given["methods"])
+            given["methods"] = split_names(given["methods"])
         if "kernel" in given:
-            given["kernels"] = _split_names(given.pop("kernel"))
+            given["kernels"] = split_names(given.pop("kernel"))
         return given
 
 
@@ -156,22 +156,21 @@ def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -
         measuring: The options.
     """
     from nasgoat.experiments import read_experiment, tables_of
-    from nasgoat.experiments.session import Session
+    from nasgoat.experiments.results import write_results
 
     folder = measuring.out or folder
-    session = Session(experiment, folder, command_line())
-    outcome, interrupts = None, Interrupts()
+    tally, interrupts = None, Interrupts()
     if not measuring.plot_only:
-        outcome = _measure(session, measuring, interrupts)
-    written = session.show(measuring.figures)
+        tally = _measure(experiment, folder, measuring, interrupts)
+    written = write_results(folder, measuring.figures)
     records = read_experiment(folder)
     if measuring.json:
         print_json(
             {
                 "folder": str(folder),
-                "done": outcome and outcome.done,
-                "left": outcome and outcome.left,
-                "failed": dict(outcome.failed) if outcome else {},
+                "done": tally and tally.done,
+                "left": tally and tally.left,
+                "failed": dict(tally.failed) if tally else {},
                 "written": [str(path) for path in written],
                 "records": list(records.runs),
             }
@@ -180,34 +179,41 @@ def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -
         print("\n\n".join(table.markdown() for table in tables_of(records)))
     if not measuring.quiet:
         note("written: " + ", ".join(map(str, written)))
-    if interrupts.requested and (outcome is None or outcome.left):
+    if interrupts.requested and (tally is None or tally.left):
         raise typer.Exit(130)
-    if outcome is not None and outcome.failed:
+    if tally is not None and tally.failed:
         raise typer.Exit(1)
 
 
-def _measure(session: Any, measuring: Measuring, interrupts: Interrupts) -> Outcome:
+def _measure(
+    experiment: Experiment, folder: Path, measuring: Measuring, interrupts: Interrupts
+) -> Tally:
     """Do the runs that are missing, and say what failed and what is left."""
-    for line in session.experiment.study.left_out():
+    from nasgoat.experiments.measure import measure
+
+    for line in experiment.study.left_out():
         note(f"left out: {line}")
+    only = parse_only(measuring.only or [])
     workers = measuring.open_workers()
-    seconds = float("inf") if measuring.minutes is None else 60.0 * measuring.minutes
     try:
         with interrupts:
-            outcome: Outcome = session.run(
+            tally = measure(
+                experiment,
+                folder,
                 workers,
-                parse_only(measuring.only or []),
-                (lambda progress: None) if measuring.quiet else show_progress,
-                interrupts.stopping,
-                seconds,
+                command_line(),
+                only,
+                on_finished=(lambda run: None) if measuring.quiet else show_run,
+                stopping=interrupts.stopping,
+                seconds=float("inf") if measuring.minutes is None else 60.0 * measuring.minutes,
             )
     finally:
         workers.close()
-    for run, reason in outcome.failed.items():
+    for run, reason in tally.failed.items():
         note(f"{run} failed: {reason}")
-    if outcome.left and not measuring.quiet:
-        note(f"{outcome.left} runs are left; the same command goes on with them")
-    return outcome
+    if tally.left and not measuring.quiet:
+        note(f"{tally.left} runs are left; the same command goes on with them")
+    return tally
 
 
 def parse_only(texts: list[str]) -> dict[str, list[str]]:
@@ -222,37 +228,14 @@ def parse_only(texts: list[str]) -> dict[str, list[str]]:
         key, sign, values = text.partition("=")
         if not sign or not key or not values:
             raise SettingError(f"only must be like method=random,goat-e, got {text!r}")
-        found.setdefault(key.strip(), []).extend(_split_names(values))
+        found.setdefault(key.strip(), []).extend(split_names(values))
     return found
 
 
-def show_progress(progress: Progress) -> None:
+def show_run(run: FinishedRun) -> None:
     """A line after each run, with an estimate of the time left."""
-    said = progress.reason and f"failed: {progress.reason}"
-    if progress.summary is not None:
-        said = f"{progress.summary.get('seconds', 0.0):.1f} s"
-    left = "" if progress.left is None else f", {format_duration(progress.left)} left"
-    note(f"[{progress.done}/{progress.total}] {progress.run.id}: {said}{left}")
-
-
-def format_duration(seconds: float) -> str:
-    """Seconds for people.
-
-    Example:
-        >>> format_duration(5), format_duration(600), format_duration(7300)
-        ('5 s', '10 min', '2.0 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def _split_names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
-
-
-def _split_numbers(name: str, text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise SettingError(f"{name} must be numbers like 5,6,7, got {text!r}") from None
+    said = run.reason and f"failed: {run.reason}"
+    if run.summary is not None:
+        said = f"{run.summary.get('seconds', 0.0):.1f} s"
+    left = "" if run.left is None else f", {format_duration(run.left)} left"
+    note(f"[{run.done}/{run.total}] {run.run.id}: {said}{left}")

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from nasgoat.errors import SettingError
+
 if TYPE_CHECKING:
     from nasgoat.acquisition import Effort
 
@@ -32,6 +34,13 @@ Storage = Annotated[
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
 KERNEL = typer.Option(help="linear or exponential.")
+Preset = Annotated[
+    str, typer.Option(help="default (measured best) or paper (the paper's settings).")
+]
+BatchStrategy = Annotated[str | None, typer.Option(help="portfolio or top.")]
+TimeLimit = Annotated[
+    float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
+]
 
 
 @dataclass(frozen=True)
@@ -40,9 +49,7 @@ class Solving:
 
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto"
     formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact"
-    time_limit: Annotated[
-        float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
-    ] = 1800.0
+    time_limit: TimeLimit = 1800.0
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4
     threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2
 
@@ -109,3 +116,16 @@ def _expand(group: Any) -> Iterator[inspect.Parameter]:
             default=default,
             annotation=Annotated[kind, option],
         )
+
+
+def split_names(text: str) -> list[str]:
+    """The names of an option such as ``random,goat-e``."""
+    return [name.strip() for name in text.split(",")]
+
+
+def split_numbers(name: str, text: str) -> list[int]:
+    """The whole numbers of an option such as ``5,6,7``; its name is for the message."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingError(f"{name} must be numbers like 5,6,7, got {text!r}") from None

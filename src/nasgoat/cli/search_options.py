@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nasgoat.cli.options import KERNEL, Dask, Json, Quiet, Seed, Storage
+from nasgoat.cli.options import KERNEL, BatchStrategy, Dask, Json, Preset, Quiet, Seed, Storage
 from nasgoat.cli.output import note
 from nasgoat.errors import SettingError
 
@@ -47,11 +47,9 @@ class Proposing:
     batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None
     initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10
     seed: Seed = 0
-    preset: Annotated[
-        str, typer.Option(help="default (measured best) or paper (the paper's settings).")
-    ] = "default"
+    preset: Preset = "default"
     kernel: Annotated[str | None, KERNEL] = None
-    batch_strategy: Annotated[str | None, typer.Option(help="portfolio or top.")] = None
+    batch_strategy: BatchStrategy = None
     target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
 
     def settings(self) -> Settings:

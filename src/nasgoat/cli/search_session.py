@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nasgoat.acquisition import Choice, chosen_optimizer, make_optimizer
+from nasgoat.acquisition import Choice, choose, make_optimizer
 from nasgoat.atomic_file import write_whole
 from nasgoat.bayesopt import (
     Asker,
@@ -132,7 +132,7 @@ class Session:
             "optimum": benchmark and benchmark.optimum,
             "evaluation_of_best": best and best.number + 1,
             "method": self.proposing.method,
-            "optimizer": self.choice and asdict(self.choice),
+            "optimizer": self.choice and self.choice.to_dict(),
             "settings": self.settings and asdict(self.settings),
             "seed": self.proposing.seed,
             "report": str(self.folder),
@@ -202,10 +202,8 @@ class Session:
         options: dict[str, Any] = {}
         if self.settings is not None and self.choice is not None:
             progress = None if self.output.quiet else note
-            if progress and self.solving.optimizer == "auto":
-                progress(f"optimiser: {self.choice.reason}")
             effort = self.solving.effort()
-            optimizer = make_optimizer(self.choice.name, space, progress, effort=effort)
+            optimizer = make_optimizer(self.choice, space, progress, effort=effort)
             options = {"settings": self.settings, "optimizer": optimizer, "progress": progress}
         initial = min(self.proposing.initial, budget)
         method, seed = self.proposing.method, self.proposing.seed
@@ -223,5 +221,5 @@ def open_session(
     task = make_task(target, evaluating, proposing.seed)
     if proposing.method != OURS:
         return Session(task, proposing, solving, output, plan, None, None)
-    choice = chosen_optimizer(solving.optimizer, task.space, settings.kernel, settings.questions)
+    choice = choose(task.space, settings.kernel, settings.questions, solving.optimizer)
     return Session(task, proposing, solving, output, plan, settings, choice)

@@ -34,7 +34,7 @@ def solve(
     ] = None,
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
-    from nasgoat.acquisition import chosen_optimizer, make_optimizer, random_problem
+    from nasgoat.acquisition import choose, make_optimizer, random_problem
     from nasgoat.spaces import find_space
 
     effort = solving.effort(memory=memory)
@@ -44,10 +44,8 @@ def solve(
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
     if export is not None:
         _export(found, problem, solving.formulation, export)
-    choice = chosen_optimizer(solving.optimizer, found, kernel)
-    if solving.optimizer == "auto":
-        note(f"optimiser: {choice.reason}")
-    solver = make_optimizer(choice.name, found, note, effort=effort)
+    choice = choose(found, kernel, name=solving.optimizer)
+    solver = make_optimizer(choice, found, note, effort=effort)
     pool = solver.optimize(problem.acquisition, top, problem.observed)
     if json:
         print_json({**_document(pool, solver), "reason": choice.reason})

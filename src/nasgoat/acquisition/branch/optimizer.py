@@ -20,10 +20,10 @@ from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
 from nasgoat.acquisition.branch.states import states_of
 from nasgoat.acquisition.branch.tables import factors_of, tables_of
 from nasgoat.acquisition.branch.warm_up import warm_up
+from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.shape_costs import GROWING
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
@@ -57,6 +57,7 @@ class BranchAndBound:
     """
 
     name = "branch"
+    cost = staticmethod(branch_cost)
 
     def __init__(
         self,

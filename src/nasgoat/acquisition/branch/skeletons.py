@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.shapes import Block, edge_block, prefix_block, structure_block
-from nasgoat.acquisition.shape_costs import GROWING, shape_cost
+from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.structures import list_rows, matrices_of
-
-#: More shapes than this would take over a gigabyte.
-LARGEST = 5_000_000
 
 
 class OutOfTimeError(Exception):
@@ -84,9 +81,9 @@ def _listed(n: int, max_edges: int, whole: bool, deadline: float | None) -> NDAr
         total += len(rows)
         if deadline is not None and time.perf_counter() > deadline:
             raise OutOfTimeError
-        if total > LARGEST:
+        if total > LARGEST_BRANCH:
             raise TooLargeError(
-                f"branch and bound must have at most {LARGEST:,} structures to start from, this "
-                f"space has more with {n} nodes; use scip, or allow fewer edges"
+                f"branch and bound must have at most {LARGEST_BRANCH:,} structures to start from, "
+                f"this space has more with {n} nodes; use scip, or allow fewer edges"
             )
     return np.concatenate(chunks)

@@ -1,16 +1,19 @@
-"""The kinds of experiments: what each measures, how a run of it is done, what is shown of it."""
+"""Results of an experiment: the records of one run, tables and figures from those of all runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nasgoat.atomic_file import replace_file, write_whole
 from nasgoat.errors import UnknownNameError
-from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.records import ExperimentRecords, read_experiment
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Chart, Panels
-from nasgoat.figures.panels import panels_figure
+from nasgoat.figures.panels import draw_panels
 
 if TYPE_CHECKING:
     from nasgoat.figures import Figure
@@ -65,20 +68,20 @@ def execute(kind: str, settings: dict[str, Any]) -> list[Record]:
 
 def tables_of(records: ExperimentRecords) -> list[Table]:
     """The tables of an experiment, from its records alone."""
-    tables: list[Table] = _module(records.kind, "tables").tables(records)
+    tables: list[Table] = _module(records.kind, "tables").make_tables(records)
     return tables
 
 
 def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts of an experiment under the headings they belong to, from its records alone."""
-    found: dict[str, list[Chart]] = _module(records.kind, "charts").charts(records)
+    found: dict[str, list[Chart]] = _module(records.kind, "charts").make_charts(records)
     kept = {heading: [c for c in charts if c.marks] for heading, charts in found.items()}
     return {heading: charts for heading, charts in kept.items() if charts}
 
 
 def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
     """The figures of an experiment by name, in the order to show them, from its records alone."""
-    return {name: panels_figure(panels.rows) for name, panels in _panels(records).items()}
+    return {name: draw_panels(panels.rows) for name, panels in _panels(records).items()}
 
 
 def captions_of(records: ExperimentRecords) -> dict[str, str]:
@@ -86,8 +89,35 @@ def captions_of(records: ExperimentRecords) -> dict[str, str]:
     return {name: panels.caption for name, panels in _panels(records).items()}
 
 
+def write_results(folder: Path, figures: Path | None = None) -> list[Path]:
+    """Write tables and figures from the records of an experiment alone.
+
+    Args:
+        folder: The experiment's folder, where the tables go.
+        figures: The folder of the figures; that of the experiment if None.
+
+    Returns:
+        The files that were written.
+    """
+    records = read_experiment(folder)
+    tables = tables_of(records)
+    document = json.dumps([asdict(table) for table in tables], indent=1, ensure_ascii=False)
+    written = [folder / "tables.md", folder / "tables.json"]
+    write_whole(written[0], "\n\n".join(table.markdown() for table in tables) + "\n")
+    write_whole(written[1], document + "\n")
+    target = figures or folder
+    target.mkdir(parents=True, exist_ok=True)
+    captions = captions_of(records)
+    for name, figure in figures_of(records).items():
+        path = target / f"{name}.png"
+        with replace_file(path) as partial:
+            figure.savefig(partial, format="png", metadata={"Title": captions.get(name, name)})
+        written.append(path)
+    return written
+
+
 def _panels(records: ExperimentRecords) -> dict[str, Panels]:
-    panels: dict[str, Panels] = _module(records.kind, "charts").panels(records)
+    panels: dict[str, Panels] = _module(records.kind, "charts").make_panels(records)
     return panels
 
 
