@@ -117,6 +117,11 @@ class House:
                     importers[inner if inner in self.modules else source].add(module.name)
         return {name: len(importers[name] - {name}) for name in self.modules}
 
+    @staticmethod
+    def list_imported(module: Module) -> set[str]:
+        """What a module names in its imports, without the names that it takes from there."""
+        return {source for source, _ in _list_imports(module)}
+
     def list_space_checks(self) -> list[str]:
         """Places outside ``spaces`` that ask for the class of a space."""
         inside = [m for name, m in self.modules.items() if name.split(".")[1:2] == ["spaces"]]

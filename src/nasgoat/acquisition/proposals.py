@@ -67,7 +67,13 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A graph to evaluate next, with its posterior and its certificate."""
+    """A graph to evaluate next, with its posterior and its certificate.
+
+    Example:
+        >>> cell = LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["conv"])
+        >>> Proposal(cell, Certificate(Status.OPTIMAL, value=-2.0, bound=-2.0), 1.0, 1.0).lcb
+        -2.0
+    """
 
     graph: LabeledGraph
     certificate: Certificate
@@ -92,7 +98,17 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Pool:
-    """The k best proposals, best first, with the certificate of the first."""
+    """The k best proposals, best first, with the certificate of the first.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace
+        >>> from nasgoat.acquisition import make_optimizer, random_problem
+        >>> space = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
+        >>> acquisition = random_problem(space, observations=4).acquisition
+        >>> pool = make_optimizer("catalogue", space).optimize(acquisition, k=3)
+        >>> len(pool), pool[0].lcb == pool.certificate.value == min(p.lcb for p in pool)
+        (3, True)
+    """
 
     proposals: tuple[Proposal, ...]
     certificate: Certificate

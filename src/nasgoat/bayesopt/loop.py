@@ -95,7 +95,15 @@ def run(
     on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
 ) -> SearchResult:
-    """Drive an optimiser or a baseline until the budget or the space is used up."""
+    """Drive an optimiser or a baseline until the budget or the space is used up.
+
+    Example:
+        >>> from nasgoat import make_method, nasbench201
+        >>> method = make_method("random", nasbench201(), seed=0)
+        >>> result = run(method, lambda cell: 5.0 + len(cell.edges), evaluations=20, batch=5)
+        >>> len(result.evaluations)
+        20
+    """
     events = Events(on_evaluation, iteration=on_iteration)
     plan = Plan(evaluations, batch)
     driver = Driver(asker, Inline(objective), plan, MemoryLedger(), events=events)

@@ -82,7 +82,15 @@ class Stop(enum.StrEnum):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Everything a search evaluated, and why it ended."""
+    """Everything a search evaluated, and why it ended.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace, search
+        >>> space = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
+        >>> result = search(lambda cell: 5 + len(cell.edges), space, evaluations=50)
+        >>> result.best.error, len(result.evaluations), str(result.stop)
+        (7.0, 12, 'exhausted')
+    """
 
     evaluations: tuple[Evaluation, ...]
     seconds: float

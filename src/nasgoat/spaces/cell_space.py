@@ -67,6 +67,13 @@ class CellSpace(SearchSpace):
     A subclass is a frozen dataclass with a field ``ops`` and, the last of them, ``limits``. It sets
     ``labels_on`` and ``kind`` and provides :attr:`sizes` and :meth:`structures`; everything else
     has a default, which it may replace by something quicker.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace
+        >>> space: CellSpace = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
+        >>> structures = np.concatenate(list(space.structures(3)))
+        >>> space.labels_on, structures.sum(axis=(1, 2)).tolist()  # edges of each structure
+        ('edges', [2, 3])
     """
 
     layout: ClassVar[Literal["cell", "graph", "list"]] = "cell"

@@ -41,6 +41,11 @@ def nasbench101() -> NodeLabeledSpace:
     """NAS-Bench-101: up to seven nodes and nine edges, three operations on nodes.
 
     Source: Ying et al., ICML 2019; 423,624 cells.
+
+    Example:
+        >>> space = nasbench101()
+        >>> space.sizes, space.node_ops
+        (range(2, 8), ('conv3x3', 'conv1x1', 'maxpool3x3'))
     """
     return cast(NodeLabeledSpace, preset("nb101"))
 

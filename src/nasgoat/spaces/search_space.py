@@ -31,6 +31,13 @@ class SearchSpace(ABC):
     A subclass is a frozen dataclass that declares itself in a few fields, ``limits`` the last of
     them, and provides membership, moves and enumeration without regard to limits; the public
     methods here add the limits.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace
+        >>> space: SearchSpace = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
+        >>> cell = space.sample(1, np.random.default_rng(0))[0]
+        >>> cell in space, space.mutate(cell, np.random.default_rng(0)) in space, space.count()
+        (True, True, 12)
     """
 
     #: What a declaration calls the family.

@@ -88,10 +88,18 @@ _PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to anoth
 
 
 def load_space(path: str | Path) -> SearchSpace:
-    """The space that a TOML file declares.
+    r"""The space that a TOML file declares.
 
     Raises:
         SpaceFileError: If the file can't be read or declares no space.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "triangles.toml"
+        ...     _ = path.write_text('[space]\nkind = "edge-labelled"\nnodes = 3\nops = ["a", "b"]')
+        ...     load_space(path).count()
+        12
     """
     return parse_space(read_text(path, SpaceFileError), str(path))
 

@@ -1,0 +1,52 @@
+"""The shape of the source tree stays as CONTRIBUTING.md says (benchmarks/house.py measures it)."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks.house import House
+
+ROOT = Path(__file__).parents[1]
+MOST_SPACE_CHECKS = 8
+
+
+@pytest.fixture(scope="module")
+def house() -> House:
+    return House.read(ROOT)
+
+
+def test_optimisers_ask_a_space_for_its_description_and_not_for_its_class(house: House) -> None:
+    assert len(house.list_space_checks()) <= MOST_SPACE_CHECKS, house.list_space_checks()
+
+
+def test_every_exported_name_has_a_docstring(house: House) -> None:
+    assert len(house.list_exported_names()) > 100
+    assert house.list_undocumented() == []
+
+
+def test_every_name_of_the_package_itself_has_a_running_example(house: House) -> None:
+    assert "nasgoat.search" in house.list_exported_names()
+    assert house.list_without_example() == []
+
+
+def test_nothing_but_the_suites_imports_pytest_or_them(house: House) -> None:
+    users = [
+        name
+        for name, module in house.modules.items()
+        if {"pytest", "hypothesis", "nasgoat.testing"} & house.list_imported(module)
+    ]
+    assert users
+    assert all(name.startswith("nasgoat.testing") for name in users), users
+
+
+def test_a_check_on_a_space_class_is_counted(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "nasgoat"
+    (package / "spaces").mkdir(parents=True)
+    (package / "spaces" / "chain.py").write_text("class ChainSpace:\n    pass\n")
+    (package / "search.py").write_text("def f(x):\n    return isinstance(x, ChainSpace | int)\n")
+    made = House.read(tmp_path)
+    assert made.list_space_checks() == ["nasgoat.search:2"]
+    assert made.measure(None)["files"] == 2
+    assert made.list_public_names() == {
+        "nasgoat.search.f": False,
+        "nasgoat.spaces.chain.ChainSpace": False,
+    }
