@@ -17,9 +17,8 @@ from nasgoat.acquisition import (
     LowerConfidenceBound,
     Proposal,
     Status,
-    make_optimizer,
 )
-from nasgoat.acquisition.candidates import heuristic_proposals
+from nasgoat.acquisition.candidates import propose_heuristically
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import SolverLostError
 from nasgoat.spaces import SearchSpace
@@ -62,13 +61,7 @@ class Optimizer(AskTell):
     ) -> None:
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
-        self.acquisition_optimizer = (
-            make_optimizer(
-                optimizer, space, progress, self.settings.kernel, self.settings.questions
-            )
-            if isinstance(optimizer, str)
-            else optimizer
-        )
+        self.acquisition_optimizer = self.settings.find_optimizer(optimizer, space, progress)
         self.surrogate: GraphGP | None = None
 
     def _propose(self, k: int) -> list[Proposal]:
@@ -115,4 +108,4 @@ class Optimizer(AskTell):
             logger.warning("the acquisition optimiser found nothing in its limits; falling back")
         rng = np.random.default_rng([self.seed, _FALLBACK_STREAM, len(self._graphs)])
         best = [g for g, _ in sorted(self.observations, key=lambda pair: pair[1])[:10]]
-        return heuristic_proposals(self.space, acquisition, k, exclude, best, rng)
+        return propose_heuristically(self.space, acquisition, k, exclude, best, rng)

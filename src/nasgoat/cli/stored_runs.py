@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 STUDY_FILE = "study.db"
 RUNS = Path("runs")
+RunOrExperiment = Annotated[
+    Path | None, typer.Argument(help="Folder of a run or an experiment; the latest run.")
+]
 _REPORT_FILE = "report.html"
 
 
@@ -89,9 +92,7 @@ def status(
 
 
 def report(
-    run: Annotated[
-        Path | None, typer.Argument(help="Folder of a run or an experiment; the latest run.")
-    ] = None,
+    run: RunOrExperiment = None,
     storage: Storage = None,
     study: Annotated[str | None, typer.Option(help="Name of the study.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
@@ -200,7 +201,7 @@ def _report_search(
 ) -> tuple[str, dict[str, Any], Path]:
     """The report of a search, facts about it, and where it goes unless somebody says."""
     from nasgoat.integrations.stored_search import read_stored_search
-    from nasgoat.report import SearchRun, search_page
+    from nasgoat.report import ReportedSearch, search_page
 
     address, folder = _find_study(run, storage, "report")
     if study is None:
@@ -208,7 +209,7 @@ def _report_search(
         if others:
             known = ", ".join(sorted([study, *others])[:10])
             raise StudyError(f"--study must be given, got none; the storage holds {known}")
-    found = SearchRun(read_stored_search(address, study), folder)
+    found = ReportedSearch(read_stored_search(address, study), folder)
     facts = {
         "kind": "search",
         "study": study,
