@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.skeletons import OutOfTimeError
+from nasgoat.acquisition.branch.blocks import OutOfTimeError
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound

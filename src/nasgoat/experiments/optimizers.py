@@ -68,7 +68,7 @@ def timed_optimizer(
         )
     if name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
-        from nasgoat.acquisition.branch.warm_up import warm_up
+        from nasgoat.acquisition.branch.optimizer import warm_up
 
         # Neither compiling, once on a machine, nor listing structures, once for a space, is part of
         # what is compared: a search asks many questions.
