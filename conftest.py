@@ -10,9 +10,9 @@ from importlib.util import find_spec
 import pytest
 
 _REGISTRIES = {
-    "nasgoat.acquisition.registry": "_MAKERS",
-    "nasgoat.baselines.registry": "_OTHERS",
+    "nasgoat.acquisition.registry": "_TABLE",
     "nasgoat.kernels.registry": "_MAKERS",
+    "nasgoat.search_methods": "_OTHERS",
     "nasgoat.spaces.presets": "_OTHERS",
 }
 
@@ -20,8 +20,7 @@ _NEEDS = {
     "torch": [
         "src/nasgoat/export/network.py",
         "src/nasgoat/baselines/graph_network.py",
-        "src/nasgoat/baselines/gcn_predictor.py",
-        "src/nasgoat/baselines/bonas.py",
+        "src/nasgoat/baselines/graph_predictors.py",
     ],
     "smac": ["src/nasgoat/baselines/smac.py"],
 }

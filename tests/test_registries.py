@@ -15,11 +15,11 @@ from nasgoat.acquisition import (
     optimizer_names,
     register_optimizer,
 )
-from nasgoat.baselines import available, methods, own_batch, register_method, remedy
-from nasgoat.baselines.random_search import RandomSearch
+from nasgoat.baselines.model_free import RandomSearch
 from nasgoat.cli.app import run
 from nasgoat.errors import SettingError
 from nasgoat.kernels import kernel_names, register_kernel
+from nasgoat.search_methods import available, methods, own_batch, register_method, remedy
 from nasgoat.spaces import find_space, preset_names, register_space
 
 SPACE = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"])

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nasgoat.child_process import OUR_OWN, ChildError
 from nasgoat.restricted_pickle import loads
-from nasgoat.solvers.interface import SolverError
-from nasgoat.solvers.own_pickle import OUR_OWN
 
 ROOT = Path(__file__).parent.parent
 OURS = [p for d in ("src", "benchmarks", "examples") for p in sorted((ROOT / d).rglob("*.py"))]
@@ -88,11 +87,11 @@ class Hostile:
 def test_a_message_between_processes_cannot_name_a_function(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nasgoat.evaluation.child import run_command
+    from nasgoat.evaluation.objectives import run_command
 
     monkeypatch.chdir(tmp_path)
     for hostile in (Hostile(), run_command, print):
-        with pytest.raises(SolverError, match="must hold our own"):
+        with pytest.raises(ChildError, match="must hold our own"):
             loads(pickle.dumps(hostile), OUR_OWN)
     assert not list(tmp_path.iterdir())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -20,10 +21,10 @@ from unittest.mock import patch
 import optuna
 
 from nasgoat import GoatSampler, LabeledGraph, nasbench201, suggest_graph
+from nasgoat.child_process import ChildProcess, ChildTimeoutError
 from nasgoat.errors import StudyError
 from nasgoat.evaluation import FailureKind, Isolated
 from nasgoat.evaluation.evaluators import kill_children
-from nasgoat.evaluation.process import ChildProcess, ChildTimeoutError
 from nasgoat.integrations import StorageAddress, StudyLedger
 
 TASKS, KILLED, HUNG = 100, 20, 10
@@ -77,12 +78,12 @@ def _timed_kills(late: list[float]) -> Iterator[None]:
     """Note how long after its time limit each hanging task is gone."""
     ask = ChildProcess.ask
 
-    def timed(self: ChildProcess, request: Any, timeout: Any = None, memory: Any = None) -> Any:
+    def timed(self: ChildProcess, *args: Any, seconds: float = math.inf, **rest: Any) -> Any:
         start = time.monotonic()
         try:
-            return ask(self, request, timeout, memory)
+            return ask(self, *args, seconds=seconds, **rest)
         except ChildTimeoutError:
-            late.append(time.monotonic() - start - timeout)
+            late.append(time.monotonic() - start - seconds)
             raise
 
     with patch.object(ChildProcess, "ask", timed):

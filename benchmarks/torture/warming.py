@@ -15,13 +15,12 @@ from nasgoat.figures import save
 from nasgoat.integrations import StorageAddress, StudyLedger
 
 _MODULES = (
-    "nasgoat.acquisition.applicability",
+    "nasgoat.acquisition.registry",
     "nasgoat.acquisition.satisfiable",
     "nasgoat.baselines",
-    "nasgoat.cli.session",
-    "nasgoat.cli.run_folder",
+    "nasgoat.cli.search_session",
     "nasgoat.formulations",
-    "nasgoat.integrations.study_status",
+    "nasgoat.integrations.stored_search",
     "nasgoat.solvers.scip_model",
 )
 

@@ -17,9 +17,12 @@ INDEX = "reference/python.md"
 #: Subpackages in the order of reading; others follow by name.
 ORDER = (
     "bayesopt", "spaces", "graphs", "kernels", "surrogate", "acquisition", "acquisition.branch",
-    "baselines", "benchmarks", "integrations", "evaluation", "figures", "export", "formulations",
-    "solvers", "errors",
+    "search_methods", "baselines", "benchmarks", "integrations", "evaluation", "figures", "export",
+    "formulations", "solvers", "errors",
 )  # fmt: skip
+
+#: Modules beside the subpackages that users import from.
+MODULES = ("errors", "search_methods")
 
 
 @dataclass(frozen=True)
@@ -60,11 +63,11 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 
 def packages() -> list[Package]:
-    """The subpackages that export names, and ``errors``."""
+    """The subpackages that export names, and the modules that users import from."""
     paths = {".".join(p.parent.relative_to(SOURCE).parts): p for p in SOURCE.rglob("__init__.py")}
     paths = {name: path for name, path in paths.items() if name and not name.startswith("cli")}
     found = [_read(name, path) for name, path in paths.items()]
-    found.append(_read("errors", SOURCE / "errors.py"))
+    found += [_read(name, SOURCE / f"{name}.py") for name in MODULES]
     rank = {name: i for i, name in enumerate(ORDER)}
     kept = [package for package in found if package.exports]
     return sorted(kept, key=lambda package: (rank.get(package.name, len(rank)), package.name))
@@ -124,7 +127,7 @@ def _read(name: str, path: Path) -> Package:
             exports = tuple(ast.literal_eval(node.value))
         if isinstance(node, ast.ImportFrom) and node.module:
             modules |= {alias.asname or alias.name: node.module for alias in node.names}
-    if path.name != "__init__.py":
+    if path.name != "__init__.py" and not exports:
         exports = tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef))
     summary = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
     return Package(name, summary, exports, modules)

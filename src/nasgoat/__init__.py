@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
     from nasgoat.acquisition.branch import BranchAndBound
-    from nasgoat.baselines import make_method, methods
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
     from nasgoat.integrations import GoatSampler, suggest_graph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
+    from nasgoat.search_methods import make_method, methods, register_method
     from nasgoat.spaces import (
         DartsSpace,
         EdgeLabeledSpace,
@@ -56,8 +56,9 @@ _HOME = {
     "Optimizer": "bayesopt",
     "SearchResult": "bayesopt",
     "Settings": "bayesopt",
-    "make_method": "baselines",
-    "methods": "baselines",
+    "make_method": "search_methods",
+    "methods": "search_methods",
+    "register_method": "search_methods",
     "run": "bayesopt",
     "search": "bayesopt",
     "benchmark": "benchmarks",
@@ -95,6 +96,7 @@ __all__ = [
     "nasbench101",
     "nasbench201",
     "nasbench_graph",
+    "register_method",
     "run",
     "search",
     "suggest_graph",

@@ -8,10 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nasgoat import Catalogue, DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLabeledSpace, Optimizer
-from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer
+from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer, random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.acquisition.problems import random_problem
 from nasgoat.errors import SettingError
 from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace

@@ -5,10 +5,14 @@ import pytest
 
 from nasgoat import nasbench101, nasbench201
 from nasgoat.baselines.categorical import CategoricalSpace
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import ChainSpace, SearchSpace
+
+CHAINS = ChainSpace((2, 5), ["conv", "pool"])
 
 
-@pytest.mark.parametrize("space", [nasbench101(), nasbench201()], ids=["nodes", "edges"])
+@pytest.mark.parametrize(
+    "space", [nasbench101(), nasbench201(), CHAINS], ids=["nodes", "edges", "chains"]
+)
 def test_every_graph_comes_back(space: SearchSpace) -> None:
     encoded = CategoricalSpace(space)
     for graph in space.sample(50, np.random.default_rng(0)):
@@ -30,3 +34,14 @@ def test_choices_outside_the_space_are_no_graph() -> None:
     everything = {name: choices[-1] for name, choices in encoded.parameters.items()}
     assert encoded.decode(nothing) is None  # no path from input to output
     assert encoded.decode(everything) is None  # more than nine edges
+
+
+def test_a_chain_has_one_parameter_for_each_layer() -> None:
+    fixed = CategoricalSpace(ChainSpace(3, ["conv", "pool"])).parameters
+    assert fixed == dict.fromkeys(["0>1", "1>2", "2>3"], ("conv", "pool"))
+    encoded = CategoricalSpace(CHAINS)
+    assert list(encoded.parameters) == ["0>1", "1>2", "2>3", "3>4", "4>5"]
+    short = {"0>1": "conv", "1>2": "pool", "2>3": "none", "3>4": "none", "4>5": "none"}
+    assert encoded.decode(short) == CHAINS.from_operations(["conv", "pool"])
+    assert encoded.decode({**short, "4>5": "conv"}) is None  # a gap
+    assert encoded.decode({**short, "1>2": "none"}) is None  # too short

@@ -9,9 +9,9 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, LabeledGraph, NodeLabeledSpace, make_method, nasbench201, run
 from nasgoat.acquisition import initial_design
-from nasgoat.baselines import available, methods, own_batch
 from nasgoat.bayesopt import SearchResult
 from nasgoat.errors import GraphError, ObservationError, SettingError, UnknownNameError
+from nasgoat.search_methods import available, methods, own_batch
 from nasgoat.spaces import SearchSpace
 
 #: Options that make a method quick enough for a test of its interface.

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nasgoat import benchmark, make_method, run
-from nasgoat.baselines import available, methods, own_batch
 from nasgoat.experiments import read_experiment
+from nasgoat.search_methods import available, methods, own_batch
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 #: Ours has its own benchmark; the other packages' optimisers need not beat anything.

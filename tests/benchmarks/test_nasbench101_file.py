@@ -13,13 +13,19 @@ import pytest
 from nasgoat import LabeledGraph
 from nasgoat.benchmarks import NasBench101
 from nasgoat.benchmarks.nasbench101 import module_hash
-from nasgoat.benchmarks.nasbench101_file import import_nasbench101
-from nasgoat.benchmarks.tfrecord import frame, masked_crc32c, records
+from nasgoat.benchmarks.nasbench101_file import import_nasbench101, masked_crc32c, records
 from nasgoat.errors import DataError, SettingError
 
 OFFICIAL = {"conv3x3": "conv3x3-bn-relu", "conv1x1": "conv1x1-bn-relu"}
 CHAIN = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv3x3", "output"])
 EMPTY = LabeledGraph.from_edges(2, [(0, 1)], ["input", "output"])
+
+
+def frame(data: bytes) -> bytes:
+    """A record with its length and checksums."""
+    length = struct.pack("<Q", len(data))
+    checks = [struct.pack("<I", masked_crc32c(part)) for part in (length, data)]
+    return length + checks[0] + data + checks[1]
 
 
 def double(number: int, value: float) -> bytes:

@@ -168,7 +168,7 @@ def test_a_dask_cluster_measures_the_same(
 def test_a_failed_run_is_told_and_tried_again(
     declared: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nasgoat.experiments.compare import study
+    from nasgoat.experiments import compare_study as study
 
     execute = study.execute
 

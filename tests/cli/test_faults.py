@@ -14,8 +14,8 @@ from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 
 from nasgoat.cli.app import run
-from nasgoat.cli.output import harmless, print_json
-from nasgoat.cli.secrets import hidden
+from nasgoat.cli.output import make_harmless, print_json
+from nasgoat.cli.process import move_password
 
 SEARCH = ["search", "--no-pictures", "--initial", "2", "--report", "run"]
 NASGOAT = [sys.executable, "-c", "from nasgoat.cli import main; main()"]
@@ -78,7 +78,7 @@ def test_no_label_reaches_the_terminal_or_becomes_a_path(
     assert run(["status", "run", "--json"]) == 0
     captured = capsys.readouterr()
     said = captured.out + captured.err
-    assert harmless(said) == said
+    assert make_harmless(said) == said
     written = {*Path("../..").rglob("*")} - before
     assert all(Path("run") in path.parents or path.parts[-1] in _OWN for path in _here(written))
     assert "passwd" not in " ".join(path.name for path in written)
@@ -104,7 +104,7 @@ def test_a_study_is_called_what_it_likes_within_its_folder() -> None:
 def test_json_holds_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"label": "\x1b[2J\x9b\u202e\x7f"})
     said = capsys.readouterr().out
-    assert harmless(said) == said
+    assert make_harmless(said) == said
     assert "\\u001b" in said
 
 
@@ -166,9 +166,11 @@ def test_a_password_leaves_the_process_list() -> None:
 
 
 def test_only_the_storage_is_taken_for_an_address_with_a_password() -> None:
-    assert hidden(["--command", "fetch http://ann:x@host/"], {}) is None
-    assert hidden(["--storage", "study.db"], {}) is None
-    found = hidden(["search", "--storage=postgresql://a:b:c/d@h/x", "--seed", "1"], {"A": "1"})
+    assert move_password(["--command", "fetch http://ann:x@host/"], {}) is None
+    assert move_password(["--storage", "study.db"], {}) is None
+    found = move_password(
+        ["search", "--storage=postgresql://a:b:c/d@h/x", "--seed", "1"], {"A": "1"}
+    )
     assert found == (
         ["search", "--storage=postgresql://a:***@h/x", "--seed", "1"],
         {"A": "1", "NASGOAT_STORAGE": "postgresql://a:b:c/d@h/x"},
@@ -190,7 +192,7 @@ def test_a_starred_password_is_taken_from_the_environment_or_asked_for(
 
 def test_a_traceback_of_ours_holds_no_password() -> None:
     script = (
-        "import sys; from nasgoat.cli import app, status\n"
+        "import sys; from nasgoat.cli import app\n"
         "from nasgoat.integrations import StorageAddress\n"
         "def bug(*_):\n"
         "    raise KeyError(StorageAddress.of('postgresql://a:very-secret@h/d').full)\n"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nasgoat.baselines import available, make_method, methods
 from nasgoat.baselines.nas_bowl import NasBowl
 from nasgoat.bayesopt import Asker
 from nasgoat.cli.app import run
+from nasgoat.search_methods import available, make_method, methods
 from tests.declared_cells import DECLARED_CELLS
 
 
@@ -38,7 +38,7 @@ def test_unknown_method_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_missing_package_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("nasgoat.baselines.registry.find_spec", lambda package: None)
+    monkeypatch.setattr("nasgoat.search_methods.find_spec", lambda package: None)
     assert run(["search", "--method", "bonas"]) == 2
     assert "pip install 'nasgoat[neural]'" in capsys.readouterr().err
     assert run(["methods", "--json"]) == 0
@@ -56,7 +56,7 @@ def test_noisy_reaches_the_method(
         made.append(make_method(*arguments, **options))
         return made[0]
 
-    monkeypatch.setattr("nasgoat.cli.session.make_method", make)
+    monkeypatch.setattr("nasgoat.cli.search_session.make_method", make)
     call = ["search", "--method", "nas-bowl", "--evaluations", "6", "--initial", "6", "-q"]
     assert run([*call, "--report", str(tmp_path / "run"), *(["--noisy"] if noisy else [])]) == 0
     method = made[0]

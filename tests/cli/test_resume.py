@@ -149,7 +149,7 @@ def test_a_full_disk_is_one_line_and_the_study_stays_sound() -> None:
 
 def test_a_report_that_fails_does_not_fail_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    with patch("nasgoat.cli.session.write_whole", side_effect=full):
+    with patch("nasgoat.cli.search_session.write_whole", side_effect=full):
         assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
     assert "the report could not be written: No space left" in capsys.readouterr().err
 

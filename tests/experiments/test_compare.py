@@ -8,9 +8,10 @@ import pytest
 
 from nasgoat.errors import SettingError
 from nasgoat.experiments import figures_of, tables_of
-from nasgoat.experiments.compare.methods import MethodSpec
-from nasgoat.experiments.compare.results import curves, evaluations_to_optimum, scenes
-from nasgoat.experiments.compare.study import CompareStudy, execute
+from nasgoat.experiments.compare_charts import curves
+from nasgoat.experiments.compare_methods import MethodSpec
+from nasgoat.experiments.compare_study import CompareStudy, execute
+from nasgoat.experiments.compare_tables import evaluations_to_optimum, scenes
 from nasgoat.experiments.records import ExperimentRecords
 
 GOAT = MethodSpec("goat-l", "goat", options={"kernel": "linear"})
@@ -66,7 +67,7 @@ def test_runs_go_seed_by_seed() -> None:
 
 
 def test_what_can_not_be_measured_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nasgoat.experiments.compare.methods.available", lambda name: False)
+    monkeypatch.setattr("nasgoat.experiments.compare_methods.available", lambda name: False)
     study = replace(STUDY, methods=(MethodSpec("bonas", "bonas"),))
     assert study.runs() == []
     assert study.left_out() == ["bonas: not installed; pip install 'nasgoat[neural]'"]
@@ -78,7 +79,7 @@ def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch
             raise SettingError("noisy must be off")
         return object()
 
-    monkeypatch.setattr("nasgoat.experiments.compare.study._table", refuse)
+    monkeypatch.setattr("nasgoat.experiments.compare_study._table", refuse)
     assert {run.settings["noisy"] for run in STUDY.runs()} == {False}
     assert STUDY.left_out() == ["nb201/cifar10, noisy: noisy must be off"]
 
@@ -96,7 +97,7 @@ def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) ->
     drawn = figures_of(records)
     assert list(drawn) == ["small-deterministic", "small-noisy"]
     labels = [text.get_text() for text in drawn["small-noisy"].legends[0].get_texts()]
-    assert labels == ["goat-l", "random"]
+    assert labels == ["goat-l", "random", "best of the table"]
 
 
 def test_records_without_curves_still_count(records: ExperimentRecords) -> None:

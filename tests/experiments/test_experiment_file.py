@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nasgoat.errors import ExperimentFileError
-from nasgoat.experiments.compare.study import CompareStudy
+from nasgoat.experiments.compare_study import CompareStudy
 from nasgoat.experiments.experiment_file import load_experiment, parse_experiment
 
 DECLARED = sorted((Path(__file__).parents[2] / "experiments").rglob("*.toml"))

@@ -12,10 +12,10 @@ from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import read_experiment
 from nasgoat.experiments.experiment_file import Experiment
-from nasgoat.experiments.kernels.models import KERNELS, predict
-from nasgoat.experiments.kernels.study import KernelStudy, execute
-from nasgoat.experiments.kinds import captions_of, figures_of
-from nasgoat.experiments.session import Session
+from nasgoat.experiments.kernel_models import KERNELS, predict
+from nasgoat.experiments.kernel_study import KernelStudy, execute
+from nasgoat.experiments.measure import measure
+from nasgoat.experiments.results import captions_of, figures_of
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -81,13 +81,13 @@ def test_as_nas_bowl_draws_cells_have_a_path_to_the_output() -> None:
 
 def test_what_a_summary_keeps_is_drawn_without_details(tmp_path: Path) -> None:
     study = KernelStudy(("nb201/cifar10",), ("WL", "SP"), train=20, test=60, seeds=2)
-    Session(Experiment("few", "", "", study), tmp_path).run(Workers.serial())
+    measure(Experiment("few", "", "", study), tmp_path, Workers.serial())
     assert set(figures_of(read_experiment(tmp_path))) == {"few-nb201-cifar10"}
     rmtree(tmp_path / "runs")
     records = read_experiment(tmp_path)
     (name, figure), *_ = figures_of(records).items()
     assert name == "few-nb201-cifar10-grouped"
-    assert [axes.get_title() for axes in figure.axes] == ["WL", "SP"]
+    assert [axes.get_title().split()[0] for axes in figure.axes] == ["WL", "SP"]
     assert "each point the mean of 10 cells" in captions_of(records)[name]
 
 

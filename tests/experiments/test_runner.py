@@ -11,8 +11,8 @@ import pytest
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.experiments.records import RecordFolder
-from nasgoat.experiments.runner import Progress, Runner, local_processes
-from nasgoat.experiments.scale import ScaleStudy
+from nasgoat.experiments.runner import FinishedRun, Runner, local_processes
+from nasgoat.experiments.scale_study import ScaleStudy
 
 STUDY = ScaleStudy(methods=("catalogue",), nodes=(3, 4), observations=(4,), top=1, seeds=(0, 1))
 
@@ -43,17 +43,17 @@ def test_a_lost_worker_keeps_what_was_finished(tmp_path: Path) -> None:
 
 
 def test_progress_estimates_what_is_left(tmp_path: Path) -> None:
-    said: list[Progress] = []
-    outcome = Runner("scale", RecordFolder(tmp_path), on_progress=said.append).run(STUDY.runs())
-    assert (outcome.done, outcome.left, outcome.failed) == (4, 0, {})
+    said: list[FinishedRun] = []
+    tally = Runner("scale", RecordFolder(tmp_path), on_finished=said.append).run(STUDY.runs())
+    assert (tally.done, tally.left, tally.failed) == (4, 0, {})
     assert [progress.done for progress in said] == [1, 2, 3, 4]
     assert said[0].left is not None and said[0].left > 0
     assert said[-1].left == 0
 
 
 def test_nothing_is_begun_once_it_stops(tmp_path: Path) -> None:
-    outcome = Runner("scale", RecordFolder(tmp_path), stopping=lambda: True).run(STUDY.runs())
-    assert (outcome.done, outcome.left) == (0, 4)
+    tally = Runner("scale", RecordFolder(tmp_path), stopping=lambda: True).run(STUDY.runs())
+    assert (tally.done, tally.left) == (0, 4)
 
 
 def test_workers_are_at_least_one() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import figures_of, read_experiment
-from nasgoat.experiments.scale import ScaleStudy, ratios
+from nasgoat.experiments.scale_study import ScaleStudy, ratios
 
 METHODS = ("scip/compact", "catalogue")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nasgoat import DartsSpace, EdgeLabeledSpace, LowerConfidenceBound, NodeLabeledSpace
-from nasgoat.acquisition.problems import random_problem
+from nasgoat.acquisition import random_problem
 from nasgoat.formulations import (
     FORMULATIONS,
     GraphPoint,

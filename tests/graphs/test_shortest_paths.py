@@ -7,7 +7,7 @@ from hypothesis import given
 
 from nasgoat import GraphBatch, LabeledGraph
 from nasgoat.errors import GraphError
-from nasgoat.graphs.shortest_paths import on_shortest_paths, shortest_distances, topological_order
+from nasgoat.graphs.shortest_paths import shortest_distances, topological_order
 from tests.strategies import labeled_graphs
 
 
@@ -18,26 +18,12 @@ def test_distances_equal_those_of_networkx(graph: LabeledGraph) -> None:
     assert graph.distances().tolist() == expected
 
 
-@given(labeled_graphs(max_nodes=5))
-def test_nodes_on_shortest_paths_follow_the_definition(graph: LabeledGraph) -> None:
-    other = graph.to_networkx()
-    delta = on_shortest_paths(shortest_distances(graph.adjacency[None]))[0]
-    for u in range(graph.n):
-        for v in range(graph.n):
-            expected = {u, v}
-            if u != v and nx.has_path(other, u, v):
-                expected |= {w for path in nx.all_shortest_paths(other, u, v) for w in path}
-            assert set(np.flatnonzero(delta[u, v])) == expected
-
-
 def test_missing_node_is_infinitely_far() -> None:
     small = LabeledGraph.from_edges(2, [(0, 1)])
     large = LabeledGraph.from_edges(4, [(0, 1), (1, 2), (2, 3)])
     batch = GraphBatch.from_graphs([small, large])
     assert batch.distances[0].tolist() == [[0, 1, 4, 4], [4, 0, 4, 4], [4, 4, 0, 4], [4, 4, 4, 0]]
     assert batch.exists.tolist() == [[True, True, False, False], [True] * 4]
-    assert batch.reachability[0].sum() == 5
-    assert batch.on_shortest_paths[0, 2, 2].tolist() == [False, False, True, False]
 
 
 def test_topological_order_refuses_a_cycle() -> None:

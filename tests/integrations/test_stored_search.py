@@ -7,7 +7,7 @@ import pytest
 from nasgoat.cli.app import run
 from nasgoat.errors import StudyError
 from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.stored_search import stored_search
+from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.spaces import nasbench201
 from tests.postgres_server import PASSWORD
 from tests.report.studies import OURS, made, store
@@ -33,7 +33,7 @@ def test_what_a_dead_driver_left_is_counted_once(tmp_path: Path) -> None:
         ledger.propose(kept)
     with StudyLedger(address, "demo", nasbench201(), OURS) as ledger:
         ledger.requeue(ledger.tickets())
-    found = stored_search(address, "demo")
+    found = read_stored_search(address, "demo")
     assert found.tickets == tuple(kept)
     assert found.orphans == 3
 
@@ -44,7 +44,7 @@ def test_a_study_of_somebody_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     optuna.create_study(storage=f"sqlite:///{path}", study_name="theirs")
     with pytest.raises(StudyError, match="must be one of nasgoat search"):
-        stored_search(StorageAddress.of(path), "theirs")
+        read_stored_search(StorageAddress.of(path), "theirs")
 
 
 def test_a_report_from_postgresql_does_not_tell_the_password(

@@ -1,6 +1,8 @@
 """Studies in SQLite and PostgreSQL: resume, locks, damage, outages."""
 
 import sqlite3
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,8 +17,8 @@ from nasgoat.bayesopt import Driver, Ledger, MemoryLedger, Plan, SearchResult
 from nasgoat.errors import StorageError, StudyError
 from nasgoat.evaluation import Inline
 from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.storages import persistently
-from nasgoat.integrations.study_status import study_names, study_status
+from nasgoat.integrations.storages import write_persistently
+from nasgoat.integrations.stored_search import list_studies, read_status
 from nasgoat.spaces import NodeLabeledSpace
 
 SPACE = NodeLabeledSpace((2, 5), ["a", "b"], max_edges=6)
@@ -60,7 +62,7 @@ def test_a_killed_search_resumes_with_the_same_proposals(
 
     with StudyLedger(address, name, SPACE, DECLARATION) as ledger, pytest.raises(KeyboardInterrupt):
         run(ledger, 12, dies_at_the_sixth)
-    assert study_status(address, name).open == 2
+    assert read_status(address, name).open == 2
     with StudyLedger(address, name, SPACE, DECLARATION) as ledger:
         resumed = run(ledger, 12)
     assert [e.graph for e in resumed.evaluations] == [e.graph for e in whole.evaluations]
@@ -79,9 +81,33 @@ def test_a_second_driver_is_refused_until_the_first_is_gone(
         for _ in range(5):
             with pytest.raises(StudyError, match="must have one driver"):
                 StudyLedger(address, name, SPACE, DECLARATION)
-        assert study_status(address, name).running
-    assert not study_status(address, name).running
+        assert read_status(address, name).running
+    assert not read_status(address, name).running
     StudyLedger(address, name, SPACE, DECLARATION).close()
+
+
+def test_a_driver_that_is_killed_is_named_while_it_lives_and_then_succeeded(tmp_path: Path) -> None:
+    address = StorageAddress.of(tmp_path / "study.db")
+    script = (
+        "import sys, time\n"
+        "from nasgoat.integrations import StorageAddress, StudyLedger\n"
+        "from nasgoat.spaces import NodeLabeledSpace\n"
+        "space = NodeLabeledSpace((2, 5), ['a', 'b'], max_edges=6)\n"
+        f"address = StorageAddress.of({str(address.path)!r})\n"
+        f"ledger = StudyLedger(address, 's', space, {DECLARATION})\n"
+        "print('driving', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    driver = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    try:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == b"driving\n"
+        with pytest.raises(StudyError, match=rf"wait for the first, process {driver.pid} on "):
+            StudyLedger(address, "s", SPACE, DECLARATION)
+    finally:
+        driver.kill()
+        driver.communicate()
+    StudyLedger(address, "s", SPACE, DECLARATION).close()
 
 
 def test_another_declaration_is_refused_with_the_difference(
@@ -118,7 +144,7 @@ def test_trials_carry_certificate_and_picture(address: StorageAddress, name: str
     assert LabeledGraph.from_json(trial.user_attrs["graph"]) in SPACE
     metas = optuna.artifacts.get_all_artifact_meta(trial, storage=study._storage)
     assert [meta.mimetype for meta in metas] == ["image/png"]
-    assert name in study_names(address)
+    assert name in list_studies(address)
 
 
 @pytest.mark.parametrize("damage", ["empty", "text", "cut", "overwritten", "other", "folder"])
@@ -169,15 +195,15 @@ def test_a_locked_database_is_tried_again_and_a_full_disk_is_not() -> None:
             raise OperationalError("UPDATE", {}, sqlite3.OperationalError(message))
         return "kept"
 
-    assert persistently(lambda: write("database is locked", 3)) == "kept"
+    assert write_persistently(lambda: write("database is locked", 3)) == "kept"
     assert len(calls) == 4
     calls.clear()
     with pytest.raises(StorageError, match="disk is full"):
-        persistently(lambda: write("database or disk is full", 3))
+        write_persistently(lambda: write("database or disk is full", 3))
     assert len(calls) == 1
     calls.clear()
     with pytest.raises(StorageError, match="locked"):
-        persistently(lambda: write("database is locked", 10**6), patience=0.2)
+        write_persistently(lambda: write("database is locked", 10**6), patience=0.2)
 
 
 def test_a_lost_connection_costs_nothing(postgres: str, name: str) -> None:
@@ -201,7 +227,7 @@ def test_a_lost_connection_costs_nothing(postgres: str, name: str) -> None:
     with StudyLedger(address, name, SPACE, DECLARATION) as ledger:
         result = run(ledger, 12, cuts_connections)
     assert len(result.evaluations) == 12
-    assert study_status(address, name).complete == 12
+    assert read_status(address, name).complete == 12
     assert len(optuna.load_study(study_name=name, storage=address.full).trials) == 12
     engine.dispose()
 

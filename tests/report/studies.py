@@ -11,8 +11,7 @@ from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.evaluation import FailureKind, Outcome
 from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.stored_search import StoredSearch, stored_search
-from nasgoat.integrations.study_status import StudyStatus
+from nasgoat.integrations.stored_search import StoredSearch, StudyStatus, read_stored_search
 from nasgoat.report import SearchRun
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 
@@ -89,7 +88,7 @@ def store(
         ledger.propose(tickets)
         for ticket in tickets[: count - unfinished]:
             ledger.finish(_ended(ticket, failed or {}))
-    return SearchRun(stored_search(address, "demo"), folder)
+    return SearchRun(read_stored_search(address, "demo"), folder)
 
 
 def _tickets(

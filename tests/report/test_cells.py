@@ -33,6 +33,27 @@ def test_every_node_and_edge_of_every_kind_of_graph_is_drawn(
             assert y + h <= height + 1
 
 
+@pytest.mark.parametrize("layers", [4, 8, 20])
+@pytest.mark.parametrize("large", [False, True])
+def test_a_chain_of_layers_keeps_its_nodes_apart_and_its_labels_inside(
+    layers: int, large: bool
+) -> None:
+    edges = [(i, i + 1) for i in range(layers)]
+    graph = LabeledGraph.from_edges(layers + 1, edges, edge_labels=["mb_3x3"] * layers)
+    read = ET.fromstring(cell(graph, {"mb_3x3": "o1"}, "c", "A chain", large))  # noqa: S314
+    width, height = map(float, str(read.get("viewBox")).split()[2:])
+    boxes = [
+        tuple(float(str(box.get(k))) for k in ("x", "y", "width", "height"))
+        for box in read.iter("rect")
+    ]
+    assert len(boxes) == layers + 1 + (layers if large else 0)
+    assert all(x >= 0 and y >= 0 and x + w <= width and y + h <= height for x, y, w, h in boxes)
+    for i, (x, y, w, h) in enumerate(boxes):
+        for x2, y2, w2, h2 in boxes[:i]:
+            assert x >= x2 + w2 or x2 >= x + w or y >= y2 + h2 or y2 >= y + h
+    assert width < 1000  # fits a page
+
+
 def test_labels_are_cut_and_stay_text() -> None:
     graph = LabeledGraph.from_edges(
         8, [(i, i + 1) for i in range(7)], ["input", *HOSTILE, "output"]

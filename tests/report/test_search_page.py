@@ -9,7 +9,7 @@ import pytest
 from nasgoat.errors import StudyError
 from nasgoat.evaluation import Outcome
 from nasgoat.integrations import StorageAddress
-from nasgoat.integrations.stored_search import stored_search
+from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.report import SearchRun, search_page
 from nasgoat.report.search_run import error_of, sqrt_beta_of
 from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
@@ -112,7 +112,9 @@ def test_a_benchmark_that_is_not_there_costs_the_regret_alone() -> None:
 
 def test_the_same_study_gives_the_same_file(tmp_path: Path) -> None:
     run = store(tmp_path, nasbench101(), 8, failed={6: "no memory"})
-    again = SearchRun(stored_search(StorageAddress.of(tmp_path / "study.db"), "demo"), tmp_path)
+    again = SearchRun(
+        read_stored_search(StorageAddress.of(tmp_path / "study.db"), "demo"), tmp_path
+    )
     assert search_page(run) == search_page(again)
 
 

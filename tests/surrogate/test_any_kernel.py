@@ -12,7 +12,7 @@ from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.errors import SettingError
 from nasgoat.formulations import formulate
 from nasgoat.surrogate import KernelPosterior
-from nasgoat.surrogate.any_kernel import likelihood_of
+from nasgoat.surrogate.likelihood import likelihood_of
 
 SPACE = nasbench201()
 CELLS = SPACE.sample(25, np.random.default_rng(0))

@@ -1,13 +1,19 @@
 """Acquisition functions and the optimisers that minimise them over a space."""
 
 from nasgoat.acquisition.ask_tell import AskTell, initial_design
-from nasgoat.acquisition.candidates import mutation_candidates, mutations_of
+from nasgoat.acquisition.candidates import (
+    Mutation,
+    Sampling,
+    mutation_candidates,
+    mutations_of,
+)
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import Choice, choose
-from nasgoat.acquisition.effort import Effort
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.pools import Mutation, Sampling
-from nasgoat.acquisition.problems import AcquisitionProblem, random_problem
+from nasgoat.acquisition.costs import Cost, Reason
+from nasgoat.acquisition.lower_confidence_bound import (
+    AcquisitionProblem,
+    LowerConfidenceBound,
+    random_problem,
+)
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
     Certificate,
@@ -16,7 +22,9 @@ from nasgoat.acquisition.proposals import (
     Status,
 )
 from nasgoat.acquisition.registry import (
-    chosen_optimizer,
+    Choice,
+    Effort,
+    choose,
     make_optimizer,
     optimizer_names,
     register_optimizer,
@@ -29,15 +37,16 @@ __all__ = [
     "Catalogue",
     "Certificate",
     "Choice",
+    "Cost",
     "Effort",
     "LowerConfidenceBound",
     "Mutation",
     "Pool",
     "Proposal",
+    "Reason",
     "Sampling",
     "Status",
     "choose",
-    "chosen_optimizer",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",

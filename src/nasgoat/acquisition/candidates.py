@@ -1,11 +1,24 @@
-"""Pools of candidate graphs: random ones, and mutations of the best observed."""
+"""Acquisition optimisation by scoring a pool of candidates: what most of the field does.
+
+:class:`Sampling` and :class:`Mutation` score a few hundred graphs and return the best of them,
+without a bound. They are here so that the worth of global optimisation can be measured with
+everything else equal, and for when an exact optimiser ends with nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
+from nasgoat.acquisition.costs import pool_cost
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
+from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
@@ -14,6 +27,115 @@ PER_PARENT = 100
 ENOUGH = 100  # no further parent once so many candidates are there
 _TRIES = 20  # rounds over the parents until there are enough candidates
 _MORE = 5  # mutations of a parent in every round after the first
+_STREAM = 2  # keeps these random numbers apart from those of the initial design
+_RANDOM, _MUTANTS = 200, 100  # of heuristic proposals: random graphs, and mutants of the best ones
+
+
+class _PoolOptimizer(ABC):
+    """Scores a pool of candidates; a subclass says where they come from."""
+
+    name: str
+    cost = staticmethod(pool_cost)
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        progress: Callable[[str], None] | None = None,
+        size: int = 200,
+        seed: int = 0,
+    ) -> None:
+        if size < 1:
+            raise SettingError(f"the size of the pool must be at least 1, got {size}")
+        self.space = space
+        self.size = size
+        self.seed = seed
+
+    def optimize(
+        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+    ) -> Pool:
+        """The k best graphs of a pool that leaves out the excluded ones."""
+        best = KBest(self.space, acquisition, k, exclude)
+        start = time.perf_counter()
+        # The number of excluded graphs grows with the search, so that each pool is a new one.
+        rng = np.random.default_rng([self.seed, _STREAM, len(exclude)])
+        candidates = self._candidates(acquisition, set(exclude), rng)
+        if len(candidates) < k:
+            taken = set(exclude) | {self.space.key(graph) for graph in candidates}
+            candidates += self.space.sample(k - len(candidates), rng, taken)
+        best.add(candidates)
+        seconds = time.perf_counter() - start
+        return best.pool(
+            lambda value: Certificate(Status.HEURISTIC, value, None, seconds),
+            Certificate(Status.EXHAUSTED, seconds=seconds),
+        )
+
+    @abstractmethod
+    def _candidates(
+        self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
+    ) -> list[LabeledGraph]:
+        """Distinct graphs to score."""
+
+
+class Sampling(_PoolOptimizer):
+    """The best of a pool of random graphs.
+
+    Args:
+        space: The space to sample from.
+        progress: Not used; every optimiser takes it.
+        size: Number of graphs in the pool.
+        seed: Seed of the pools.
+
+    Example:
+        >>> from nasgoat import GraphGP, nasbench201
+        >>> space = nasbench201()
+        >>> cells = space.sample(10, np.random.default_rng(0))
+        >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
+        >>> pool = Sampling(space).optimize(LowerConfidenceBound().given(gp), k=5)
+        >>> len(pool), str(pool.certificate.status), pool.certificate.gap is None
+        (5, 'heuristic', True)
+    """
+
+    name = "sampling"
+
+    def _candidates(
+        self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
+    ) -> list[LabeledGraph]:
+        return self.space.sample(self.size, rng, exclude)
+
+
+class Mutation(_PoolOptimizer):
+    """The best of a pool of mutations of the best observed graphs.
+
+    Every observed graph may be a parent, the best first; each is mutated 50 times until the pool is
+    full.
+
+    Args:
+        space: The space to stay in.
+        progress: Not used; every optimiser takes it.
+        size: Number of graphs in the pool.
+        seed: Seed of the pools.
+
+    Example:
+        >>> from nasgoat import GraphGP, nasbench201
+        >>> space = nasbench201()
+        >>> cells = space.sample(10, np.random.default_rng(0))
+        >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
+        >>> pool = Mutation(space).optimize(LowerConfidenceBound().given(gp), k=5)
+        >>> len(pool), str(pool.certificate.status)
+        (5, 'heuristic')
+    """
+
+    name = "mutation"
+    per_parent: ClassVar[int] = 50
+
+    def _candidates(
+        self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
+    ) -> list[LabeledGraph]:
+        gp = acquisition.gp
+        order = np.argsort(gp.targets_, kind="stable")
+        best = [gp.graphs_[i] for i in order]
+        found = mutation_candidates(self.space, best, exclude, rng, self.per_parent, self.size)
+        return found[: self.size]
 
 
 def mutation_candidates(
@@ -47,11 +169,7 @@ def mutation_candidates(
     for parent in best:
         if len(found) >= enough:
             break
-        for child in space.variants(parent, per_parent, rng):
-            key = space.key(child)
-            if key not in seen:
-                seen.add(key)
-                found.append(child)
+        found += _take_new(space, space.variants(parent, per_parent, rng), seen)
     return found
 
 
@@ -75,11 +193,53 @@ def mutations_of(
     found: list[LabeledGraph] = []
     for attempt in range(_TRIES * len(best)):
         share = -(-count // len(best)) if attempt < len(best) else _MORE
-        for child in space.variants(best[attempt % len(best)], share, rng):
-            key = space.key(child)
-            if key not in seen:
-                seen.add(key)
-                found.append(child)
-                if len(found) == count:
-                    return found
+        children = space.variants(best[attempt % len(best)], share, rng)
+        found += _take_new(space, children, seen)
+        if len(found) >= count:
+            return found[:count]
     return found
+
+
+def heuristic_proposals(
+    space: SearchSpace,
+    acquisition: LowerConfidenceBound,
+    k: int,
+    exclude: set[bytes],
+    best: list[LabeledGraph],
+    rng: np.random.Generator,
+) -> list[Proposal]:
+    """The k candidates of lowest acquisition among random graphs and mutants of good ones.
+
+    Example:
+        >>> from nasgoat import GraphGP, nasbench201
+        >>> space, rng = nasbench201(), np.random.default_rng(0)
+        >>> cells = space.sample(5, rng)
+        >>> lcb = LowerConfidenceBound().given(GraphGP(space).fit(cells, range(5)))
+        >>> found = heuristic_proposals(space, lcb, 2, set(), cells, rng)
+        >>> [str(proposal.certificate.status) for proposal in found]
+        ['heuristic', 'heuristic']
+    """
+    candidates = space.sample(_RANDOM, rng, exclude)
+    if best:
+        mutants = [space.mutate(best[i % len(best)], rng) for i in range(_MUTANTS)]
+        candidates += _take_new(space, mutants, exclude | {space.key(g) for g in candidates})
+    found = KBest(space, acquisition, k, exclude)
+    found.add(candidates)
+    return list(
+        found.pool(
+            lambda value: Certificate(Status.HEURISTIC, value), Certificate(Status.HEURISTIC)
+        )
+    )
+
+
+def _take_new(
+    space: SearchSpace, graphs: Iterable[LabeledGraph], seen: set[bytes]
+) -> list[LabeledGraph]:
+    """The graphs whose keys were not seen before, each once; their keys are seen then."""
+    new = []
+    for graph in graphs:
+        key = space.key(graph)
+        if key not in seen:
+            seen.add(key)
+            new.append(graph)
+    return new

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.catalogue_file import CatalogueArrays, load_or_build
+from nasgoat.acquisition.costs import catalogue_cost
 from nasgoat.acquisition.k_best import KBest, Scored
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
@@ -50,6 +51,8 @@ class Catalogue:
         self.features = FeatureMap(space)
         self._arrays: CatalogueArrays = load_or_build(space, self.features, progress)
         self._scored: tuple[Posterior, NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    cost = staticmethod(catalogue_cost)
 
     def __len__(self) -> int:
         return len(self._arrays.counts)

@@ -21,6 +21,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE
 from nasgoat.atomic_file import replace_folder
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
@@ -31,7 +32,6 @@ from nasgoat.spaces.limited_moves import no_graph
 logger = logging.getLogger(__name__)
 
 VERSION = 2  # of the layout and of the order of enumeration; raise it when either changes
-LARGEST = 5_000_000  # graphs in a catalogue; more would take gigabytes and minutes
 _FILES = ("counts", "adjacency", "codes")
 
 
@@ -83,10 +83,10 @@ def load_or_build(
     if (arrays := _load(folder, features)) is not None:
         return arrays
     whole = space.with_limits(())  # listed, and then reduced to its limits
-    if whole.size_bound() > LARGEST and (count := whole.count()) > LARGEST:
+    if whole.size_bound() > LARGEST_CATALOGUE and (count := whole.count()) > LARGEST_CATALOGUE:
         raise TooLargeError(
-            f"a catalogue must hold at most {LARGEST:,} graphs, this space has {count:,}; "
-            "use another optimiser"
+            f"a catalogue must hold at most {LARGEST_CATALOGUE:,} graphs, this space has "
+            f"{count:,}; use another optimiser"
         )
     start = time.perf_counter()
     if progress:

@@ -1,9 +1,15 @@
-"""The k best graphs that an optimiser has found so far, and the pool of proposals made of them."""
+"""The k best graphs that an optimiser has found so far, and the pool of proposals made of them.
+
+:class:`KBest` keeps them; :func:`descend` fills it with good graphs before a proof starts.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+
+import numpy as np
 
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal
@@ -13,6 +19,9 @@ from nasgoat.spaces import SearchSpace
 
 #: Values of a search and of the surrogate must agree to this; rounding is about 1e-12.
 AGREEMENT = 1e-7
+#: Local search: graphs drawn at random, descents that start from the best of them, mutations of the
+#: best graph once the descents have ended.
+_DRAWS, _STARTS, _MUTATIONS = 100, 6, 20
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,6 @@ class KBest:
         on_better: Called with every graph that is kept, and its value.
 
     Example:
-        >>> import numpy as np
         >>> from nasgoat import GraphGP, nasbench201
         >>> space = nasbench201()
         >>> cells = space.sample(10, np.random.default_rng(0))
@@ -96,7 +104,7 @@ class KBest:
         :meth:`rescore` compares the values of those that were kept with the surrogate's.
         """
         key = self.space.key(graph)
-        if key not in self._values and (not self.space.limits or graph in self.space):
+        if key not in self._values and (not self.space.all_limits or graph in self.space):
             self._keep(key, Scored(graph, value))
 
     def take_first(self, ascending: Iterable[Scored]) -> None:
@@ -153,3 +161,44 @@ class KBest:
         del self.found[self.k :]
         if self._on_better is not None:
             self._on_better(scored.graph, scored.value)
+
+
+def descend(
+    pool: KBest,
+    rng: np.random.Generator,
+    start: Collection[LabeledGraph] = (),
+    seconds: float = 10.0,
+) -> None:
+    """Fill the pool by multi-start local search; proves nothing, but sets a good cut-off.
+
+    Args:
+        pool: Where graphs go; it knows space, acquisition, and what is excluded.
+        rng: Source of randomness.
+        start: Graphs to begin with besides random ones.
+        seconds: Time after which no further descent begins.
+    """
+    deadline = time.monotonic() + seconds
+    drawn = [*start, *pool.space.sample(_DRAWS, rng)]
+    if not drawn:
+        return
+    values = pool.add(drawn)
+    for i in np.argsort(values, kind="stable")[:_STARTS].tolist():
+        _descent(pool, drawn[i], values[i], deadline)
+    if pool.found:
+        graph = pool.found[0].graph
+        mutants = [pool.space.mutate(graph, rng) for _ in range(_MUTATIONS)]
+        scores = pool.add(mutants)
+        best = int(np.argmin(scores))
+        _descent(pool, mutants[best], scores[best], deadline)
+
+
+def _descent(pool: KBest, graph: LabeledGraph, value: float, deadline: float) -> None:
+    while time.monotonic() < deadline:
+        neighbours = pool.space.neighbours(graph)
+        if not neighbours:
+            return
+        values = pool.add(neighbours)
+        best = int(np.argmin(values))
+        if values[best] >= value:
+            return
+        graph, value = neighbours[best], values[best]

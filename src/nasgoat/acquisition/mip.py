@@ -16,24 +16,23 @@ import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blocks import OutOfTimeError
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend
+from nasgoat.acquisition.costs import mip_cost
+from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_columns import promising_structures
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipProblem, ModelError, solve_sizes
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
-from nasgoat.formulations import FORMULATIONS
 from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
+from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.solvers import Report, SolveLimits, SolverError, SolverMissingError, SolveStatus
-from nasgoat.solvers.child_process import ChildProcess, Message
 from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
 
-SOLVERS = ("scip", "gurobi")
 #: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
 #: kernel matrix is ill-conditioned. Two values this close are one value.
 SCORE_ROUNDING = 1e-9
@@ -79,6 +78,8 @@ class MipOptimizer:
         (2, 'optimal', True)
     """
 
+    cost = staticmethod(mip_cost)
+
     def __init__(
         self,
         space: SearchSpace,
@@ -104,7 +105,8 @@ class MipOptimizer:
         helped = not independent and isinstance(space, NodeLabeledSpace | IndexedSpace)
         self._first = BranchAndBound(space, time_limit=seconds) if helped else None
         self.last_: MipAnswer = MipAnswer()
-        self._child = ChildProcess(self.limits.memory_mb) if child else None
+        memory = self.limits.memory_mb * 2**20
+        self._child = ChildProcess("the solver", OUR_OWN, memory) if child else None
 
     def optimize(
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
@@ -129,7 +131,7 @@ class MipOptimizer:
         answer = MipAnswer()
         try:
             self._work(problem, answer)
-        except SolverError as failure:
+        except (SolverError, ChildError) as failure:
             # The graphs found so far stand, without a proof (reliability: fall back, say so).
             logger.warning("%s; going on with the best graphs found so far", failure)
             answer.reports.clear()
@@ -191,7 +193,8 @@ class MipOptimizer:
             solve_sizes(problem, take)
             return
         seconds = problem.limits.seconds + _GRACE
-        for message in self._child.run(solve_sizes, (problem,), seconds):
+        family = type(self.space).__module__.partition(".")[0]  # may be the user's own
+        for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
 
 

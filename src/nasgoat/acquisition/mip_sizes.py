@@ -17,16 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.acquisition.best_graphs import ModelJudge
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend
+from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.child_process import Message
 from nasgoat.errors import NasgoatError
 from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.building import uncollected
 from nasgoat.formulations.listed import Listed
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import Report, SolveLimits, SolverMissingError, SolveStatus
-from nasgoat.solvers.child_process import Message
 from nasgoat.spaces import SearchSpace
 
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of

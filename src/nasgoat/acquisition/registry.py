@@ -1,63 +1,163 @@
-"""Acquisition optimisers by name."""
+"""The acquisition optimisers by name: how each is made, what it costs, and which ``auto`` takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import Choice, choose
-from nasgoat.acquisition.effort import Effort
-from nasgoat.acquisition.pools import Mutation, Sampling
+from nasgoat.acquisition.costs import (
+    Cost,
+    Reason,
+    branch_cost,
+    describe_questions,
+    describe_seconds,
+    mip_cost,
+)
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS
+from nasgoat.solver_names import FORMULATIONS
 from nasgoat.spaces import SearchSpace
 
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
+CostModel = Callable[[SearchSpace, str, int], Cost | Reason]
+
+#: Seconds to get ready, and for all questions, below which nothing is worth comparing: loading
+#: compiled code or a solver takes longer.
+_QUICK = 0.4
 
 
-def _branch(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+@dataclass(frozen=True)
+class Effort:
+    """How much an exact optimiser may spend on one acquisition problem, and how it works on it.
+
+    Branch and bound has a time limit and threads, the mixed-integer programs have all of these; the
+    other optimisers have none.
+
+    Args:
+        time_limit: Seconds for one acquisition problem; 1800 in the paper.
+        gap: MIP: relative gap at which a proposal counts as optimal.
+        threads: Threads of the solver or of branch and bound.
+        memory: MIP: megabytes.
+        formulation: MIP: ``"compact"`` or ``"paper"``.
+        independent: MIP: take nothing from branch and bound.
+        child: MIP: solve in a child process, which can be stopped.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> make_optimizer("scip", nasbench201(), effort=Effort(time_limit=10)).limits.seconds
+        10
+    """
+
+    time_limit: float = 1800.0
+    gap: float = 1e-4
+    threads: int = 2
+    memory: float = 8192.0
+    formulation: str = "compact"
+    independent: bool = False
+    child: bool = True
+
+    def __post_init__(self) -> None:
+        positive = {"time_limit": self.time_limit, "memory": self.memory}
+        for name, value in positive.items():
+            if not value > 0:
+                raise SettingError(f"{name} must be positive, got {value!r}")
+        if self.threads < 1:
+            raise SettingError(f"threads must be at least 1, got {self.threads!r}")
+        if not 0 <= self.gap < 1:
+            raise SettingError(f"gap must be from 0 to less than 1, got {self.gap!r}")
+        if self.formulation not in FORMULATIONS:
+            raise UnknownNameError("formulation", self.formulation, FORMULATIONS)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One optimiser of the table.
+
+    Args:
+        make: Makes it for a space.
+        cost: What it costs; None if that is not known, and ``auto`` never takes it.
+        title: What a reason calls it.
+        by_name_only: Whether ``auto`` leaves it out all the same.
+        paper_kernels_only: Whether it knows the linear and the exponential kernel alone.
+    """
+
+    make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
+    cost: CostModel | None
+    title: str
+    by_name_only: bool = False
+    paper_kernels_only: bool = False
+
+
+def _plain(make: OptimizerMaker) -> Callable[..., AcquisitionOptimizer]:
+    """A maker of optimisers that have no limits."""
+    return lambda space, progress, effort: make(space, progress)
+
+
+def _make_branch(
+    space: SearchSpace, progress: Progress | None, effort: Effort | None
+) -> AcquisitionOptimizer:
     from nasgoat.acquisition.branch import BranchAndBound  # Numba takes half a second to import
 
-    return BranchAndBound(space, progress)
+    if effort is None:
+        return BranchAndBound(space, progress)
+    return BranchAndBound(space, progress, effort.time_limit, effort.threads)
 
 
-def _mip(solver: str) -> OptimizerMaker:
-    def make(space: SearchSpace, progress: Progress | None) -> AcquisitionOptimizer:
+def _mip_maker(solver: str) -> Callable[..., AcquisitionOptimizer]:
+    def make(
+        space: SearchSpace, progress: Progress | None, effort: Effort | None
+    ) -> AcquisitionOptimizer:
         # Imported when asked for: Pyomo and SCIP take half a second.
         from nasgoat.acquisition.mip import MipOptimizer
+        from nasgoat.solvers import SolveLimits
 
-        return MipOptimizer(space, progress, solver=solver)
+        if effort is None:
+            return MipOptimizer(space, progress, solver)
+        return MipOptimizer(
+            space,
+            progress,
+            solver,
+            effort.formulation,
+            SolveLimits(effort.time_limit, effort.gap, effort.threads, effort.memory),
+            child=effort.child,
+            independent=effort.independent,
+        )
 
     return make
 
 
-_MAKERS: dict[str, OptimizerMaker] = {
-    "branch": _branch,
-    "catalogue": Catalogue,
-    "mutation": Mutation,
-    "sampling": Sampling,
-    "gurobi": _mip("gurobi"),
-    "scip": _mip("scip"),
+_TABLE: dict[str, _Entry] = {
+    "catalogue": _Entry(_plain(Catalogue), Catalogue.cost, "catalogue"),
+    "branch": _Entry(_make_branch, branch_cost, "branch and bound", paper_kernels_only=True),
+    "scip": _Entry(_mip_maker("scip"), mip_cost, "MIP", paper_kernels_only=True),
+    "gurobi": _Entry(  # which needs a licence
+        _mip_maker("gurobi"), mip_cost, "MIP", by_name_only=True, paper_kernels_only=True
+    ),
+    "mutation": _Entry(_plain(Mutation), Mutation.cost, "mutation"),
+    "sampling": _Entry(_plain(Sampling), Sampling.cost, "sampling"),
 }
-_PAPER_KERNELS_ONLY = ("branch", "gurobi", "scip")
-_OURS = frozenset({"auto", *_MAKERS})
+_OURS = frozenset({"auto", *_TABLE})
 
 
 def optimizer_names() -> list[str]:
     """Names that :func:`make_optimizer` knows."""
-    return ["auto", *_MAKERS]
+    return ["auto", *_TABLE]
 
 
-def register_optimizer(name: str, make: OptimizerMaker) -> None:
+def register_optimizer(name: str, make: OptimizerMaker, cost: CostModel | None = None) -> None:
     """Make an acquisition optimiser known by a name, in Python and on the command line.
-
-    ``auto`` never takes it; ask for it by its name.
 
     Args:
         name: The name; registering it again replaces the optimiser.
         make: Takes a space and a function that shows progress (or None); returns the optimiser.
+        cost: Takes a space, the name of a kernel and the number of questions to one fitted
+            surrogate; returns what these cost, or the reason why the optimiser does not apply.
+            Without it, ``auto`` never takes the optimiser.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -67,11 +167,141 @@ def register_optimizer(name: str, make: OptimizerMaker) -> None:
     """
     if name in _OURS:
         raise SettingError(f"a new optimizer must have a name of its own, got {name!r}")
-    _MAKERS[name] = make
+    _TABLE[name] = _Entry(_plain(make), cost, name)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The optimiser that is taken in a space, why, and what it is forecast to cost.
+
+    Args:
+        name: The optimiser.
+        reason: Why it is taken.
+        kernel: The kernel that the forecasts are for.
+        questions: How many questions to one fitted surrogate they are for.
+        forecasts: What each optimiser that was considered costs, or why it does not apply.
+        asked_for: Whether it was asked for by its name.
+
+    Example:
+        >>> from nasgoat import darts, nasbench201
+        >>> choose(nasbench201()).name, choose(darts()).name
+        ('catalogue', 'branch')
+        >>> print(choose(darts()).reason)  # doctest: +NORMALIZE_WHITESPACE
+        branch and bound: 180 structures of 1,037,664,180 graphs, about 0.03 s a question
+        (linear kernel, 1 question at a time)
+    """
+
+    name: str
+    reason: str
+    kernel: str
+    questions: int
+    forecasts: Mapping[str, Cost | Reason] = field(default_factory=dict, repr=False)
+    asked_for: bool = False
+
+    @property
+    def seconds(self) -> float | None:
+        """What one question is forecast to take; None if nothing is known."""
+        cost = self.forecasts.get(self.name)
+        return cost.seconds / self.questions if isinstance(cost, Cost) else None
+
+    def warn(self, time_limit: float) -> str | None:
+        """What to do where the forecast exceeds the time limit of one question; None otherwise.
+
+        Example:
+            >>> from nasgoat import NodeLabeledSpace
+            >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
+            >>> large.warn(1800.0)[:63], large.warn(1e6)
+            ('a question to branch is forecast to take 4000 s, the time limit', None)
+        """
+        cost = self.forecasts.get(self.name)
+        if not isinstance(cost, Cost) or not cost.stops or self.seconds is None:
+            return None
+        if self.seconds <= time_limit:
+            return None
+        return (
+            f"a question to {self.name} is forecast to take {describe_seconds(self.seconds)}, the "
+            f"time limit is {time_limit:g} s: proposals may come with a gap instead of a proof; "
+            "allow fewer nodes or edges, raise the time limit, or take mutation, which is quick "
+            "and proves nothing"
+        )
+
+    def list_exact(self) -> list[dict[str, Any]]:
+        """What each exact optimiser costs or why it does not apply, as JSON-ready mappings.
+
+        Example:
+            >>> from nasgoat import darts
+            >>> [(entry["name"], entry["applies"]) for entry in choose(darts()).list_exact()]
+            [('catalogue', False), ('branch', True), ('scip', True)]
+        """
+        exact: list[dict[str, Any]] = []
+        for name, cost in self.forecasts.items():
+            if isinstance(cost, Reason):
+                said, seconds = f"does not apply: {cost.said}", None
+            elif cost.exact:
+                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+            else:
+                continue
+            applies = seconds is not None
+            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+        return exact
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping."""
+        return {"name": self.name, "reason": self.reason}
+
+
+def choose(
+    space: SearchSpace, kernel: str = "linear", questions: int = 1, name: str = "auto"
+) -> Choice:
+    """The optimiser that a name stands for in a space; for ``"auto"``, the cheapest exact one.
+
+    Args:
+        space: The space to optimise over.
+        kernel: The name of the kernel.
+        questions: How many acquisition problems share one fitted surrogate.
+        name: One of :func:`optimizer_names`.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> choose(nasbench201(), name="branch").reason
+        'branch: asked for'
+    """
+    if name not in optimizer_names():
+        raise UnknownNameError("optimizer", name, optimizer_names())
+    if name != "auto":
+        entry = _TABLE[name]
+        if kernel not in FORMS and entry.paper_kernels_only:
+            raise SettingError(
+                f"the kernel must be linear or exponential for the optimizer {name}, got "
+                f"{kernel!r}; use the catalogue"
+            )
+        known = {} if entry.cost is None else {name: entry.cost(space, kernel, questions)}
+        return Choice(name, f"{name}: asked for", kernel, questions, known, asked_for=True)
+    forecasts = {
+        other: entry.cost(space, kernel, questions)
+        for other, entry in _TABLE.items()
+        if entry.cost is not None and not entry.by_name_only
+    }
+    costs = {other: cost for other, cost in forecasts.items() if isinstance(cost, Cost)}
+    taken = min(costs, key=lambda other: _rank(costs[other]))
+    cost = costs[taken]
+    reason = (
+        f"{_TABLE[taken].title}: {cost.said}, {cost.describe_question(questions)} "
+        f"({describe_questions(kernel, questions)})"
+    )
+    if not cost.exact:
+        reason += "; no exact optimiser applies"
+    return Choice(taken, reason, kernel, questions, forecasts)
+
+
+def _rank(cost: Cost) -> tuple[bool, bool, float]:
+    """Exact ones first, then those that are ready at once, then the cheapest."""
+    quick = cost.once <= _QUICK and cost.seconds <= _QUICK
+    return not cost.exact, not quick, cost.seconds
 
 
 def make_optimizer(
-    name: str,
+    name: str | Choice,
     space: SearchSpace,
     progress: Progress | None = None,
     kernel: str = "linear",
@@ -81,10 +311,11 @@ def make_optimizer(
     """An acquisition optimiser for a space.
 
     Args:
-        name: One of :func:`optimizer_names`; ``"auto"`` chooses for the space.
+        name: One of :func:`optimizer_names`, ``"auto"`` to choose for the space; or a choice that
+            was made before.
         space: The space to optimise over.
         progress: Called with a line of text when something takes long.
-        kernel: The form of the kernel, for the choice.
+        kernel: The name of the kernel, for the choice.
         questions: How many acquisition problems share one fitted surrogate, for the choice.
         effort: Limits of one acquisition problem, where the optimiser has any.
 
@@ -93,30 +324,10 @@ def make_optimizer(
         >>> make_optimizer("auto", nasbench201()).name
         'catalogue'
     """
-    choice = chosen_optimizer(name, space, kernel, questions)
-    if progress and name == "auto":
-        progress(f"optimiser: {choice.reason}")
-    limited = None if effort is None else effort.optimizer(choice.name, space, progress)
-    return limited or _MAKERS[choice.name](space, progress)
-
-
-def chosen_optimizer(
-    name: str, space: SearchSpace, kernel: str = "linear", questions: int = 1
-) -> Choice:
-    """The optimiser that a name stands for in a space, and why.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> chosen_optimizer("branch", nasbench201()).reason
-        'branch: asked for'
-    """
-    if name not in optimizer_names():
-        raise UnknownNameError("optimizer", name, optimizer_names())
-    if kernel not in FORMS and name in _PAPER_KERNELS_ONLY:
-        raise SettingError(
-            f"the kernel must be linear or exponential for the optimizer {name}, got {kernel!r}; "
-            "use the catalogue"
-        )
-    if name == "auto":
-        return choose(space, kernel, questions, _MAKERS)
-    return Choice(name, f"{name}: asked for")
+    choice = name if isinstance(name, Choice) else choose(space, kernel, questions, name)
+    if progress:
+        if not choice.asked_for:
+            progress(f"optimiser: {choice.reason}")
+        if effort is not None and (warning := choice.warn(effort.time_limit)):
+            progress(warning)
+    return _TABLE[choice.name].make(space, progress, effort)

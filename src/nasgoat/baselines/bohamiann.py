@@ -2,37 +2,53 @@
 
 Notation
     f_θ     dense network with two tanh layers;  s = log σ² a learnt log variance
-    U       Σ_i [(y_i - f_θ(x_i))² / 2σ² + s / 2] + |θ|² / 2 + (s - log 10⁻³)² / 2
+    U       potential Σ_i [(y_i - f_θ(x_i))² / 2σ² + s / 2] + |θ|² / 2 + (s - log 10⁻³)² / 2;
+            Ũ = U / N its mean over the N data points
+    ε       step size,  c  friction (share of the momentum lost in a step)
+    V̂       running estimate of E[(∂Ũ/∂θ)²], adapted during burn-in only;  M⁻¹ = V̂^-½
+    v       momentum:  v ← (1 - c) v - ε² M⁻¹ ∇Ũ + N(0, 2 c ε² M⁻¹ / N - ε⁴ / N²);  θ ← θ + v
 
-Source: Springenberg et al., NeurIPS 2016, adapted to architectures by naszilla.
+The window τ of the running estimates follows from how noisy the gradients are. Source:
+Springenberg et al., NeurIPS 2016, Section 4 and Appendix A, written for the mean potential and
+adapted to architectures by naszilla.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.baselines.dense_network import DenseNetwork
-from nasgoat.baselines.dngo import EncodedSearch
-from nasgoat.baselines.method import Setup
-from nasgoat.baselines.sghmc import sghmc
+from nasgoat.baselines.encodings import standardized_adjacency
+from nasgoat.baselines.method import (
+    Data,
+    Graphs,
+    Prediction,
+    PredictorSearch,
+    Setup,
+    bound_values,
+    draw_deviations,
+    standardize,
+)
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 _BATCH = 20
 _PRIOR_LOG_VARIANCE = float(np.log(1e-3))
+_SMALL = 1e-16
 
 
-class Bohamiann(EncodedSearch):
-    """Predicts with the mean and spread of sampled networks.
+class Bohamiann(PredictorSearch):
+    """Predicts with the mean and spread of sampled networks, on the adjacency encoding.
 
     Args:
         setup: Space, initial design, seed and budget.
         steps: Steps of the sampler in each fit, as many as in the public code.
         burn_in: How many of them are burn-in.
         keep_every: Steps from one kept network to the next.
-        as_published: Keep the public code's slip; see :class:`~nasgoat.baselines.dngo`.
+        as_published: Rank candidates as the public code does by mistake, see
+            :func:`~nasgoat.baselines.method.draw_deviations`.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -52,19 +68,21 @@ class Bohamiann(EncodedSearch):
         keep_every: int = 50,
         as_published: bool = False,
     ) -> None:
-        super().__init__(setup)
+        super().__init__(setup, draw_deviations if as_published else bound_values)
         self.steps, self.burn_in, self.keep_every = steps, burn_in, keep_every
-        self.as_published = as_published
 
-    def _predicted(
-        self, rows: Array, targets: Array, new: Array, rng: np.random.Generator
-    ) -> tuple[Array, Array]:
+    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        """Mean and spread of the standardised error that the sampled networks predict."""
+        graphs, errors = data
+        rows, new = standardized_adjacency(self.space, graphs, candidates)
+        targets, _, _ = standardize(errors)
         network = DenseNetwork((rows.shape[1], 50, 50, 1), activation="tanh")
         theta = np.append(network.initial(rng)[0], np.float32(_PRIOR_LOG_VARIANCE))
         slope = mean_gradient(network, rows, targets, rng)
         samples = sghmc(slope, theta, len(rows), rng, self.steps, self.burn_in, self.keep_every)
         predicted = np.array([network.predict(s[None, :-1], new)[0, :, 0] for s in samples])
-        return predicted.mean(axis=0).astype(float), predicted.std(axis=0).astype(float)
+        mean, std = predicted.mean(axis=0).astype(float), predicted.std(axis=0).astype(float)
+        return Prediction(mean, std, float(targets.min()))
 
 
 def mean_gradient(
@@ -96,3 +114,61 @@ def mean_gradient(
         return slope
 
     return gradient
+
+
+def sghmc(
+    gradient: Callable[[Array], Array],
+    theta: Array,
+    count: int,
+    rng: np.random.Generator,
+    steps: int,
+    burn_in: int,
+    keep_every: int,
+    rate: float = 1e-2,
+    friction: float = 0.05,
+) -> Iterator[Array]:
+    """Samples of θ after burn-in; the array is changed in place and samples are copies.
+
+    Args:
+        gradient: ∇Ũ at θ, possibly of a random batch.
+        theta: Where to start.
+        count: N, the number of data points.
+        rng: Source of randomness.
+        steps: Steps in all.
+        burn_in: Steps in which scales are adapted and nothing is kept.
+        keep_every: Steps from one sample to the next.
+        rate: ε.
+        friction: c.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> theta = np.zeros(1000)  # a thousand chains, one standard normal each
+        >>> samples = list(sghmc(lambda t: t, theta, 1, rng, 3000, 1000, 50, rate=0.1))
+        >>> abs(float(np.var(samples)) - 1.0) < 0.1
+        True
+    """
+    tau, mean, square = (np.ones_like(theta) for _ in range(3))
+    momentum = np.zeros_like(theta)
+    scale, deviation = _scales(square, rate, friction, count)
+    for step in range(steps):
+        slope = gradient(theta)
+        if step < burn_in:
+            share = 1 / (tau + 1)
+            tau += 1 - tau * (mean * mean / square)
+            mean += share * (slope - mean)
+            square += share * (slope * slope - square)
+            scale, deviation = _scales(square, rate, friction, count)
+        noise = rng.standard_normal(theta.shape, dtype=theta.dtype.type)
+        momentum *= 1 - friction
+        momentum -= scale * slope
+        momentum += deviation * noise
+        theta += momentum
+        if step >= burn_in and (step - burn_in) % keep_every == 0:
+            yield theta.copy()
+
+
+def _scales(square: Array, rate: float, friction: float, count: int) -> tuple[Array, Array]:
+    """ε² M⁻¹, and the standard deviation of the noise in the momentum."""
+    scale = rate**2 / np.sqrt(square + _SMALL)
+    variance = 2 * friction * scale / count - (rate**2 / count) ** 2
+    return scale, np.sqrt(np.maximum(variance, _SMALL))

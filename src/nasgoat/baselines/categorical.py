@@ -7,20 +7,21 @@ nodes on no path from first to last are dropped. Not every choice is a graph of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.encodings import arranged
+from nasgoat.baselines.encodings import arrange
 from nasgoat.baselines.method import Method, Setup, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
-from nasgoat.spaces import GraphSpace, SearchSpace
+from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.spaces import CellSpace, SearchSpace
+from nasgoat.spaces.slots import Slots
 
 NOTHING = "none"
 _EDGE = "edge"
@@ -46,7 +47,7 @@ class CategoricalSpace:
     space: SearchSpace
 
     def __post_init__(self) -> None:
-        if isinstance(self.space, GraphSpace):
+        if self.space.layout == "graph":
             raise SettingError(
                 "methods on categorical parameters must have a space of cells, got "
                 f"{self.space.describe()}; use another method"
@@ -54,29 +55,31 @@ class CategoricalSpace:
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """The pairs that may carry an edge."""
+        """The pairs with a parameter: all u < v, or those of the one structure of each size."""
         n = self.space.sizes[-1]
+        if self._one_structure:
+            return tuple(cast(CellSpace, self.space).edge_places(n))
         return tuple((u, v) for u in range(n) for v in range(u + 1, n))
 
     @cached_property
     def parameters(self) -> dict[str, tuple[str, ...]]:
         """Each parameter's choices by its name."""
-        labels = self.space.edge_vocabulary or (_EDGE,)
-        found = {f"{u}>{v}": (NOTHING, *labels) for u, v in self.places}
+        n = self.space.sizes[-1]
+        needed = self._one_structure and len(self.space.sizes) == 1
+        choices = self._edge_choices[1:] if needed else self._edge_choices
+        found = {f"{u}>{v}": choices for u, v in self.places}
         if self.space.node_vocabulary:
-            inner = self.space.node_vocabulary[1:-1]
-            n = self.space.sizes[-1]
-            found |= {f"node {v}": inner for v in range(1, n - 1) if inner}
+            found |= {f"node {v}": self.space.node_vocabulary[1:-1] for v in range(1, n - 1)}
         return found
 
     def encode(self, graph: LabeledGraph) -> Choice:
         """The choices that decode to the graph; idle nodes take the first operation."""
-        batch = arranged(self.space, [graph])
+        batch = arrange(self.space, [graph])
         choice = {name: choices[0] for name, choices in self.parameters.items()}
         for u, v in self.places:
             if batch.adjacency[0, u, v]:
                 code = batch.edge_codes[0, u, v] if batch.edge_codes is not None else 0
-                choice[f"{u}>{v}"] = self.parameters[f"{u}>{v}"][int(code) + 1]
+                choice[f"{u}>{v}"] = self._edge_choices[int(code) + 1]
         if batch.node_codes is not None:
             for v in range(1, batch.n - 1):
                 if (code := int(batch.node_codes[0, v])) >= 0:
@@ -85,27 +88,40 @@ class CategoricalSpace:
 
     def decode(self, choice: Mapping[str, str]) -> LabeledGraph | None:
         """The graph of some choices, or None if the space has no such graph."""
-        n = self.space.sizes[-1]
-        edges = {p: choice[f"{p[0]}>{p[1]}"] for p in self.places}
-        edges = {place: str(label) for place, label in edges.items() if label != NOTHING}
-        if not self.space.node_vocabulary:
-            graph = LabeledGraph.from_edges(n, list(edges), edge_labels=edges)
+        digits = [self._edge_choices.index(str(choice[f"{u}>{v}"])) for u, v in self.places]
+        n, vocabulary = self.space.sizes[-1], self.space.node_vocabulary
+        if not vocabulary:  # nodes behind the last edge are left out where the space may do so
+            heads = [v for (_, v), digit in zip(self.places, digits, strict=True) if digit]
+            graph = self._slots.graph(1 + max([self.space.sizes[0] - 1, *heads]), digits)
         else:
-            graph = self._pruned(list(edges), choice)
+            inner = [vocabulary.index(str(choice[f"node {v}"])) for v in range(1, n - 1)]
+            whole = self._slots.graph(n, digits, [0, *inner, len(vocabulary) - 1])
+            graph = _drop_idle_nodes(whole)
         return graph if graph in self.space else None
 
-    def _pruned(self, edges: Sequence[tuple[int, int]], choice: Mapping[str, str]) -> LabeledGraph:
-        n, vocabulary = self.space.sizes[-1], self.space.node_vocabulary
-        adjacency = np.zeros((n, n), dtype=bool)
-        for u, v in edges:
-            adjacency[u, v] = True
-        d = shortest_distances(adjacency[None])[0]
-        on_path = (d[0] < n) & (d[:, -1] < n)
-        on_path[[0, -1]] = True
-        kept = np.flatnonzero(on_path).tolist()
-        inner = [str(choice[f"node {v}"]) for v in kept[1:-1]]
-        labels = (vocabulary[0], *inner, vocabulary[-1])
-        return LabeledGraph(adjacency[np.ix_(kept, kept)], labels)
+    @cached_property
+    def _one_structure(self) -> bool:
+        """Whether all cells of a size have the same edges, as in a chain."""
+        if self.space.layout != "cell":
+            return False
+        return all(cast(CellSpace, self.space).structure_bound(n) == 1 for n in self.space.sizes)
+
+    @cached_property
+    def _edge_choices(self) -> tuple[str, ...]:
+        return (NOTHING, *(self.space.edge_vocabulary or (_EDGE,)))
+
+    @cached_property
+    def _slots(self) -> Slots:
+        return Slots(self.places, self.space.node_vocabulary, self.space.edge_vocabulary)
+
+
+def _drop_idle_nodes(graph: LabeledGraph) -> LabeledGraph:
+    """The graph without inner nodes that are on no path from the first node to the last."""
+    on_path = nodes_on_paths(graph.adjacency[None])[0]
+    on_path[[0, -1]] = True
+    kept = np.flatnonzero(on_path).tolist()
+    labels = graph.node_labels or ()
+    return LabeledGraph(graph.adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))
 
 
 class CategoricalSearch(Method):
@@ -161,9 +177,9 @@ class CategoricalSearch(Method):
                 return graph
             elif key in known:
                 answer(known[key])
-        return self._repaired(choice, taken, rng)
+        return self._repair(choice, taken, rng)
 
-    def _repaired(
+    def _repair(
         self, choice: Choice, taken: set[bytes], rng: np.random.Generator
     ) -> LabeledGraph | None:
         """A random new graph one change from a choice."""

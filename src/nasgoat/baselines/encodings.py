@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces import NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import SearchSpace
 
 PATH_FEATURES = 40  # BANANAS keeps 40 paths on NAS-Bench-101 and 30 on NAS-Bench-201
 
 
-def arranged(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> GraphBatch:
+def arrange(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> GraphBatch:
     """The graphs as arrays, their nodes in the order of this module."""
     if space.indexed or not all(graph.is_acyclic() for graph in graphs):
         return space.batch(graphs)
     places = {label: i for i, label in enumerate(space.node_vocabulary)}
-    batch = space.batch([graph.relabeled(_order(graph, places)) for graph in graphs])
+    batch = space.batch([graph.relabeled(_order_nodes(graph, places)) for graph in graphs])
     n = batch.n
     for i, m in enumerate(batch.sizes.tolist()):
         if m < n:  # the last node moves to the last place
@@ -49,7 +49,7 @@ def adjacency_encoding(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> ND
         >>> adjacency_encoding(space, [cell]).tolist()
         [[1.0, 0.0, 1.0, 0.5]]
     """
-    batch = arranged(space, graphs)
+    batch = arrange(space, graphs)
     n = batch.n
     forward = np.tril(batch.adjacency, -1).any()
     rows, columns = np.nonzero(~np.eye(n, dtype=bool)) if forward else np.triu_indices(n, 1)
@@ -60,10 +60,29 @@ def adjacency_encoding(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> ND
     if batch.node_codes is None:
         return edges
     codes, labels = batch.node_codes.astype(float), len(space.node_vocabulary)
-    if isinstance(space, NodeLabeledSpace):
+    if space.labels_on == "nodes":
         codes, labels = codes[:, 1:-1], labels - 2
         codes = np.where(codes < 0, -1, codes - 1)
     return np.concatenate([edges, codes / max(labels - 1, 1)], axis=1)
+
+
+def standardized_adjacency(
+    space: SearchSpace, graphs: Sequence[LabeledGraph], candidates: Sequence[LabeledGraph]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Adjacency encodings of graphs and candidates; columns have mean 0, deviation 1 over graphs.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(9, np.random.default_rng(0))
+        >>> rows, new = standardized_adjacency(nasbench201(), cells[:5], cells[5:])
+        >>> rows.shape, new.shape, bool(abs(rows.mean()) < 1e-12)
+        ((5, 6), (4, 6), True)
+    """
+    rows = adjacency_encoding(space, [*graphs, *candidates])
+    observed = rows[: len(graphs)]
+    sd = observed.std(axis=0)
+    rows = (rows - observed.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
+    return rows[: len(graphs)], rows[len(graphs) :]
 
 
 def path_encoding(
@@ -91,11 +110,11 @@ def path_encoding(
     labels = len(space.edge_vocabulary) + 1 if on_edges else len(space.node_vocabulary)
     longest = space.sizes[-1] - 1 if on_edges else space.sizes[-1] - 2
     shift = 0
-    if isinstance(space, NodeLabeledSpace):
+    if space.labels_on == "nodes":
         labels, shift = labels - 2, 1  # the source's and the sink's label are on no path's inside
     offsets = _offsets(labels, int(on_edges), longest, at_most)
     encoded = np.zeros((len(graphs), offsets[-1]))
-    batch = arranged(space, graphs)
+    batch = arrange(space, graphs)
     for row, i in zip(encoded, range(len(batch)), strict=True):
         if on_edges:
             sequences = _edge_paths(np.asarray(batch.edge_codes)[i] + 1, len(offsets) - 1)
@@ -148,7 +167,7 @@ def _edge_paths(digits: NDArray[np.int8], most: int) -> set[tuple[int, ...]]:
     return arriving[-1]
 
 
-def _order(graph: LabeledGraph, places: dict[str, int]) -> list[int]:
+def _order_nodes(graph: LabeledGraph, places: dict[str, int]) -> list[int]:
     """Nodes by the longest path that leads to them, then by label."""
     depth = np.zeros(graph.n, dtype=int)
     for _ in range(graph.n):

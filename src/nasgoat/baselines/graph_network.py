@@ -66,11 +66,11 @@ class GraphTensors:
         codes = np.asarray(batch.node_codes)
         X = codes[:, :, None] == np.arange(len(batch.node_vocabulary))
         share = exists / batch.sizes[:, None]
-        both = np.stack([_scaled(A), _scaled(A.transpose(0, 2, 1))], axis=1)
+        both = np.stack([_scale_rows(A), _scale_rows(A.transpose(0, 2, 1))], axis=1)
         arrays = (both, X, share)
         return cls(*(torch.from_numpy(np.ascontiguousarray(a, dtype=np.float32)) for a in arrays))
 
-    def take(self, index: torch.Tensor) -> GraphTensors:
+    def take(self, index: torch.Tensor | NDArray[np.intp]) -> GraphTensors:
         """The graphs at these places; the index may have any shape."""
         return GraphTensors(*(part[index] for part in (self.adjacency, self.labels, self.share)))
 
@@ -81,7 +81,7 @@ def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]
     return graphs.take(every[:count]), graphs.take(every[count:])
 
 
-def _convolved(graphs: GraphTensors, V: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+def _convolve(graphs: GraphTensors, V: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """½ ReLU(A V W⁺) + ½ ReLU(A' V W⁻) of V (M, B, n, w): all nodes of a member in one product."""
     members, width = len(weight), weight.shape[2] // 2
     product = (V.flatten(1, 2) @ weight).reshape(members, *V.shape[1:3], 2, width)
@@ -89,7 +89,7 @@ def _convolved(graphs: GraphTensors, V: torch.Tensor, weight: torch.Tensor) -> t
     return torch.relu(onward).mean(dim=2)
 
 
-def _scaled(A: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _scale_rows(A: NDArray[np.bool_]) -> NDArray[np.float64]:
     total = A.sum(axis=2, keepdims=True)
     scaled: NDArray[np.float64] = A / np.maximum(total, 1)
     return scaled
@@ -137,7 +137,7 @@ class GraphNetworks:
         """
         V = graphs.labels
         for weight in self.convolutions:
-            V = _convolved(graphs, V, weight)
+            V = _convolve(graphs, V, weight)
             if training and self.dropout:
                 share = 1 - self.dropout
                 V = V * torch.empty_like(V).bernoulli_(share, generator=self.rng).div_(share)

@@ -1,19 +1,29 @@
-"""What the baselines have in common beyond ask and tell."""
+"""What the baselines share: the history, the initial design, and the loop around a predictor.
+
+A baseline with a predictor makes candidates, predicts their errors, turns the predictions into
+values by an acquisition function and proposes the candidates of lowest value. Everything is
+minimised.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
-from nasgoat.acquisition import AskTell, Certificate, Proposal, Status
+from nasgoat.acquisition import AskTell, Certificate, Proposal, Status, mutation_candidates
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
+Array = NDArray[np.float64]
+Graphs = Sequence[LabeledGraph]
+EXPLORATION = 0.5  # naszilla's weight of the standard deviation
+_PARENTS = 5  # naszilla mutates the best five graphs
 _STREAM = 1  # keeps these random numbers apart from those of the initial design
 
 
@@ -37,8 +47,15 @@ class Setup:
     noisy: bool = False
 
 
+class Data(NamedTuple):
+    """Observed graphs, each once, with their mean errors."""
+
+    graphs: list[LabeledGraph]
+    errors: Array
+
+
 class Method(AskTell):
-    """A baseline: proposals come from :meth:`_choose`, and random graphs fill what it leaves.
+    """A baseline: :meth:`_choose` makes the proposals, random graphs fill up the batch.
 
     Args:
         setup: Space, initial design, seed, budget and kind of error.
@@ -68,14 +85,14 @@ class Method(AskTell):
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         """Up to k distinct proposals, none of them taken."""
 
-    def _data(self) -> tuple[list[LabeledGraph], NDArray[np.float64]]:
+    def _data(self) -> Data:
         """The observed graphs, each once, with their mean errors."""
         groups: dict[bytes, list[int]] = {}
         for i, graph in enumerate(self._graphs):
             groups.setdefault(self.space.key(graph), []).append(i)
         errors = np.array(self._errors)
         kept = [self._graphs[places[0]] for places in groups.values()]
-        return kept, np.array([errors[places].mean() for places in groups.values()])
+        return Data(kept, np.array([errors[places].mean() for places in groups.values()]))
 
     def _best(self, count: int) -> list[LabeledGraph]:
         """The best observed graphs, best first."""
@@ -83,22 +100,107 @@ class Method(AskTell):
         return [graphs[i] for i in np.argsort(errors, kind="stable")[:count]]
 
 
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a predictor says of the candidates, on a scale of its own.
+
+    Args:
+        mean: Predicted error of each candidate.
+        std: Standard deviation of each prediction.
+        incumbent: The observed value to improve on, on the same scale.
+    """
+
+    mean: Array
+    std: Array
+    incumbent: float
+
+
+#: Values of the candidates, to be minimised, from their predictions.
+Acquisition = Callable[[Prediction, np.random.Generator], Array]
+
+
+class PredictorSearch(Method):
+    """The loop around a predictor; a method says which predictor, acquisition and candidates.
+
+    Args:
+        setup: Space, initial design, seed, budget and kind of error.
+        acquisition: Such as :func:`draw_values` (Thompson sampling), :func:`bound_values` or
+            :func:`improvement_values`.
+    """
+
+    def __init__(self, setup: Setup, acquisition: Acquisition) -> None:
+        super().__init__(setup)
+        self.acquisition = acquisition
+
+    @abstractmethod
+    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        """Fit the predictor to what was observed, and predict the candidates."""
+
+    def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
+        """Distinct graphs to choose from, none of them taken; mutations of the best by default."""
+        return mutation_candidates(self.space, self._best(_PARENTS), taken, rng)
+
+    def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
+        candidates = self._candidates(taken, rng)
+        if not candidates:
+            return []
+        prediction = self.predict(self._data(), candidates, rng)
+        return lowest(candidates, self.acquisition(prediction, rng), k)
+
+
+def draw_values(prediction: Prediction, rng: np.random.Generator) -> Array:
+    """One draw from N(μ, σ) for each candidate: independent Thompson sampling."""
+    return prediction.mean + prediction.std * rng.standard_normal(len(prediction.mean))
+
+
+def bound_values(prediction: Prediction, rng: np.random.Generator) -> Array:
+    """The lower confidence bound μ - σ/2."""
+    return prediction.mean - EXPLORATION * prediction.std
+
+
+def draw_deviations(prediction: Prediction, rng: np.random.Generator) -> Array:
+    """Draws from N(0, σ), without the means.
+
+    This is a slip of the public code of DNGO and BOHAMIANN: an argument is in the wrong place.
+    """
+    return rng.normal(0.0, prediction.std)
+
+
+def improvement_values(prediction: Prediction, rng: np.random.Generator) -> Array:
+    """The negative expected improvement on the incumbent."""
+    return -expected_improvement(prediction.incumbent, prediction.mean, prediction.std)
+
+
+def expected_improvement(incumbent: float, mean: Array, std: Array) -> Array:
+    """E[max(z* - z, 0)] of z ~ N(μ, σ): σ (u Φ(u) + φ(u)) with u = (z* - μ) / σ.
+
+    Example:
+        >>> expected_improvement(0.0, np.array([0.0]), np.array([1.0])).round(4).tolist()
+        [0.3989]
+    """
+    gain = incumbent - mean
+    safe = np.maximum(std, 1e-12)  # a zero deviation would divide by zero
+    u = gain / safe
+    improvement: Array = gain * norm.cdf(u) + safe * norm.pdf(u)
+    return improvement
+
+
 def heuristic(graph: LabeledGraph, value: float | None = None) -> Proposal:
     """A proposal without a bound."""
     return Proposal(graph, Certificate(Status.HEURISTIC, value))
 
 
-def lowest(graphs: Sequence[LabeledGraph], values: NDArray[np.floating], k: int) -> list[Proposal]:
+def lowest(graphs: Graphs, values: NDArray[np.floating], k: int) -> list[Proposal]:
     """The k graphs of lowest value, lowest first."""
     order = np.argsort(values, kind="stable")[:k]
     return [heuristic(graphs[i], float(values[i])) for i in order]
 
 
-def standardized(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, float]:
-    """Values with mean 0 and standard deviation 1, that mean and that deviation.
+def standardize(values: Array) -> tuple[Array, float, float]:
+    """Values scaled to mean 0 and standard deviation 1, and the mean and deviation they had.
 
     Example:
-        >>> standardized(np.array([1.0, 3.0]))
+        >>> standardize(np.array([1.0, 3.0]))
         (array([-1.,  1.]), 2.0, 1.0)
     """
     mean, sd = float(values.mean()), float(values.std())

@@ -3,7 +3,6 @@
 Notation
     z      standardised log error, minimised;  z* the incumbent
     K_h    unit-diagonal WL Gram matrix of depth h, chosen by marginal likelihood at each fit
-    EI     E[max(z* - z(x), 0)] = σ (u Φ(u) + φ(u)),  u = (z* - μ) / σ
 
 Source: Ru et al., ICLR 2021, and its public code.
 """
@@ -14,16 +13,20 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
-from scipy.stats import norm
 
-from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import mutations_of
-from nasgoat.baselines.method import Method, Setup, lowest
-from nasgoat.baselines.noise import likeliest_noise, likelihood_terms
+from nasgoat.baselines.fixed_kernel_gp import likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.method import (
+    Data,
+    Graphs,
+    Prediction,
+    PredictorSearch,
+    Setup,
+    improvement_values,
+)
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
-from nasgoat.kernels.weisfeiler_lehman import wl_gram, wl_histograms
+from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
 from nasgoat.surrogate.target import TargetScale
 
 Array = NDArray[np.float64]
@@ -33,7 +36,7 @@ _NOISE_BOUNDS = (1e-5, 1e-2)
 _PARENTS = 10
 
 
-class NasBowl(Method):
+class NasBowl(PredictorSearch):
     """Takes the graphs of highest expected improvement from a pool of mutations.
 
     The noise variance of the standardised target is 1e-3; where errors are noisy it is fitted
@@ -64,20 +67,18 @@ class NasBowl(Method):
         skip: str = "skip_connect",
         as_published: bool = False,
     ) -> None:
-        super().__init__(setup)
+        super().__init__(setup, improvement_values)
         self.pool, self.skip, self.as_published = pool, skip, as_published
 
-    def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        candidates = self._candidates(taken, rng)
-        if not candidates:
-            return []
-        graphs, errors = self._data()
+    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        """The posterior of the standardised log error."""
+        graphs, errors = data
         z = TargetScale.of(errors, "log").to_target(errors)
-        gram, noise = self._fitted([*graphs, *candidates], z)
-        mean, std = _posterior(gram, z, noise)
+        gram, noise = self._fit([*graphs, *candidates], z)
         m = len(z)
+        mean, std = posterior(gram[:m, :m], gram[:m], gram.diagonal(), z, noise)
         incumbent = z[np.argmin(mean[:m])] if self.as_published else z.min()
-        return lowest(candidates, -expected_improvement(incumbent, mean[m:], std[m:]), k)
+        return Prediction(mean[m:], std[m:], incumbent)
 
     def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         on_nodes = bool(self.space.node_vocabulary)
@@ -88,7 +89,7 @@ class NasBowl(Method):
             pool += self.space.sample(self.pool - count, rng, taken)
         return pool
 
-    def _fitted(self, graphs: Sequence[LabeledGraph], z: Array) -> tuple[Array, float]:
+    def _fit(self, graphs: Sequence[LabeledGraph], z: Array) -> tuple[Array, float]:
         """The Gram matrix of all graphs at the likeliest depth, and the noise."""
         on_nodes = bool(self.space.node_vocabulary)
         labelled = graphs if on_nodes else [edges_as_nodes(g, self.skip) for g in graphs]
@@ -97,12 +98,12 @@ class NasBowl(Method):
         for depth in _DEPTHS:
             gram = wl_gram(levels[: depth + 1], "intersection" if on_nodes else "dot")
             K = gram[: len(z), : len(z)]
-            noise = self._noise(K, z)
+            noise = self._fit_noise(K, z)
             found.append((self._loss(K, z, noise), depth, gram, noise))
         _, _, gram, noise = min(found, key=lambda fit: fit[:2])
         return gram, noise
 
-    def _noise(self, K: Array, z: Array) -> float:
+    def _fit_noise(self, K: Array, z: Array) -> float:
         if not self.noisy:
             return _NOISE
         return likeliest_noise(lambda noise: self._loss(K, z, noise), _NOISE_BOUNDS)
@@ -110,26 +111,3 @@ class NasBowl(Method):
     def _loss(self, K: Array, z: Array, noise: float) -> float:
         fit, log_det = likelihood_terms(K, z, noise)
         return fit - log_det if self.as_published else fit + log_det
-
-
-def expected_improvement(incumbent: float, mean: Array, std: Array) -> Array:
-    """E[max(z* - z(x), 0)] for z(x) normal; 0 where nothing is uncertain and nothing is gained.
-
-    Example:
-        >>> expected_improvement(0.0, np.array([0.0]), np.array([1.0])).round(4).tolist()
-        [0.3989]
-    """
-    gain = incumbent - mean
-    safe = np.maximum(std, 1e-12)  # a zero deviation would divide by zero
-    u = gain / safe
-    improvement: Array = gain * norm.cdf(u) + safe * norm.pdf(u)
-    return improvement
-
-
-def _posterior(gram: Array, z: Array, noise: float) -> tuple[Array, Array]:
-    m = len(z)
-    L = cholesky(gram[:m, :m] + noise * np.eye(m), lower=True)
-    half = solve_triangular(L, gram[:m], lower=True)
-    mean = half.T @ solve_triangular(L, z, lower=True)
-    variance = gram.diagonal() - np.einsum("ij,ij->j", half, half)
-    return mean, np.sqrt(np.maximum(variance, 0.0))

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.executors import SerialExecutor, Workers, outcome_of
-from nasgoat.bayesopt.ledger import Ledger
-from nasgoat.bayesopt.pace import Pace
+from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, outcome_of
+from nasgoat.bayesopt.ledger import Ledger, Ticket
 from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
-from nasgoat.bayesopt.results import SearchResult, Stop, Ticket, evaluation_of, iteration_of
+from nasgoat.bayesopt.results import SearchResult, Stop, evaluation_of, iteration_of
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
 
 logger = logging.getLogger(__name__)

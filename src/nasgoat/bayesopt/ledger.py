@@ -6,11 +6,44 @@ of it. Whatever a ledger returned from was kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from nasgoat.bayesopt.results import Ticket
+from nasgoat.acquisition import Proposal
+from nasgoat.evaluation import Outcome
+from nasgoat.graphs import LabeledGraph
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One proposed graph on its way: proposed, running or finished.
+
+    Args:
+        number: Its place among all proposals, from 0.
+        iteration: The batch it belongs to, from 0.
+        proposal: The graph with its posterior and certificate.
+        hyperparameters: Of the surrogate that proposed it; None in the initial design.
+        outcome: How its evaluation ended; None if it has not.
+        elapsed: Seconds of search, over all its sessions, until it ended.
+    """
+
+    number: int
+    iteration: int
+    proposal: Proposal
+    hyperparameters: Mapping[str, float] | None = None
+    outcome: Outcome | None = None
+    elapsed: float = 0.0
+
+    @property
+    def graph(self) -> LabeledGraph:
+        """The graph to evaluate."""
+        return self.proposal.graph
+
+    @property
+    def finished(self) -> bool:
+        """Whether its evaluation ended, well or not."""
+        return self.outcome is not None
 
 
 class Ledger(Protocol):

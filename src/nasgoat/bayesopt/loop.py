@@ -15,7 +15,7 @@ from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective
-from nasgoat.evaluation.evaluators import function_path
+from nasgoat.evaluation.objectives import function_path
 from nasgoat.spaces import SearchSpace
 
 

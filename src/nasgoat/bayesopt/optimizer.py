@@ -19,7 +19,7 @@ from nasgoat.acquisition import (
     Status,
     make_optimizer,
 )
-from nasgoat.bayesopt.fallback import heuristic_proposals
+from nasgoat.acquisition.candidates import heuristic_proposals
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import SolverLostError
 from nasgoat.spaces import SearchSpace

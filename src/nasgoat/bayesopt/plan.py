@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.results import Evaluation, Iteration, Ticket
+from nasgoat.bayesopt.ledger import Ticket
+from nasgoat.bayesopt.results import Evaluation, Iteration
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 

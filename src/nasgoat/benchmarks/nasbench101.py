@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.nasbench101_file import ARRAYS, FOLDER
-from nasgoat.benchmarks.storage import data_folder
+from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.errors import DataError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import NodeLabeledSpace, nasbench101

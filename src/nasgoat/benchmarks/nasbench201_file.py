@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.atomic_file import replace_file
-from nasgoat.benchmarks.storage import data_folder
+from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.errors import DataError
 from nasgoat.restricted_pickle import PLAIN_VALUES, load
 

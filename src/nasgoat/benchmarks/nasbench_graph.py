@@ -7,28 +7,18 @@ operations. Source: Qin et al., NeurIPS 2022.
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 
-from nasgoat.errors import DataError, UnknownNameError
+from nasgoat.benchmarks.table_files import find_packaged, read_packaged
+from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.restricted_pickle import PLAIN_VALUES, load
 from nasgoat.spaces.listed_trees import ListedTreeSpace, Tree
 
 GRAPH_DATASETS = (
-    "cora",
-    "citeseer",
-    "pubmed",
-    "cs",
-    "physics",
-    "photo",
-    "computers",
-    "arxiv",
-    "proteins",
+    *("cora", "citeseer", "pubmed", "cs", "physics"),
+    *("photo", "computers", "arxiv", "proteins"),
 )
 _OPERATIONS = ("gat", "gcn", "gin", "cheb", "sage", "arma", "graph", "fc", "skip")
 _STRUCTURES = (
@@ -91,22 +81,17 @@ def _tree(key: int) -> Tree:
 
 def _read(dataset: str) -> dict[Tree, tuple[float, float]]:
     """Validation and test error (percent) of every architecture."""
-    spec = find_spec("nas_bench_graph")
-    if spec is None or not spec.submodule_search_locations:
-        raise DataError(
-            "the table of NAS-Bench-Graph must be installed, got none; "
-            "pip install 'nasgoat[nbgraph]'"
-        )
-    path = Path(spec.submodule_search_locations[0]) / "light" / f"{dataset}.bench"
-    try:
-        with path.open("rb") as file:
-            whole = load(file, PLAIN_VALUES)
-        return {
+    path = find_packaged(
+        "nas_bench_graph",
+        f"light/{dataset}.bench",
+        title="the table of NAS-Bench-Graph",
+        install="'nasgoat[nbgraph]'",
+    )
+    return read_packaged(
+        path,
+        "nas-bench-graph 1.4",
+        lambda table: {
             _tree(key): (100 * (1 - float(row["valid_perf"])), 100 * (1 - float(row["perf"])))
-            for key, row in whole.items()
-        }
-    except (OSError, pickle.UnpicklingError, EOFError, KeyError, ValueError, TypeError) as problem:
-        raise DataError(
-            f"the table {path.name} must be the one of nas-bench-graph 1.4, got {problem!r}; "
-            "reinstall the package"
-        ) from problem
+            for key, row in table.items()
+        },
+    )

@@ -16,19 +16,17 @@ from typing import Annotated, Any
 
 import typer
 
-from nasgoat.cli import (
-    data,
-    declared_experiments,
-    methods,
-    report,
-    scale,
-    search,
-    solve,
-    space,
-    status,
+from nasgoat.cli import experiments, installed, space
+from nasgoat.cli.output import (
+    MaskingFormatter,
+    make_harmless,
+    mask_passwords,
+    remember_arguments,
 )
-from nasgoat.cli.output import MaskingFormatter, harmless, masked, remember_arguments
-from nasgoat.cli.secrets import hide_password
+from nasgoat.cli.process import hide_password
+from nasgoat.cli.search import search
+from nasgoat.cli.solve import solve
+from nasgoat.cli.stored_runs import report, status
 from nasgoat.errors import NasgoatError, SettingError
 
 app = typer.Typer(
@@ -38,16 +36,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("search")(search.search)
-app.command("status")(status.status)
-app.command("report")(report.report)
-app.command("solve")(solve.solve)
-app.command("methods")(methods.methods)
-app.command("compare")(declared_experiments.compare)
-app.command("kernels")(declared_experiments.kernels)
-app.command("scale")(scale.scale)
+for verb in (
+    search,
+    status,
+    report,
+    solve,
+    installed.methods,
+    experiments.compare,
+    experiments.kernels,
+    experiments.scale,
+):
+    app.command(verb.__name__)(verb)
 app.add_typer(space.app, name="space")
-app.add_typer(data.app, name="data")
+app.add_typer(installed.data, name="data")
 
 
 @app.callback()
@@ -119,7 +120,7 @@ def _command() -> Any:
 def _show_bug(kind: type[BaseException], problem: BaseException, trace: Any) -> None:
     """A traceback means a bug of ours; it may go into a report, so it holds no password."""
     text = "".join(traceback.format_exception(kind, problem, trace))
-    print(harmless(masked(text)), file=sys.stderr, end="")
+    print(make_harmless(mask_passwords(text)), file=sys.stderr, end="")
 
 
 def _import(module: str) -> None:
@@ -137,5 +138,5 @@ def _import(module: str) -> None:
 
 
 def _say(message: str) -> None:
-    line = harmless(" ".join(masked(message).split()))
+    line = make_harmless(" ".join(mask_passwords(message).split()))
     print(f"nasgoat: {line}", file=sys.stderr)

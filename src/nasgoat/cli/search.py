@@ -3,110 +3,40 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nasgoat.cli.output import command_line, note, print_json, show
+from nasgoat.cli.options import Solving, with_groups
+from nasgoat.cli.output import command_line, log_to_file, note, print_json, show
+from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
+from nasgoat.errors import NasgoatError
 
 if TYPE_CHECKING:
-    from nasgoat.bayesopt import SearchResult, Settings, Workers
-    from nasgoat.cli.interrupts import Interrupts
-    from nasgoat.cli.session import Session
+    from nasgoat.bayesopt import SearchResult, Workers
+    from nasgoat.cli.process import Interrupts
+    from nasgoat.cli.search_session import Session
 
 
+@with_groups
 def search(
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120 or nb101."
-        ),
-    ] = None,
-    noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False,
-    space: Annotated[
-        str | None, typer.Option(help="A TOML file, or a preset: nb101, darts, ...")
-    ] = None,
-    objective: Annotated[
-        str | None, typer.Option(help="module:function: takes the graph, returns its error.")
-    ] = None,
-    command: Annotated[
-        str | None, typer.Option(help="Graph as JSON on its standard input, error on its output.")
-    ] = None,
-    evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160,
-    method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat",
-    batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None,
-    initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    preset: Annotated[
-        str, typer.Option(help="default (measured best) or paper (the paper's settings).")
-    ] = "default",
-    kernel: Annotated[str | None, typer.Option(help="linear or exponential.")] = None,
-    batch_strategy: Annotated[str | None, typer.Option(help="portfolio or top.")] = None,
-    target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None,
-    optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto",
-    formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact",
-    time_limit: Annotated[
-        float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
-    ] = 1800.0,
-    gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
-    threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2,
-    workers: Annotated[int, typer.Option(help="Evaluations at a time, on this machine.")] = 1,
-    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    asynchronous: Annotated[
-        bool, typer.Option("--asynchronous", help="A freed worker gets the next graph at once.")
-    ] = False,
-    timeout: Annotated[float | None, typer.Option(help="Seconds an evaluation may take.")] = None,
-    memory_limit: Annotated[
-        float | None, typer.Option(help="Megabytes an evaluation may hold.")
-    ] = None,
-    retries: Annotated[int, typer.Option(help="New starts after a worker died.")] = 1,
-    storage: Annotated[
-        str | None,
-        typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
-    ] = None,
-    study: Annotated[str | None, typer.Option(help="Name of the study; resumed if there.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None,
-    pictures: Annotated[
-        bool, typer.Option("--pictures/--no-pictures", help="Draw every cell for the dashboard.")
-    ] = True,
-    log_file: Annotated[Path | None, typer.Option(help="File to log to.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
 ) -> None:
     """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
-    from nasgoat.acquisition import Effort, chosen_optimizer
-    from nasgoat.baselines import OURS, own_batch
-    from nasgoat.bayesopt import Plan
-    from nasgoat.cli.interrupts import Interrupts
-    from nasgoat.cli.run_folder import choose_folder
-    from nasgoat.cli.session import Call, Session
-    from nasgoat.cli.tasks import Limits, make_task
+    from nasgoat.cli.process import Interrupts
+    from nasgoat.cli.search_session import open_session
 
-    if log_file is not None:
-        _log_to(log_file)
-    settings = _settings(preset, kernel, batch_strategy, target)
-    limits = Limits(timeout, memory_limit, retries)
-    plan = Plan(evaluations, own_batch(method) if batch is None else batch, asynchronous)
-    task = make_task(benchmark, noisy, space, objective, command, limits, seed)
-    effort = Effort(time_limit, gap, threads, formulation=formulation)
-    call = Call(
-        method, settings, optimizer, effort, plan, initial, seed, quiet, pictures, command_line()
-    )
-    if method == OURS:  # a wrong name is told before a study is begun
-        chosen_optimizer(optimizer, task.space, settings.kernel, settings.questions)
-    name = study or f"{task.slug}-seed{seed}"
-    declaration = call.declaration(task)
-    folder, address = choose_folder(report, storage, name, declaration, evaluations)
-    session, hands = Session(task, call, address, name, folder), _workers(workers, dask)
+    if output.log_file is not None:
+        log_to_file(output.log_file)
+    session = open_session(target, proposing, solving, evaluating, output)
+    workers = evaluating.open_workers()
     # The first Ctrl-C is heard to the very end, so that what was found is written and shown.
-    with _saying_how_to_resume(), Interrupts() as interrupts:
-        result = _run(session, hands, interrupts)
+    with _say_how_to_resume(), Interrupts() as interrupts:
+        result = _run(session, workers, interrupts)
         document = session.document(result)
         session.write(result, document)
-        if json:
+        if output.json:
             print_json(document)
         else:
             _show(session, result, document)
@@ -114,33 +44,9 @@ def search(
         session.finish_pictures(interrupts.stopping)
 
 
-def _settings(
-    preset: str, kernel: str | None, batch_strategy: str | None, target: str | None
-) -> Settings:
-    from nasgoat.bayesopt import Settings
-
-    given = {"kernel": kernel, "batch_strategy": batch_strategy, "target": target}
-    return Settings.preset(preset, **{k: value for k, value in given.items() if value is not None})
-
-
-def _workers(count: int, dask: str | None) -> Workers:
-    from nasgoat.bayesopt import Workers
-    from nasgoat.errors import SettingError
-
-    if dask is None:
-        return Workers.local(count)
-    if count != 1:
-        raise SettingError("--workers must be left out with --dask, got both")
-    from nasgoat.integrations.dask_cluster import dask_workers
-
-    return dask_workers(dask, note)
-
-
 @contextlib.contextmanager
-def _saying_how_to_resume() -> Iterator[None]:
+def _say_how_to_resume() -> Iterator[None]:
     """Whatever ends a search early says how to resume it."""
-    from nasgoat.errors import NasgoatError
-
     try:
         yield
     except typer.Exit:  # it has been said
@@ -166,6 +72,7 @@ def _run(session: Session, workers: Workers, interrupts: Interrupts) -> SearchRe
 
 
 def _leave(result: SearchResult) -> None:
+    """End the command with an error if the search ended before its budget."""
     from nasgoat.bayesopt import Stop
 
     if result.stop is Stop.INTERRUPTED:
@@ -199,14 +106,3 @@ def _show(session: Session, result: SearchResult, document: dict[str, Any]) -> N
     if result.failures:
         show(f"failed evaluations: {len(result.failures)}")
     show(f"written: {document['report']}/result.json and best.png")
-
-
-def _log_to(path: Path) -> None:
-    from nasgoat.cli.output import MaskingFormatter
-
-    handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    handler.setLevel(logging.INFO)
-    for name in ("nasgoat", "optuna", "distributed"):
-        logging.getLogger(name).addHandler(handler)
-    logging.getLogger("nasgoat").setLevel(logging.INFO)

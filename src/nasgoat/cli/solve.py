@@ -7,51 +7,45 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nasgoat.cli.options import KERNEL, Json, Seed, Solving, with_groups
 from nasgoat.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition import AcquisitionOptimizer, Pool
-    from nasgoat.acquisition.problems import AcquisitionProblem
+    from nasgoat.acquisition import AcquisitionOptimizer, AcquisitionProblem, Pool
     from nasgoat.solvers import Report
     from nasgoat.spaces import SearchSpace
 
 
+@with_groups
 def solve(
     space: Annotated[str, typer.Option(help="A TOML file or a preset.")] = "nb101",
     nodes: Annotated[int | None, typer.Option(help="Only graphs with so many nodes.")] = None,
     observations: Annotated[int, typer.Option(help="Random graphs that were observed.")] = 50,
-    kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
+    kernel: Annotated[str, KERNEL] = "linear",
     sqrt_beta: Annotated[float, typer.Option(help="Weight of the standard deviation.")] = 3.0,
-    optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto",
-    formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact",
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
-    time_limit: Annotated[
-        float, typer.Option(help="MIP and branch and bound: seconds at most.")
-    ] = 1800.0,
-    gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4,
-    threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2,
+    seed: Seed = 0,
+    json: Json = False,
+    *,
+    solving: Solving,
     memory: Annotated[float, typer.Option(help="MIP: megabytes at most.")] = 8192.0,
     export: Annotated[
         Path | None, typer.Option(help="Write the MIP: .lp, .mps, .cip or .nl.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the problem.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
-    from nasgoat.acquisition import Effort, chosen_optimizer, make_optimizer, random_problem
+    from nasgoat.acquisition import choose, make_optimizer, random_problem
     from nasgoat.spaces import find_space
 
-    effort = Effort(time_limit, gap, threads, memory, formulation)
+    effort = solving.effort(memory=memory)
     found = find_space(space)
     if nodes is not None:
         found = found.with_nodes(nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
     if export is not None:
-        _export(found, problem, formulation, export)
-    choice = chosen_optimizer(optimizer, found, kernel)
-    if optimizer == "auto":
-        note(f"optimiser: {choice.reason}")
-    solver = make_optimizer(choice.name, found, note, effort=effort)
+        _export(found, problem, solving.formulation, export)
+    choice = choose(found, kernel, name=solving.optimizer)
+    solver = make_optimizer(choice, found, note, effort=effort)
     pool = solver.optimize(problem.acquisition, top, problem.observed)
     if json:
         print_json({**_document(pool, solver), "reason": choice.reason})

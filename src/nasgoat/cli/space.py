@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nasgoat.cli.options import KERNEL, BatchStrategy, Json, Preset, Seed, TimeLimit
 from nasgoat.cli.output import note, print_json, show
+from nasgoat.cli.search_options import Proposing
 
 if TYPE_CHECKING:
     from nasgoat.spaces import SearchSpace
@@ -17,21 +19,29 @@ app = typer.Typer(help="Look at a search space.", no_args_is_help=True)
 Name = Annotated[
     str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Seed = Annotated[int, typer.Option(help="Seed of the random draws.")]
 
 
 @app.command()
-def check(space: Name, json: Json = False) -> None:
-    """Say what the space is, how large, which exact optimisers apply and what they cost."""
+def check(
+    space: Name,
+    preset: Preset = "default",
+    kernel: Annotated[str | None, KERNEL] = None,
+    batch_strategy: BatchStrategy = None,
+    time_limit: TimeLimit = 1800.0,
+    json: Json = False,
+) -> None:
+    """Say what the space is, how large, and what each exact optimiser would cost in a search."""
     from nasgoat.acquisition import choose
-    from nasgoat.acquisition.applicability import applicability, short
+    from nasgoat.acquisition.costs import describe_questions, shorten
     from nasgoat.acquisition.satisfiable import require_satisfiable
 
     found = _space(space)
     require_satisfiable(found)
     number, exact = found.size()
-    choice, optimizers = choose(found), applicability(found)
+    settings = Proposing(preset=preset, kernel=kernel, batch_strategy=batch_strategy).settings()
+    choice = choose(found, settings.kernel, settings.questions)
+    warning = choice.warn(time_limit)
+    optimizers = choice.list_exact()
     if json:
         print_json(
             {
@@ -40,8 +50,14 @@ def check(space: Name, json: Json = False) -> None:
                 "count": number if exact else None,
                 "at_most": number,
                 "limits": [limit.to_dict() for limit in found.limits],
-                "optimizers": [vars(entry) for entry in optimizers],
-                "auto": {"optimizer": choice.name, "reason": choice.reason},
+                "optimizers": optimizers,
+                "auto": {
+                    "optimizer": choice.name,
+                    "reason": choice.reason,
+                    "kernel": choice.kernel,
+                    "questions": choice.questions,
+                    "warning": warning,
+                },
             }
         )
         return
@@ -49,10 +65,13 @@ def check(space: Name, json: Json = False) -> None:
     for limit in found.limits:
         show(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
     said = "isomorphic ones counted once" if exact else "an upper bound"
-    show(f"graphs: {'' if exact else 'at most '}{short(number)} ({said})")
+    show(f"graphs: {'' if exact else 'at most '}{shorten(number)} ({said})")
+    show(f"forecast: {describe_questions(choice.kernel, choice.questions)}")
     for entry in optimizers:
-        show(f"{entry.name}: {entry.said}")
+        show(f"{entry['name']}: {entry['said']}")
     show(f"auto takes {choice.reason}")
+    if warning:
+        show(warning)
 
 
 @app.command()

@@ -8,29 +8,28 @@ that can be killed. Both can be sent to another process or machine, so any
 from __future__ import annotations
 
 import atexit
+import json
 import threading
-from collections.abc import Callable
+import weakref
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
-from nasgoat.errors import SettingError
-from nasgoat.evaluation import child
-from nasgoat.evaluation.outcomes import FailureKind, Objective, Outcome
-from nasgoat.evaluation.process import (
+from nasgoat.child_process import (
     ChildError,
-    ChildLostError,
     ChildMemoryError,
     ChildProcess,
     ChildTimeoutError,
 )
+from nasgoat.errors import SettingError
+from nasgoat.evaluation.objectives import describe_exception, describe_problem, evaluate
+from nasgoat.evaluation.outcomes import Failure, FailureKind, Objective, Outcome
 from nasgoat.graphs import LabeledGraph
 
 _START_SECONDS = 300.0  # an objective's imports may take long, but not for ever
 
 # Each thread keeps its child between evaluations: imports are paid once.
 _own = threading.local()
-_children: set[ChildProcess] = set()
+_children: weakref.WeakSet[ChildProcess] = weakref.WeakSet()
 _closing = threading.Event()
 
 
@@ -59,7 +58,7 @@ class Inline:
         try:
             return Outcome.of(self.objective(graph))
         except Exception as problem:
-            return child.raised(problem)
+            return describe_exception(problem)
 
 
 @dataclass(frozen=True)
@@ -121,38 +120,36 @@ class Isolated:
         if self.objective is None:
             return
         try:
-            found = _child().ask({"probe": self.objective}, _START_SECONDS)
+            found = _child().ask(describe_problem, self.objective, seconds=_START_SECONDS)
         except ChildError as problem:
             raise SettingError(f"the objective must be importable, got {problem}") from None
-        if "problem" in found:
-            raise SettingError(found["problem"])
+        if found is not None:
+            raise SettingError(found)
 
     def _attempt(self, request: dict[str, Any]) -> Outcome:
         try:
-            worker = _child()
+            child = _child()
             if self.objective is not None:  # imports do not count against the time-out
-                worker.ask({"probe": self.objective}, _START_SECONDS)
-            answer = worker.ask(request, self.timeout, self.memory_limit)
+                child.ask(describe_problem, self.objective, seconds=_START_SECONDS)
+            answer = child.ask(evaluate, request, seconds=self.timeout, memory=self.memory_limit)
         except ChildTimeoutError as problem:
             return Outcome.failed(FailureKind.TIMEOUT, str(problem))
         except ChildMemoryError as problem:
             return Outcome.failed(FailureKind.MEMORY, str(problem))
-        except (ChildLostError, OSError) as problem:
+        except (ChildError, OSError) as problem:
             return Outcome.failed(FailureKind.LOST, str(problem))
-        failure = answer.get("failure")
-        if failure:
-            return Outcome.failed(
-                FailureKind(failure["kind"]), failure["reason"], failure["traceback"]
-            )
-        return Outcome.of(answer.get("metrics"))
+        found = json.loads(answer)
+        if found["failure"]:
+            return Outcome(None, Failure.from_dict(found["failure"]))
+        return Outcome.of(found["metrics"])
 
 
 def kill_children(for_good: bool = False) -> None:
     """Kill every child of this process; with ``for_good``, what they evaluated is cancelled."""
     if for_good:
         _closing.set()
-    while _children:
-        _children.pop().kill()
+    for child in list(_children):
+        child.kill()
 
 
 def allow_children() -> None:
@@ -161,30 +158,12 @@ def allow_children() -> None:
 
 
 def _child() -> ChildProcess:
-    """This thread's living child, of the folder that the process is in now."""
-    worker: ChildProcess | None = getattr(_own, "child", None)
-    if worker is not None and worker in _children:
-        if worker.alive and worker.folder == Path.cwd():
-            return worker
-        _children.discard(worker)
-        worker.kill()
-    worker = _own.child = ChildProcess()
-    _children.add(worker)
-    return worker
-
-
-def function_path(objective: Callable[..., Any]) -> str | None:
-    """``module:function`` of a function that another process can import; None of any other.
-
-    Example:
-        >>> import json
-        >>> function_path(json.dumps), function_path(lambda graph: 0.0)
-        ('json:dumps', None)
-    """
-    module, name = getattr(objective, "__module__", None), getattr(objective, "__qualname__", "")
-    if not module or module == "__main__" or not name or "<" in name:
-        return None
-    return f"{module}:{name}"
+    """The child process of this thread."""
+    child: ChildProcess | None = getattr(_own, "child", None)
+    if child is None:
+        child = _own.child = ChildProcess("the evaluation")
+        _children.add(child)
+    return child
 
 
 atexit.register(kill_children, for_good=True)

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.errors import ExperimentFileError, NasgoatError
-from nasgoat.experiments.compare.methods import MethodSpec
-from nasgoat.experiments.compare.study import CompareStudy
-from nasgoat.experiments.kernels.study import KernelStudy
-from nasgoat.experiments.scale.study import ScaleStudy
+from nasgoat.experiments.compare_methods import MethodSpec
+from nasgoat.experiments.compare_study import CompareStudy
+from nasgoat.experiments.kernel_study import KernelStudy
+from nasgoat.experiments.scale_study import ScaleStudy
 from nasgoat.experiments.study import Study
 from nasgoat.toml_reader import (
     NUMBER,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer, optimizer_names
+from nasgoat.acquisition import AcquisitionOptimizer, Effort, make_optimizer, optimizer_names
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.formulations import FORMULATIONS
-from nasgoat.solvers import SolveLimits
+from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import SearchSpace
 
-SOLVERS = ("scip", "gurobi")
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 
 
@@ -54,26 +52,21 @@ def timed_optimizer(
         'catalogue'
     """
     solver, formulation = check_optimizer(name, "optimizer")
-    if solver in SOLVERS:
-        from nasgoat.acquisition.mip import MipOptimizer
-
-        # In this process: the start of a child is no part of what is compared.
-        return MipOptimizer(
-            space,
-            solver=solver,
-            formulation=formulation or "compact",
-            limits=SolveLimits(seconds=seconds, gap=gap),
-            child=False,
-            independent=name.endswith("/independent"),
-        )
-    if name == "branch":
+    effort = Effort(
+        seconds,
+        gap,
+        formulation=formulation or "compact",
+        independent=name.endswith("/independent"),
+        child=False,  # the start of a child process is no part of what is compared
+    )
+    optimizer = make_optimizer(solver, space, None, kernel, questions, effort)
+    if optimizer.name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
         from nasgoat.acquisition.branch.optimizer import warm_up
 
         # Neither compiling, once on a machine, nor listing structures, once for a space, is part of
         # what is compared: a search asks many questions.
         warm_up(kernel != "linear")
-        branch = BranchAndBound(space, time_limit=seconds)
-        branch.prepare(kernel != "linear")
-        return branch
-    return make_optimizer(name, space, None, kernel, questions)
+        if isinstance(optimizer, BranchAndBound):
+            optimizer.prepare(kernel != "linear")
+    return optimizer

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, WorkersLostError
-from nasgoat.experiments.kinds import execute
 from nasgoat.experiments.records import RecordFolder
+from nasgoat.experiments.results import execute
 from nasgoat.experiments.study import Record, Run
 
 logger = logging.getLogger(__name__)
@@ -25,11 +25,11 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a session of an experiment ended.
+class Tally:
+    """What one call has done of an experiment.
 
     Args:
-        done: Runs that it did.
+        done: Runs that are done, those of earlier calls included.
         failed: Reason of each run that failed, by its name.
         left: Runs that are still to be done.
     """
@@ -40,14 +40,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """What is said after each run.
+class FinishedRun:
+    """A run that has ended, and how far the experiment is.
 
     Args:
         run: The run.
         summary: What it measured; None if it failed.
         reason: Why it failed.
-        done: Runs finished so far, earlier sessions included.
+        done: Runs finished so far, those of earlier calls included.
         total: All runs.
         left: Estimate of the seconds left; None before there is one.
     """
@@ -85,7 +85,7 @@ class Runner:
         kind: Of the experiment.
         records: Its folder.
         workers: Where runs are done.
-        on_progress: Called after each run.
+        on_finished: Called after each run.
         stopping: Asked before each run; True begins no further one.
         seconds: Begin no run after so many seconds.
     """
@@ -93,11 +93,11 @@ class Runner:
     kind: str
     records: RecordFolder
     workers: Workers = field(default_factory=Workers.serial)
-    on_progress: Callable[[Progress], None] = lambda progress: None
+    on_finished: Callable[[FinishedRun], None] = lambda run: None
     stopping: Callable[[], bool] = lambda: False
     seconds: float = float("inf")
 
-    def run(self, runs: Sequence[Run]) -> Outcome:
+    def run(self, runs: Sequence[Run]) -> Tally:
         """Do the missing runs in their order.
 
         Raises:
@@ -123,8 +123,8 @@ class Runner:
                     written = time.monotonic()
         finally:
             self.records.write_summary()
-        done = len(self.records.missing(runs))
-        return Outcome(len(runs) - done, self._failed, done)
+        left = len(self.records.missing(runs))
+        return Tally(done=len(runs) - left, failed=self._failed, left=left)
 
     def _collect(self, running: dict[Future[list[Record]], Run]) -> None:
         finished, _ = wait(running, timeout=_POLL, return_when=FIRST_COMPLETED)
@@ -148,7 +148,7 @@ class Runner:
             summary = self.records.known[run.id]
         del self._left[run.id]
         done = self._total - len(self._left)
-        self.on_progress(Progress(run, summary, reason, done, self._total, self._estimate()))
+        self.on_finished(FinishedRun(run, summary, reason, done, self._total, self._estimate()))
 
     def _estimate(self) -> float | None:
         """Seconds left, from the runs of the same settings apart from the seed."""

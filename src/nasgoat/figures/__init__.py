@@ -1,9 +1,8 @@
-"""Figures: pictures of graphs, in files and in the terminal. Owns matplotlib."""
+"""Figures: pictures of graphs, in files and in the terminal, and charts. Owns matplotlib."""
 
 from typing import TYPE_CHECKING
 
-from nasgoat.figures.drawing import PALETTE, draw, draw_on, save
-from nasgoat.figures.terminal import ladder
+from nasgoat.figures.drawing import PALETTE, draw, draw_on, ladder, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure  # for annotations elsewhere

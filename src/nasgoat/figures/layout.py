@@ -1,4 +1,4 @@
-"""Where to draw the nodes of a graph: layers from left to right.
+"""Where to draw the nodes of a graph: layers from left to right, a long chain in several rows.
 
 A node's layer is the length of the longest path that leads to it. An edge over several layers gets
 a bend in each layer it crosses; bends take part in ordering the layer, so lines keep clear of nodes
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -17,30 +18,42 @@ from nasgoat.graphs.shortest_paths import topological_order
 
 Point = tuple[float, float]
 _SWEEPS = 8
+_ROW = 6  # nodes of a chain that stand in one row
 _Item = int | tuple[int, int, int]  # a node, or the bend of edge (u, v) in a layer
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the nodes and, for each edge, the points its line passes through."""
+    """Positions of the nodes and, for each edge, the points its line passes through.
+
+    In ``layers`` every edge goes from left to right; a ``folded`` chain and a ``circle`` have
+    straight edges in any direction.
+    """
 
     nodes: dict[int, Point]
     edges: dict[Edge, list[Point]]
     width: float
     height: float
+    style: Literal["layers", "folded", "circle"] = "layers"
 
 
-def layered(graph: LabeledGraph) -> Layout:
+def lay_out(graph: LabeledGraph) -> Layout:
     """Lay out a graph in layers; one with cycles or without direction goes on a circle.
 
+    A chain of labelled edges that is too long for one row is folded: its first row runs from left
+    to right, the next one back.
+
     Example:
-        >>> layered(LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])).nodes[2]
+        >>> lay_out(LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])).nodes[2]
         (2.0, 0.0)
     """
     if not graph.is_acyclic():
-        return _circle(graph)
-    layer = _layers(graph)
-    columns, segments = _with_bends(graph, layer)
+        return _lay_on_circle(graph)
+    chain = chain_order(graph)
+    if chain is not None and graph.n > _ROW:
+        return _fold(graph, chain)
+    layer = _number_layers(graph)
+    columns, segments = _add_bends(graph, layer)
     for sweep in range(_SWEEPS):
         _reorder(columns, segments, forward=sweep % 2 == 0)
     place: dict[_Item, Point] = {}
@@ -55,7 +68,32 @@ def layered(graph: LabeledGraph) -> Layout:
     return Layout(nodes, edges, float(len(columns)), float(max(map(len, columns))))
 
 
-def _layers(graph: LabeledGraph) -> list[int]:
+def chain_order(graph: LabeledGraph) -> list[int] | None:
+    """The nodes of a chain of labelled edges from end to end; None if the graph is no such chain.
+
+    Example:
+        >>> chain_order(LabeledGraph.from_edges(3, [(2, 0), (0, 1)], edge_labels=["a", "b"]))
+        [2, 0, 1]
+    """
+    if graph.edge_labels is None or graph.node_labels is not None or not graph.is_acyclic():
+        return None
+    order = [int(v) for v in topological_order(graph.adjacency)]
+    steps = sorted(pairwise(order))
+    return order if steps == sorted(graph.edges) else None
+
+
+def _fold(graph: LabeledGraph, chain: list[int]) -> Layout:
+    rows = -(-graph.n // (_ROW - 1))
+    across = -(-graph.n // rows)
+    nodes: dict[int, Point] = {}
+    for i, v in enumerate(chain):
+        row, place = divmod(i, across)
+        nodes[v] = (float(across - 1 - place if row % 2 else place), -float(row))
+    edges = {(u, v): [nodes[u], nodes[v]] for u, v in graph.edges}
+    return Layout(nodes, edges, float(across), float(-(-graph.n // across)), "folded")
+
+
+def _number_layers(graph: LabeledGraph) -> list[int]:
     layer = [0] * graph.n
     for v in topological_order(graph.adjacency):
         before = np.flatnonzero(graph.adjacency[:, v])
@@ -63,7 +101,7 @@ def _layers(graph: LabeledGraph) -> list[int]:
     return layer
 
 
-def _with_bends(
+def _add_bends(
     graph: LabeledGraph, layer: list[int]
 ) -> tuple[list[list[_Item]], list[tuple[_Item, _Item]]]:
     columns: list[list[_Item]] = [[] for _ in range(max(layer) + 1)]
@@ -99,9 +137,9 @@ def _reorder(
         height |= {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
 
 
-def _circle(graph: LabeledGraph) -> Layout:
+def _lay_on_circle(graph: LabeledGraph) -> Layout:
     angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
     radius = max(1.0, graph.n / 4)
     nodes = {v: (radius * float(np.cos(a)), radius * float(np.sin(a))) for v, a in enumerate(angle)}
     edges = {(u, v): [nodes[u], nodes[v]] for u, v in graph.edges}
-    return Layout(nodes, edges, 2 * radius + 1, 2 * radius + 1)
+    return Layout(nodes, edges, 2 * radius + 1, 2 * radius + 1, "circle")

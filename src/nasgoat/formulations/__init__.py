@@ -1,7 +1,6 @@
 """The paper's mixed-integer formulations, in Pyomo."""
 
 from nasgoat.formulations.acquisition_model import (
-    FORMULATIONS,
     AcquisitionModel,
     domain_model,
     formulate,
@@ -10,6 +9,7 @@ from nasgoat.formulations.acquisition_rows import Acquisition
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.tagged_model import TaggedModel, Violation, entry_name
+from nasgoat.solver_names import FORMULATIONS
 
 __all__ = [
     "FORMULATIONS",

@@ -36,9 +36,8 @@ from nasgoat.formulations.symmetry import least_order, symmetry_rows
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.solver_names import FORMULATIONS
 from nasgoat.spaces import DartsSpace, GraphSpace, NodeLabeledSpace, SearchSpace
-
-FORMULATIONS = ("compact", "paper")
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,16 +133,6 @@ class GraphBatch:
         """Shortest distances d, shape (B, n, n), with n for "unreachable"."""
         return shortest_paths.shortest_distances(self.adjacency)
 
-    @cached_property
-    def reachability(self) -> NDArray[np.bool_]:
-        """Reachability r, shape (B, n, n)."""
-        return shortest_paths.reachability(self.distances)
-
-    @cached_property
-    def on_shortest_paths(self) -> NDArray[np.bool_]:
-        """Nodes w on shortest paths from u to v: δ, shape (B, n, n, n) in the order u, v, w."""
-        return shortest_paths.on_shortest_paths(self.distances)
-
     @property
     def edge_counts(self) -> NDArray[np.intp]:
         """Number of edges of each graph."""

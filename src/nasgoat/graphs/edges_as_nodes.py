@@ -11,7 +11,7 @@ import numpy as np
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs.labeled_graph import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import nodes_on_paths
 
 SOURCE, SINK = "input", "output"
 
@@ -41,16 +41,15 @@ def edges_as_nodes(cell: LabeledGraph, bridge: str | None = None) -> LabeledGrap
     adjacency = np.array(heads)[:, None] == np.array(tails)[None, :]
     if bridge is None:
         return LabeledGraph(adjacency, tuple(labels))
-    return _bridged(adjacency, labels, bridge)
+    return _bridge(adjacency, labels, bridge)
 
 
-def _bridged(adjacency: np.ndarray, labels: list[str], bridge: str) -> LabeledGraph:
+def _bridge(adjacency: np.ndarray, labels: list[str], bridge: str) -> LabeledGraph:
     for v, label in enumerate(labels):
         if label == bridge and 0 < v < len(labels) - 1:
             adjacency |= np.outer(adjacency[:, v], adjacency[v])
             adjacency[v] = adjacency[:, v] = False
-    d = shortest_distances(adjacency[None])[0]
-    on_path = (d[0] < len(d)) & (d[:, -1] < len(d))
+    on_path = nodes_on_paths(adjacency[None])[0]
     on_path[[0, -1]] = True
     kept = np.flatnonzero(on_path)
     return LabeledGraph(adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))

@@ -1,13 +1,11 @@
-"""Reachability, shortest distances and nodes on shortest paths, vectorised over batches.
+"""Shortest distances of graphs, vectorised over batches, and what follows from them.
 
 Notation (Table 1 of the paper)
-    A     (B, n, n)     adjacency of B graphs
-    r     (B, n, n)     r[u, v] = 1 if u can reach v; r[v, v] = 1
-    d     (B, n, n)     shortest distance; n stands for "infinite"
-    δ     (B, n, n, n)  δ[u, v, w] = 1 if w is on a shortest path from u to v
+    A  (B, n, n)  adjacency of B graphs
+    d  (B, n, n)  shortest distance; n stands for "infinite"
 
 A node that does not exist has no edges, so it is infinitely far from every other node (C2); for
-well-definedness r[v, v] = 1, d[v, v] = 0 and δ[v, v, v] = 1 even then (C3).
+well-definedness d[v, v] = 0 even then (C3).
 """
 
 import numpy as np
@@ -41,32 +39,30 @@ def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return np.minimum(d, np.uint8(n))
 
 
-def reachability(distances: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Reachability r: (C5) says r[u, v] = 1 exactly if d[u, v] < n."""
-    r: NDArray[np.bool_] = distances < distances.shape[-1]
-    return r
+def nodes_on_paths(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each node is on a path from the first node to the last.
 
+    Args:
+        adjacency: Shape (B, n, n).
 
-def on_shortest_paths(distances: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Membership of w in a shortest path from u to v: δ[u, v, w] of Table 1.
-
-    By (C7) the two ends always belong, even if v is unreachable; by (C3) a node's path to itself
-    holds the node alone.
+    Returns:
+        Shape (B, n).
 
     Example:
-        >>> d = np.array([[[0, 1, 2], [3, 0, 1], [3, 3, 0]]], dtype=np.uint8)
-        >>> on_shortest_paths(d)[0, 0].astype(int).tolist()
-        [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+        >>> dead_end = np.array([[[0, 1, 1], [0, 0, 0], [0, 0, 0]]], dtype=bool)
+        >>> nodes_on_paths(dead_end).tolist()
+        [[True, False, True]]
     """
-    n = distances.shape[-1]
-    d = distances.astype(np.int16)
-    through = d[:, :, None, :] + d.transpose(0, 2, 1)[:, None, :, :]  # d[u, w] + d[w, v]
-    delta: NDArray[np.bool_] = (through == d[:, :, :, None]) & (d[:, :, :, None] < n)
-    nodes = np.arange(n)
-    delta[:, nodes, :, nodes] = True
-    delta[:, :, nodes, nodes] = True
-    delta[:, nodes, nodes, :] = np.eye(n, dtype=bool)
-    return delta
+    reached = np.zeros(adjacency.shape[:2], dtype=bool)
+    reaching = reached.copy()
+    reached[:, 0] = reaching[:, -1] = True
+    for _ in range(adjacency.shape[-1] - 1):
+        onward = reached | (reached[:, None, :] @ adjacency)[:, 0]
+        back = reaching | (adjacency @ reaching[:, :, None])[:, :, 0]
+        if (onward == reached).all() and (back == reaching).all():
+            break
+        reached, reaching = onward, back
+    return reached & reaching
 
 
 def is_acyclic(adjacency: NDArray[np.bool_]) -> bool:

@@ -1,8 +1,8 @@
 """Integrations: Optuna (storage, sampler) and Dask. Owns both, and SQLAlchemy."""
 
-from nasgoat.integrations.addresses import StorageAddress, masked
 from nasgoat.integrations.graph_parameters import GraphParameters, suggest_graph
 from nasgoat.integrations.sampler import GoatSampler
+from nasgoat.integrations.storages import StorageAddress, mask_passwords
 from nasgoat.integrations.study_ledger import StudyLedger
 
 __all__ = [
@@ -10,6 +10,6 @@ __all__ = [
     "GraphParameters",
     "StorageAddress",
     "StudyLedger",
-    "masked",
+    "mask_passwords",
     "suggest_graph",
 ]

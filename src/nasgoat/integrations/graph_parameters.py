@@ -21,7 +21,8 @@ from optuna.distributions import BaseDistribution, IntDistribution
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.slots import Slots
 
 _LARGEST = 2**53  # Optuna stores parameters as double precision numbers
 
@@ -46,15 +47,15 @@ class GraphParameters:
     def __init__(self, space: SearchSpace, name: str = "graph") -> None:
         self.space = space
         self.name = name
-        # Acyclic graphs in topological order have edges u → v with u < v alone.
-        self._acyclic = isinstance(space, NodeLabeledSpace | EdgeLabeledSpace)
         n = space.sizes[-1]
-        self._pairs = [
-            (u, v)
-            for v in range(n)
-            for u in range(n)
-            if (u < v if self._acyclic or not space.directed else u != v)
-        ]
+        # Acyclic graphs in topological order have edges u → v with u < v alone.
+        forward = space.stores_forward_edges or not space.directed
+        self._slots = Slots(
+            pairs=[(u, v) for v in range(n) for u in range(n) if (u < v if forward else u != v)],
+            node_vocabulary=space.node_vocabulary,
+            edge_vocabulary=space.edge_vocabulary,
+            directed=space.directed,
+        )
 
     @cached_property
     def radices(self) -> list[int]:
@@ -62,7 +63,7 @@ class GraphParameters:
         n = self.space.sizes[-1]
         labels = [len(self.space.node_vocabulary)] * n if self.space.node_vocabulary else []
         edges = [len(self.space.edge_vocabulary) + 1 if self.space.edge_vocabulary else 2]
-        return [len(self.space.sizes), *labels, *edges * len(self._pairs)]
+        return [len(self.space.sizes), *labels, *edges * len(self._slots.pairs)]
 
     @cached_property
     def distributions(self) -> dict[str, BaseDistribution]:
@@ -114,35 +115,17 @@ class GraphParameters:
 
     def _digits(self, graph: LabeledGraph) -> list[int]:
         self.space.check(graph)
-        if self._acyclic and np.tril(graph.adjacency).any():
+        if self.space.stores_forward_edges and np.tril(graph.adjacency).any():
             graph = graph.sorted_topologically()
-        n = self.space.sizes[-1]
-        digits = [graph.n - self.space.sizes[0]]
-        if vocabulary := self.space.node_vocabulary:
-            codes = [vocabulary.index(label) for label in graph.node_labels or ()]
-            digits += codes + [0] * (n - graph.n)
-        edges = set(graph.edges)
-        for pair in self._pairs:
-            if pair not in edges:
-                digits.append(0)
-            elif graph.edge_labels is None:
-                digits.append(1)
-            else:
-                digits.append(1 + self.space.edge_vocabulary.index(graph.edge_labels[pair]))
-        return digits
+        nodes = self._slots.node_digits(graph)
+        missing = self.space.sizes[-1] - graph.n if self.space.node_vocabulary else 0
+        size = graph.n - self.space.sizes[0]
+        return [size, *nodes, *[0] * missing, *self._slots.edge_digits(graph)]
 
     def _graph(self, digits: list[int]) -> LabeledGraph:
-        n, labels = digits[0] + self.space.sizes[0], None
-        rest = digits[1:]
-        if vocabulary := self.space.node_vocabulary:
-            largest = self.space.sizes[-1]
-            labels = [vocabulary[code] for code in rest[:n]]
-            rest = rest[largest:]
-        edges = {pair: digit for pair, digit in zip(self._pairs, rest, strict=True) if digit}
-        names = None
-        if self.space.edge_vocabulary:
-            names = {pair: self.space.edge_vocabulary[d - 1] for pair, d in edges.items()}
-        return LabeledGraph.from_edges(n, list(edges), labels, names, self.space.directed)
+        n = digits[0] + self.space.sizes[0]
+        labels = self.space.sizes[-1] if self.space.node_vocabulary else 0
+        return self._slots.graph(n, digits[1 + labels :], digits[1 : 1 + labels][:n])
 
 
 def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:

@@ -1,29 +1,31 @@
 """Locks between processes that die with their owner: a killed driver never blocks its successor.
 
-SQLite: an advisory lock on a file beside the database. PostgreSQL: an advisory lock of a connection
-of its own, which the server frees when the connection breaks.
+SQLite: a lock of the operating system on a file beside the database (``filelock``). PostgreSQL: an
+advisory lock of a connection of its own, which the server frees when the connection breaks.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
+import socket
 import threading
 import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, Protocol
 
+import filelock
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from nasgoat.errors import StudyError
-from nasgoat.integrations.addresses import StorageAddress
+from nasgoat.integrations.storages import StorageAddress
 
 _PAUSE = 0.02  # seconds between two tries
+_LONGEST_NAME = 200  # characters of a holder's name that are shown
 
 
 class Lock(Protocol):
@@ -41,9 +43,17 @@ class Lock(Protocol):
         """Whether it is still ours."""
         ...
 
+    def sign(self) -> None:
+        """Leave word of who holds the lock, for :meth:`holder`."""
+        ...
+
+    def holder(self) -> str:
+        """Who holds the lock; empty if that is not known."""
+        ...
+
 
 class FileLock:
-    """An advisory lock on a file, freed by the system when its owner dies.
+    """A lock on a file, freed by the system when its owner dies.
 
     Example:
         >>> import tempfile
@@ -57,34 +67,39 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._descriptor: int | None = None
+        # A driver may take the lock in one thread and give it back in another.
+        self._lock = filelock.FileLock(path, thread_local=False)
 
     def acquire(self) -> bool:
         """Take the lock if it is free."""
-        if self._descriptor is not None:
+        if self.held():
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout:
             return False
-        except OSError:
-            os.close(descriptor)
-            raise
-        self._descriptor = descriptor
         return True
 
     def release(self) -> None:
         """Give the lock back."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._lock.release()
 
     def held(self) -> bool:
         """Whether it is ours."""
-        return self._descriptor is not None
+        return self._lock.is_locked
+
+    def sign(self) -> None:
+        """Write into the file who holds it; a disk that is full costs no more than that."""
+        with contextlib.suppress(OSError):
+            self.path.write_text(f"process {os.getpid()} on {socket.gethostname()}")
+
+    def holder(self) -> str:
+        """Who holds the lock, if it signed; empty if that is not known."""
+        try:
+            return " ".join(self.path.read_text()[:_LONGEST_NAME].split())
+        except (OSError, UnicodeDecodeError):
+            return ""
 
 
 class PostgresLock:
@@ -129,8 +144,15 @@ class PostgresLock:
             return False
         return True
 
+    def sign(self) -> None:
+        """Nothing: the server knows its connections."""
 
-def study_lock(address: StorageAddress, study: str, purpose: str = "driver") -> Lock:
+    def holder(self) -> str:
+        """Not known: the server need not show other users' connections."""
+        return ""
+
+
+def make_study_lock(address: StorageAddress, study: str, purpose: str = "driver") -> Lock:
     """The lock of a study for a purpose."""
     if not address.is_file:
         return PostgresLock(address, f"nasgoat/{purpose}/{study}")
@@ -174,10 +196,13 @@ class Turn:
         self._thread_lock.release()
 
 
-def take(lock: Lock, name: str) -> None:
+def take_lock(lock: Lock, name: str) -> None:
     """Take the lock of a study, or :class:`StudyError` if another driver has it."""
     if not lock.acquire():
+        holder = lock.holder()
+        first = f"the first, {holder}," if holder else "the first"
         raise StudyError(
-            f"the study {name!r} must have one driver, got a second; wait for the first to end, "
+            f"the study {name!r} must have one driver, got a second; wait for {first} to end, "
             "or give another --study"
         )
+    lock.sign()

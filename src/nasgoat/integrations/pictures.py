@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nasgoat.atomic_file import replace_file
-from nasgoat.evaluation.process import ChildError, ChildProcess
+from nasgoat.child_process import ChildError, ChildProcess
 from nasgoat.figures import draw
 from nasgoat.graphs import LabeledGraph
 
@@ -74,17 +74,10 @@ class Painter:
                 logger.info("some pictures were not drawn; they will be on resume")
 
     def _work(self) -> None:
-        child: ChildProcess | None = None
+        child = ChildProcess("the picture")
         while (job := self._waiting.get()) is not None:
-            arguments = dict(zip(("graph", "path", "title"), job, strict=True))
-            request = {"call": f"{__name__}:paint", "arguments": arguments}
             try:
-                child = child or ChildProcess()
-                problem = child.ask(request, _SECONDS).get("problem")
-            except (ChildError, OSError) as failure:
-                child, problem = None, str(failure)
-                time.sleep(0.1)
-            if problem:
+                child.ask(paint, *job, seconds=_SECONDS)
+            except (ChildError, OSError) as problem:
                 logger.warning("a picture could not be drawn: %s", problem)
-        if child is not None:
-            child.kill()
+        child.kill()

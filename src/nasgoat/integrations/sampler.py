@@ -24,10 +24,14 @@ from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Sta
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.integrations.claims import claim_lock, claimed_graph, write_claim
 from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import Turn
-from nasgoat.integrations.replays import Replay
+from nasgoat.integrations.sampler_trials import (
+    Replay,
+    make_claim_lock,
+    read_claimed_graph,
+    write_claim,
+)
 from nasgoat.spaces import SearchSpace
 
 logger = logging.getLogger(__name__)
@@ -153,7 +157,7 @@ class GoatSampler(BaseSampler):
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
         storage = study._storage
-        turn = Turn((id(storage), study.study_name), claim_lock(storage, study.study_name))
+        turn = Turn((id(storage), study.study_name), make_claim_lock(storage, study.study_name))
         for _ in range(_ROUNDS):
             # Others wait for a quick proposal: none computes the same, and trials are read once.
             quick = not self._pool and self._seconds < _QUICK
@@ -190,7 +194,7 @@ class GoatSampler(BaseSampler):
             replay = self._own.replay = Replay(self._fresh, self._graph_of)
         sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
         trials = study.get_trials(deepcopy=False)
-        return replay.caught_up((t for t in trials if t.number != trial.number), sign)
+        return replay.catch_up((t for t in trials if t.number != trial.number), sign)
 
     def _fresh(self) -> Optimizer:
         """An optimiser that knows nothing yet."""
@@ -217,7 +221,7 @@ class GoatSampler(BaseSampler):
                 graph = self.parameters.decode(trial.params)
                 self._decoded[values] = graph, self.space.key(graph)
                 return self._decoded[values]
-            claimed = claimed_graph(trial)
+            claimed = read_claimed_graph(trial)
             if claimed is not None and claimed in self.space:
                 return claimed, self.space.key(claimed)
         except GraphError:

@@ -1,23 +1,34 @@
-"""Opening Optuna storages, and writing to them through short outages."""
+"""Where a study is stored: a SQLite file or the URL of a database.
+
+Addresses never show their password, files are looked at before they are trusted, and writes are
+repeated through short outages.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import sqlite3
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 import optuna
 from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from nasgoat.errors import StorageError, StudyError
-from nasgoat.integrations.addresses import StorageAddress, masked
+from nasgoat.atomic_file import replace_file
+from nasgoat.errors import MissingPackageError, StorageError, StudyError
 
 logger = logging.getLogger(__name__)
 optuna.logging.set_verbosity(optuna.logging.WARNING)
+optuna.logging.disable_propagation()
 
 T = TypeVar("T")
 
@@ -26,6 +37,83 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 _CONNECT_SECONDS = 10
 # What waiting does not mend, in SQLite's and PostgreSQL's words.
 _HOPELESS = ("full", "readonly", "read-only", "disk i/o", "malformed", "not a database", "no space")
+_MAGIC = b"SQLite format 3\x00"
+_TABLES = {"studies", "trials", "trial_values", "trial_user_attributes", "version_info"}
+_secrets: set[str] = set()
+
+
+@dataclass(frozen=True)
+class StorageAddress:
+    """The address of a storage.
+
+    Example:
+        >>> address = StorageAddress.of("postgresql://ann:secret@db.example/runs")
+        >>> str(address)
+        'postgresql+psycopg://ann:***@db.example/runs'
+        >>> StorageAddress.of("runs/a/study.db").path
+        PosixPath('runs/a/study.db')
+    """
+
+    url: URL
+
+    @classmethod
+    def of(cls, text: str | Path) -> StorageAddress:
+        """The address in a URL, or of a SQLite file if it is a path."""
+        if isinstance(text, Path) or "://" not in text:
+            return cls(URL.create("sqlite", database=str(text)))
+        try:
+            url = make_url(text)
+        except (ArgumentError, ValueError):
+            raise StudyError(
+                "the storage must be a file or a URL like postgresql://user@host/database, "
+                "got another text"
+            ) from None
+        if url.password:
+            _secrets.add(str(url.password))
+        if url.drivername == "postgresql":
+            if find_spec("psycopg") is None:
+                raise MissingPackageError("psycopg", "postgres")
+            url = url.set(drivername="postgresql+psycopg")
+        elif url.drivername not in ("sqlite", "postgresql+psycopg", "postgresql+psycopg2"):
+            raise StudyError(
+                f"the storage must be SQLite or PostgreSQL, got {url.drivername}; "
+                "other databases lack the lock that keeps two drivers apart"
+            )
+        return cls(url)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a SQLite file."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file."""
+        return Path(self.url.database or "")
+
+    @property
+    def full(self) -> str:
+        """The URL with its password, for the database alone."""
+        return self.url.render_as_string(hide_password=False)
+
+    def __str__(self) -> str:
+        return self.url.render_as_string(hide_password=True)
+
+    def __repr__(self) -> str:
+        return f"StorageAddress({str(self)!r})"
+
+
+def mask_passwords(text: str) -> str:
+    """A text without any password that was part of an address.
+
+    Example:
+        >>> _ = StorageAddress.of("postgresql://ann:s3same@db.example/runs")
+        >>> mask_passwords("connecting with s3same failed")
+        'connecting with *** failed'
+    """
+    for secret in sorted(_secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
 
 
 def open_storage(address: StorageAddress) -> RDBStorage:
@@ -43,13 +131,19 @@ def open_storage(address: StorageAddress) -> RDBStorage:
             return RDBStorage(address.full, engine_kwargs=options)
     except DBAPIError as problem:
         if address.is_file:
-            raise StudyError(f"the study {address} must be usable, got {line(problem)}") from None
-        raise StorageError(f"the storage {address} must answer, got {line(problem)}") from None
+            raise StudyError(
+                f"the study {address} must be usable, got {explain_briefly(problem)}"
+            ) from None
+        raise StorageError(
+            f"the storage {address} must answer, got {explain_briefly(problem)}"
+        ) from None
     except (SQLAlchemyError, RuntimeError, ValueError, AssertionError, OSError) as problem:
-        raise StudyError(f"the storage {address} must be usable, got {line(problem)}") from None
+        raise StudyError(
+            f"the storage {address} must be usable, got {explain_briefly(problem)}"
+        ) from None
 
 
-def persistently(write: Callable[[], T], patience: float = PATIENCE) -> T:
+def write_persistently(write: Callable[[], T], patience: float = PATIENCE) -> T:
     """Do a write again, with growing pauses, while the database is locked or away.
 
     The write must be safe to repeat: its acknowledgement may have been lost after it was done.
@@ -62,7 +156,7 @@ def persistently(write: Callable[[], T], patience: float = PATIENCE) -> T:
         try:
             return write()
         except (StorageInternalError, DBAPIError) as problem:
-            reason = line(problem)
+            reason = explain_briefly(problem)
             if any(word in reason.lower() for word in _HOPELESS) or time.monotonic() > deadline:
                 raise StorageError(f"the study must be writable, got: {reason}") from problem
             logger.warning("the study could not be written (%s); trying again", reason)
@@ -70,10 +164,84 @@ def persistently(write: Callable[[], T], patience: float = PATIENCE) -> T:
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def line(problem: BaseException) -> str:
+def explain_briefly(problem: BaseException) -> str:
     """The innermost reason in one line, without statements, values or passwords."""
     cause: BaseException = problem
     while cause.__cause__ is not None:
         cause = cause.__cause__
     original = getattr(cause, "orig", None) or cause
-    return masked(" ".join(str(original).split()))[:300]
+    return mask_passwords(" ".join(str(original).split()))[:300]
+
+
+def check_study_file(path: Path) -> None:
+    """Raise :class:`StudyError`, saying which damage, unless the file is a sound study file.
+
+    A file that fails is left as it is.
+    """
+    if not path.is_file():
+        raise StudyError(f"the study {path} must be a file, got {_kind(path)}")
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+        size = path.stat().st_size
+    except OSError as problem:
+        raise StudyError(f"the study {path} must be readable, got {problem.strerror}") from None
+    if size == 0:
+        raise StudyError(f"the study {path} must not be empty, got 0 bytes; move it away")
+    if not head.startswith(_MAGIC) or len(head) < 100:
+        raise StudyError(f"the study {path} must be a SQLite file, got something else")
+    if not _interrupted(path):
+        _check_size(path, head, size)
+    _check_content(path)
+
+
+def create_study_file(path: Path, fill: Callable[[Path], None]) -> None:
+    """Create a study file that is there only when it is complete.
+
+    Args:
+        path: The file to create.
+        fill: Writes the file at the path it is given.
+    """
+    with replace_file(path, durable=True, mark="new") as partial:
+        _journal(partial).unlink(missing_ok=True)  # of a driver that was killed right here
+        fill(partial)
+
+
+def _check_size(path: Path, head: bytes, size: int) -> None:
+    """A file shorter than its header says was cut off."""
+    page = int.from_bytes(head[16:18], "big")
+    page = 65536 if page == 1 else page
+    pages = int.from_bytes(head[28:32], "big")
+    if page < 512 or page & (page - 1):
+        raise StudyError(f"the study {path} must be a SQLite file, got a damaged header")
+    if size < page * pages:
+        raise StudyError(
+            f"the study {path} must hold {page * pages} bytes, got {size}; it was cut off"
+        )
+
+
+def _check_content(path: Path) -> None:
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
+            problems = [row[0] for row in connection.execute("PRAGMA integrity_check(3)")]
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as problem:
+        raise StudyError(f"the study {path} must be sound, got: {problem}") from None
+    if problems != ["ok"]:
+        first = " ".join(str(problems[0]).split())[:200]
+        raise StudyError(f"the study {path} must be sound, got: {first}")
+    if not tables >= _TABLES:
+        raise StudyError(f"the study {path} must hold Optuna's tables, got another SQLite file")
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(path.name + "-journal")
+
+
+def _interrupted(path: Path) -> bool:
+    """Whether a writer was killed: SQLite then repairs the file from its journal on opening."""
+    return _journal(path).exists()
+
+
+def _kind(path: Path) -> str:
+    return "a folder" if path.is_dir() else "none"

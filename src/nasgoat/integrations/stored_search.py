@@ -1,21 +1,67 @@
-"""Everything a stored search holds, for reports: read without disturbing it."""
+"""Reading a stored search without disturbing it: how it stands, and everything it holds."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from optuna.trial import FrozenTrial
+from optuna.storages import RDBStorage
+from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
-from nasgoat.integrations.addresses import StorageAddress
-from nasgoat.integrations.declarations import PLAN
 from nasgoat.integrations.graph_parameters import GraphParameters
-from nasgoat.integrations.study_status import StudyStatus, read_study, status_of
-from nasgoat.integrations.trials import ORPHANED, counting, ticket_of
+from nasgoat.integrations.locks import make_study_lock
+from nasgoat.integrations.storages import StorageAddress, check_study_file, open_storage
+from nasgoat.integrations.study_format import (
+    DECLARATION,
+    ORPHANED,
+    PLAN,
+    pick_counting_trials,
+    read_ticket,
+    read_ticket_number,
+)
 from nasgoat.spaces import SearchSpace, declared_space
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StudyStatus:
+    """How a stored search stands.
+
+    Args:
+        study: Its name.
+        storage: Its address, without a password.
+        running: Whether a driver works on it now.
+        budget: Evaluations that were asked for last.
+        complete: Evaluations with an error.
+        failed: Evaluations that failed.
+        open: Evaluations that run, or that a dead driver left behind.
+        best: Number, error and graph of the best evaluation; None before the first.
+        declaration: What the search was declared to be.
+        command: The command that ran it last.
+    """
+
+    study: str
+    storage: str
+    running: bool
+    budget: int | None
+    complete: int
+    failed: int
+    open: int
+    best: dict[str, Any] | None
+    declaration: dict[str, Any]
+    command: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.budget is not None and self.complete + self.failed >= self.budget
 
 
 @dataclass(frozen=True)
@@ -41,7 +87,98 @@ class StoredSearch:
     version: str | None
 
 
-def stored_search(address: StorageAddress, name: str) -> StoredSearch:
+def list_studies(address: StorageAddress) -> list[str]:
+    """The names of the searches in a storage."""
+    with _opened(address, f"the storage {address}") as storage:
+        studies = storage.get_all_studies()
+        return [s.study_name for s in studies if DECLARATION in s.user_attrs]
+
+
+def read_status(address: StorageAddress, name: str) -> StudyStatus:
+    """How a study stands.
+
+    Raises:
+        StudyError: If there is no such study, or it is damaged.
+    """
+    return read_study(address, name, partial(describe_status, address, name))
+
+
+def read_study(
+    address: StorageAddress, name: str, read: Callable[[dict[str, Any], list[FrozenTrial]], T]
+) -> T:
+    """What a function makes of the attributes and trials of a study.
+
+    Raises:
+        StudyError: If there is no such study, or it is damaged.
+    """
+    with _opened(address, f"the study {name!r} in {address}") as storage:
+        try:
+            study = storage.get_study_id_from_name(name)
+        except KeyError:
+            raise StudyError(f"the study must be in {address}, got {name!r}") from None
+        attributes = storage.get_study_user_attrs(study)
+        return read(attributes, storage.get_all_trials(study, deepcopy=False))
+
+
+@contextmanager
+def _opened(address: StorageAddress, what: str) -> Iterator[RDBStorage]:
+    """A storage to read from; whatever goes wrong in it is damage, and a :class:`StudyError`."""
+    if address.is_file:
+        check_study_file(address.path)
+    storage = open_storage(address)
+    try:
+        yield storage
+    except StudyError:
+        raise
+    except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
+        raise StudyError(f"{what} must be sound, got {problem!r}") from None
+    finally:
+        storage.engine.dispose()
+
+
+def has_driver(address: StorageAddress, name: str) -> bool:
+    """Whether a driver holds the study now."""
+    lock = make_study_lock(address, name)
+    if not lock.acquire():
+        return True
+    lock.release()
+    return False
+
+
+def describe_status(
+    address: StorageAddress, name: str, attributes: dict[str, Any], trials: list[FrozenTrial]
+) -> StudyStatus:
+    """How the study with these attributes and trials stands."""
+    declaration = attributes.get(DECLARATION)
+    if not isinstance(declaration, dict):
+        raise StudyError(f"the study {name!r} must be one of nasgoat search, got another")
+    mine = [t for t in trials if read_ticket_number(t) is not None and ORPHANED not in t.user_attrs]
+    complete = [t for t in mine if t.state is TrialState.COMPLETE]
+    failed = {read_ticket_number(t) for t in mine if t.state is TrialState.FAIL}
+    numbers = {read_ticket_number(t) for t in trials if read_ticket_number(t) is not None}
+    best = min(complete, key=lambda t: (t.value, read_ticket_number(t)), default=None)
+    plan = attributes.get(PLAN) or {}
+    return StudyStatus(
+        study=name,
+        storage=str(address),
+        running=has_driver(address, name),
+        budget=plan.get("evaluations"),
+        complete=len(complete),
+        failed=len(failed),
+        open=len(numbers) - len(complete) - len(failed),
+        best=None
+        if best is None
+        else {
+            "number": read_ticket_number(best),
+            "error": best.value,
+            "graph": best.user_attrs["graph"],
+        },
+        declaration=declaration,
+        command=plan.get("command"),
+    )
+
+
+def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:
     """The search in a storage.
 
     Raises:
@@ -54,14 +191,14 @@ def stored_search(address: StorageAddress, name: str) -> StoredSearch:
         >>> from nasgoat.integrations import StudyLedger
         >>> address = StorageAddress.of(Path(tempfile.mkdtemp()) / "study.db")
         >>> StudyLedger(address, "demo", nasbench201(), {"seed": 0}).close()
-        >>> stored_search(address, "demo").tickets
+        >>> read_stored_search(address, "demo").tickets
         ()
     """
 
     def read(attributes: dict[str, Any], trials: list[FrozenTrial]) -> StoredSearch:
-        status = status_of(address, name, attributes, trials)
+        status = describe_status(address, name, attributes, trials)
         space = declared_space(status.declaration["space"])
-        kept = counting(trials)
+        kept = pick_counting_trials(trials)
         if list(kept) != list(range(len(kept))):
             raise StudyError(f"the study {name!r} must hold every proposal, got a gap")
         parameters = GraphParameters(space)
@@ -69,7 +206,7 @@ def stored_search(address: StorageAddress, name: str) -> StoredSearch:
         return StoredSearch(
             status=status,
             space=space,
-            tickets=tuple(ticket_of(trial, parameters) for trial in kept.values()),
+            tickets=tuple(read_ticket(trial, parameters) for trial in kept.values()),
             orphans=sum(ORPHANED in trial.user_attrs for trial in trials),
             started=min((t.datetime_start for t in trials if t.datetime_start), default=None),
             ended=max((end for end in ends if end), default=None),

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-import optuna
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
@@ -22,13 +21,26 @@ from sqlalchemy.exc import DBAPIError
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import NasgoatError, StorageError, StudyError
-from nasgoat.integrations.addresses import StorageAddress
-from nasgoat.integrations.declarations import DECLARATION, PLAN, differences
 from nasgoat.integrations.graph_parameters import GraphParameters
-from nasgoat.integrations.locks import study_lock, take
-from nasgoat.integrations.storages import line, open_storage, persistently
-from nasgoat.integrations.study_file import check_study_file, create_whole
-from nasgoat.integrations.trials import ORPHANED, counting, ticket_number, ticket_of, trial_of
+from nasgoat.integrations.locks import make_study_lock, take_lock
+from nasgoat.integrations.storages import (
+    StorageAddress,
+    check_study_file,
+    create_study_file,
+    explain_briefly,
+    open_storage,
+    write_persistently,
+)
+from nasgoat.integrations.study_format import (
+    DECLARATION,
+    ORPHANED,
+    PLAN,
+    list_differences,
+    make_trial,
+    pick_counting_trials,
+    read_ticket,
+    read_ticket_number,
+)
 from nasgoat.spaces import SearchSpace
 
 
@@ -65,15 +77,17 @@ class StudyLedger:
         self.name = name
         self.parameters = GraphParameters(space)
         self._declaration = json.loads(json.dumps({**declaration, "space": space.to_dict()}))
-        self._lock = study_lock(address, name)
+        self._lock = make_study_lock(address, name)
         self._trials: dict[int, int] = {}  # ticket number -> trial id
         try:
-            take(self._lock, name)
+            take_lock(self._lock, name)
             self._storage = self._open()
             self._study = self._find()
         except DBAPIError as problem:
             self._lock.release()
-            raise StorageError(f"the storage {address} must answer, got {line(problem)}") from None
+            raise StorageError(
+                f"the storage {address} must answer, got {explain_briefly(problem)}"
+            ) from None
         except BaseException:
             self._lock.release()
             raise
@@ -93,8 +107,8 @@ class StudyLedger:
     def tickets(self) -> list[Ticket]:
         """Every ticket by number; without an outcome if its evaluation never ended."""
         try:
-            best = counting(self._storage.get_all_trials(self._study, deepcopy=False))
-            tickets = [ticket_of(best[number], self.parameters) for number in range(len(best))]
+            best = pick_counting_trials(self._storage.get_all_trials(self._study, deepcopy=False))
+            tickets = [read_ticket(best[number], self.parameters) for number in range(len(best))]
         except NasgoatError:
             raise
         except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
@@ -111,24 +125,24 @@ class StudyLedger:
     def propose(self, tickets: Sequence[Ticket]) -> None:
         """Keep each ticket as a running trial."""
         for ticket in tickets:
-            persistently(partial(self._create, ticket, []))
+            write_persistently(partial(self._create, ticket, []))
 
     def requeue(self, tickets: Sequence[Ticket]) -> None:
         """Mark what a dead driver left running as failed, and run it again."""
         for ticket in tickets:
             orphan = self._trials.pop(ticket.number, None)
             if orphan is not None:
-                persistently(partial(self._abandon, orphan))
-            persistently(partial(self._create, ticket, []))
+                write_persistently(partial(self._abandon, orphan))
+            write_persistently(partial(self._create, ticket, []))
 
     def finish(self, ticket: Ticket) -> None:
         """Keep the outcome; safe to repeat."""
-        persistently(lambda: self._finish(ticket))
+        write_persistently(lambda: self._finish(ticket))
         self._trials.pop(ticket.number, None)
 
     def note(self, plan: Mapping[str, Any]) -> None:
         """Keep how the search was called last, for ``nasgoat status``."""
-        persistently(lambda: self._storage.set_study_user_attr(self._study, PLAN, dict(plan)))
+        write_persistently(lambda: self._storage.set_study_user_attr(self._study, PLAN, dict(plan)))
 
     def artifact(self, number: int) -> str:
         """The id of the picture of a ticket's graph in the artefact store."""
@@ -140,7 +154,7 @@ class StudyLedger:
             if path.exists():
                 check_study_file(path)
             else:
-                create_whole(path, self._fill)
+                create_study_file(path, self._fill)
         return open_storage(self.address)
 
     def _fill(self, path: Path) -> None:
@@ -156,7 +170,7 @@ class StudyLedger:
         try:
             study = self._storage.get_study_id_from_name(self.name)
         except KeyError:
-            study = persistently(
+            study = write_persistently(
                 lambda: self._storage.create_new_study([StudyDirection.MINIMIZE], self.name)
             )
         except Exception as problem:
@@ -168,7 +182,7 @@ class StudyLedger:
         except Exception as problem:
             raise StudyError(f"the study {self.name!r} must be sound, got {problem!r}") from None
         if stored is None and empty:  # new, or its driver was killed between two writes
-            persistently(
+            write_persistently(
                 lambda: self._storage.set_study_user_attr(study, DECLARATION, self._declaration)
             )
             stored = self._declaration
@@ -181,7 +195,7 @@ class StudyLedger:
     def _compare(self, stored: Any) -> None:
         if not isinstance(stored, dict):
             raise StudyError(f"the study {self.name!r} must be one of nasgoat search, got another")
-        if changes := differences(stored, self._declaration):
+        if changes := list_differences(stored, self._declaration):
             raise StudyError(
                 f"the study {self.name!r} must be resumed as it was begun, got other values: "
                 f"{'; '.join(changes)}; give another --study or --report"
@@ -193,7 +207,7 @@ class StudyLedger:
         kept = self._running_trial(ticket.number) if tries else None
         tries.append(ticket.number)
         if kept is None:
-            template = trial_of(ticket, self.parameters, self.artifact(ticket.number))
+            template = make_trial(ticket, self.parameters, self.artifact(ticket.number))
             kept = self._storage.create_new_trial(self._study, template)
         self._trials[ticket.number] = kept
 
@@ -201,7 +215,7 @@ class StudyLedger:
         running = self._storage.get_all_trials(
             self._study, deepcopy=False, states=(TrialState.RUNNING,)
         )
-        ids = [trial._trial_id for trial in running if ticket_number(trial) == number]
+        ids = [trial._trial_id for trial in running if read_ticket_number(trial) == number]
         return ids[0] if ids else None
 
     def _abandon(self, trial_id: int) -> None:
@@ -232,7 +246,4 @@ class StudyLedger:
     def _still_ours(self) -> None:
         """After an outage the lock is taken again; if another driver was faster, stop."""
         if not self._lock.held():
-            take(self._lock, self.name)
-
-
-optuna.logging.disable_propagation()
+            take_lock(self._lock, self.name)

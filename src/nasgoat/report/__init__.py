@@ -1,8 +1,8 @@
 """Reports: one self-contained HTML file about a search or an experiment."""
 
 from nasgoat.report.experiment_page import experiment_page
+from nasgoat.report.page import is_report, write_report
 from nasgoat.report.search_page import search_page
 from nasgoat.report.search_run import SearchRun
-from nasgoat.report.writing import is_report, write_report
 
 __all__ = ["SearchRun", "experiment_page", "is_report", "search_page", "write_report"]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
-from nasgoat.figures.layout import Layout, Point, layered
-from nasgoat.graphs import Edge, LabeledGraph
-from nasgoat.report.lines import arrow_head, between_boxes, smooth, straight
-from nasgoat.report.markup import Html, cut, element
+from nasgoat.bayesopt import Ticket
+from nasgoat.figures.layout import lay_out
+from nasgoat.figures.quantities import number, plural
+from nasgoat.graphs import LabeledGraph
+from nasgoat.report.cell_picture import CellPicture
+from nasgoat.report.markup import Html, cut, element, join
+from nasgoat.report.search_run import SearchRun, error_of
 
 COLOURS = 8  # in the style sheet: classes o1 to o8; o0 is for what is no operation
 ENDS = ("input", "output")
-_LABEL, _SMALL_LABEL = 16, 10  # characters of a label in a large and in a small picture
-_CHARACTER = 7.6  # width of one of them, 13 high
 _ENLARGED = 1.3  # a large picture, where there is room
-_ROW = 62.0  # between two rows
-_BOX = 30.0  # height of a node
+_FIRST = 12  # cells of the gallery that are shown at once
+_MOST = 300  # drawn at all: a report must stay small enough to be opened
 
 
 def operation_classes(labels: Sequence[str]) -> dict[str, str]:
@@ -65,7 +64,7 @@ def cell(
         title: What the picture is called.
         large: From left to right, with the labels of its edges.
     """
-    picture = _Picture(graph, layered(graph), classes, large)
+    picture = CellPicture(graph, lay_out(graph), classes, large)
     width, height = picture.size
     return element(
         "svg",
@@ -93,150 +92,33 @@ def legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     return element("ul", items, class_="legend")
 
 
-@dataclass(frozen=True)
-class _Picture:
-    """A graph's picture in directions of its own: ``along`` the edges and ``across`` them.
-
-    A large picture runs from left to right. A small one of labelled nodes runs from top to bottom:
-    so its labels stay large enough to be read.
-    """
-
-    graph: LabeledGraph
-    layout: Layout
-    classes: dict[str, str]
-    large: bool
-
-    @cached_property
-    def _acyclic(self) -> bool:
-        return self.graph.is_acyclic()
-
-    @cached_property
-    def _upright(self) -> bool:
-        return not self.large and self._acyclic and self.graph.node_labels is not None
-
-    @cached_property
-    def _steps(self) -> Point:
-        """Between two layers, and between two nodes of a layer: room for the longest label."""
-        graph = self.graph
-        widest = 2 * max(self._half(v) for v in range(graph.n))
-        if self._upright:
-            return 54.0, widest + 12
-        if self.large and graph.edge_labels:
-            longest = max(len(cut(x, _LABEL)) for x in graph.edge_labels.values())
-            return widest + _CHARACTER * longest + 76, _ROW
-        return widest + (30 if graph.node_labels is None else 44), _ROW
-
-    @cached_property
-    def _corner(self) -> Point:
-        """Where the picture begins, in its own directions."""
-        points = [self._raw(point) for line in self._lines for point in line]
-        return min(a for a, _ in points) - self._reach[0], min(b for _, b in points) - self._reach[
-            1
-        ]
-
-    @property
-    def size(self) -> Point:
-        """Width and height."""
-        points = [self._at(point) for line in self._lines for point in line]
-        along, across = (max(values) for values in zip(*points, strict=True))
-        return self._turned((along + self._reach[0], across + self._reach[1]))
-
-    @property
-    def _lines(self) -> list[list[Point]]:
-        return [*self.layout.edges.values(), list(self.layout.nodes.values())]
-
-    @cached_property
-    def _reach(self) -> Point:
-        """From the middle of a node to the border of the picture."""
-        half = max(self._half(v) for v in range(self.graph.n)) + 5
-        if self.large and self.graph.edge_labels and not self._acyclic:
-            # On a circle, an edge's label may lie above or below a node.
-            half = max(half, *(_half_label(x) + 2 for x in self.graph.edge_labels.values()))
-        return (_BOX / 2 + 5, half) if self._upright else (half, _BOX / 2 + 5)
-
-    def _raw(self, point: Point) -> Point:
-        along, across = self._steps
-        return point[0] * along, -point[1] * across
-
-    def _at(self, point: Point) -> Point:
-        along, across = self._raw(point)
-        return along - self._corner[0], across - self._corner[1]
-
-    def _turned(self, point: Point) -> Point:
-        return (point[1], point[0]) if self._upright else point
-
-    def _text(self, v: int) -> str:
-        return str(v) if self.graph.node_labels is None else self.graph.node_labels[v]
-
-    def _half(self, v: int) -> float:
-        """Half the width of a node."""
-        shown = cut(self._text(v), _LABEL if self.large else _SMALL_LABEL)
-        return max(_BOX / 2, _CHARACTER * len(shown) / 2 + 9)
-
-    def node(self, v: int) -> Html:
-        """A node with its label."""
-        x, y = self._turned(self._at(self.layout.nodes[v]))
-        half, text = self._half(v), self._text(v)
-        class_ = "o0" if self.graph.node_labels is None else self.classes.get(text, "o0")
-        box = element(
-            "rect", x=x - half, y=y - _BOX / 2, width=2 * half, height=_BOX, rx=8,
-            class_=f"node {class_}",
-        )  # fmt: skip
-        shown = cut(text, _LABEL if self.large else _SMALL_LABEL)
-        return Html(box + element("text", shown, x=x, y=y + 4.5, class_=class_))
-
-    def edge(self, edge: Edge) -> Html:
-        """An edge with its head and, in a large picture, its label."""
-        label = self.graph.edge_labels[edge] if self.graph.edge_labels else None
-        class_ = "o0" if label is None else self.classes.get(label, "o0")
-        points = self._course(edge)
-        turned = [self._turned(point) for point in points]
-        way = smooth(points, self._turned) if self._acyclic else straight(turned)
-        parts = element("path", d=way, class_=f"edge {class_}")
-        if self.graph.directed:
-            before = (points[-1][0] - 1, points[-1][1]) if self._acyclic else points[0]
-            head = arrow_head(self._turned(before), turned[-1])
-            parts = Html(parts + element("path", d=head, class_=f"head {class_}"))
-        if label is None or not self.large:
-            return parts
-        return Html(parts + _edge_label(turned, label, class_))
-
-    def _course(self, edge: Edge) -> list[Point]:
-        """The points of an edge's line, from border to border where that shows."""
-        u, v = edge
-        points = [self._at(point) for point in self.layout.edges[edge]]
-        if not self._acyclic:
-            halves = (self._half(u), self._half(v) + 2)
-            return between_boxes(points[0], points[-1], *halves, _BOX / 2 + 2)
-        # From layer to layer a line leaves and arrives in the direction of the layers.
-        (first, start), (last, end) = points[0], points[-1]
-        border = _BOX / 2 if self._upright else self._half(v)
-        points[0] = (first, start + self._port(edge, 0))
-        points[-1] = (last - border - 2, end + self._port(edge, 1))
-        return points
-
-    def _port(self, edge: Edge, end: int) -> float:
-        """How far from the middle of its node's side an edge ends, so that lines stay apart."""
-        near = 1 if end == 0 else -2  # the point of a line next to that end
-        lines = self.layout.edges
-        shared = sorted(
-            (other for other in lines if other[end] == edge[end]),
-            key=lambda other: (-lines[other][near][1], other),
-        )
-        side = 2 * self._half(edge[end]) if self._upright else _BOX
-        step = min(12.0 if self._upright else 9.0, (side - 8) / len(shared))
-        return (shared.index(edge) - (len(shared) - 1) / 2) * step
+def gallery(run: SearchRun, classes: dict[str, str]) -> Html:
+    """The cells of a search, best first, then what failed or still runs."""
+    ranked = sorted(run.done, key=lambda t: (error_of(t), t.number))
+    others = [t for t in run.tickets if t.outcome is None or t.outcome.metrics is None]
+    tickets = [*ranked, *others]
+    drawn = [_item(ticket, classes) for ticket in tickets[:_MOST]]
+    parts = [element("ol", drawn[:_FIRST], class_="gallery")]
+    if len(drawn) > _FIRST:
+        more = element("summary", f"{plural(len(drawn) - _FIRST, 'further cell')}, best first")
+        parts.append(element("details", more, element("ol", drawn[_FIRST:], class_="gallery")))
+    if len(tickets) > _MOST:
+        left = plural(len(tickets) - _MOST, "cell")
+        parts.append(element("p", f"{left} of higher error left out.", class_="note"))
+        anchors = [element("span", id=f"cell-{t.number + 1}") for t in tickets[_MOST:]]
+        parts.append(element("div", anchors))
+    return join(*parts)
 
 
-def _edge_label(points: list[Point], text: str, class_: str) -> Html:
-    middle = points[(len(points) - 1) // 2 : len(points) // 2 + 1]
-    x = sum(p[0] for p in middle) / len(middle)
-    y = sum(p[1] for p in middle) / len(middle)
-    shown, half = cut(text, _LABEL), _half_label(text)
-    back = element("rect", x=x - half, y=y - 10, width=2 * half, height=20, class_="back")
-    return Html(back + element("text", shown, x=x, y=y + 4.5, class_=f"on-edge {class_}"))
+def _item(ticket: Ticket, classes: dict[str, str]) -> Html:
+    place = f"cell-{ticket.number + 1}"
+    picture = cell(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
+    status = ticket.proposal.certificate.status
+    text = join(element("b", _said(ticket)), f" · evaluation {ticket.number + 1}, {status}")
+    return element("li", picture, element("p", text), id=place)
 
 
-def _half_label(text: str) -> float:
-    """Half the width of an edge's label."""
-    return _CHARACTER * len(cut(text, _LABEL)) / 2 + 4
+def _said(ticket: Ticket) -> str:
+    if ticket.outcome is None:
+        return "not evaluated yet"
+    return "failed" if ticket.outcome.failure else number(error_of(ticket))

@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from importlib.metadata import version
+from dataclasses import replace
 from itertools import chain
 
 from nasgoat.errors import ExperimentFileError
-from nasgoat.experiments import ExperimentRecords, Table, tables_of
-from nasgoat.report.experiment_charts import charts_of
-from nasgoat.report.markup import Child, Html, code_block, element, join, label
+from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
+from nasgoat.figures.charts import Chart
+from nasgoat.figures.quantities import duration, plural
+from nasgoat.report.chart_svg import figure
+from nasgoat.report.markup import (
+    Child,
+    Column,
+    Html,
+    Row,
+    code_block,
+    element,
+    join,
+    label,
+    table,
+)
 from nasgoat.report.page import Fact, Section, page
-from nasgoat.report.quantities import duration, plural
-from nasgoat.report.tables import Column, Row, table
 
 _KINDS = {
     "compare": "comparison of methods",
@@ -55,8 +65,6 @@ def _page(records: ExperimentRecords) -> str:
         emphasised(records.description or "An experiment without a description."),
         _facts(records),
         sections,
-        f"Written by nasgoat {version('nasgoat')}. This file is complete: it asks the network for "
-        "nothing and can be kept, sent and printed.",
     )
 
 
@@ -118,11 +126,13 @@ def _set_off(marked: str) -> Html:
     return element("b", marked[2:-2])
 
 
-def _figures(charts: dict[str, list[Html]], kind: str) -> Html:
+def _figures(charts: dict[str, list[Chart]], kind: str) -> Html:
     parts, class_ = [], "grid thirds" if kind == "kernels" else "grid"
-    for heading, drawn in charts.items():
+    stem = {"compare": "curves", "kernels": "predictions"}.get(kind, kind)
+    for i, (heading, own) in enumerate(charts.items(), start=1):
+        named = [replace(chart, identity=f"{stem}-{i}-{j}") for j, chart in enumerate(own)]
         parts.append(element("h3", heading))
-        parts.append(element("div", drawn, class_=class_))
+        parts.append(element("div", map(figure, named), class_=class_))
     return join(*parts)
 
 

@@ -1,4 +1,4 @@
-"""HTML and SVG as values: every text is escaped unless it is markup already.
+"""HTML and SVG as values, and tables of it: every text is escaped unless it is markup already.
 
 What is written is also well-formed XML, so a strict parser can check it.
 """
@@ -6,9 +6,11 @@ What is written is also well-formed XML, so a strict parser can check it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
+_LONG_TABLE = 40  # rows; a longer table scrolls in its box
 _VOID = frozenset({"br", "hr", "link", "meta", "wbr"})
 # Characters that no document may hold, that change the direction of the text around them, or that
 # only pretend to be nothing.
@@ -84,6 +86,70 @@ def code_block(text: str, name: str, copy: bool = False) -> Html:
     """Text as it stands, in a box that wraps and scrolls; with a button to copy it if asked."""
     class_ = "wrap copy" if copy else "wrap"
     return element("pre", text, class_=class_, tabindex=0, role="region", aria_label=name)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, whether it holds numbers, and whether its texts may be long."""
+
+    name: str
+    numeric: bool = True
+    long: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of a row, the first of which is its heading, and the row's class."""
+
+    cells: Sequence[Child]
+    kind: str | None = None
+
+
+def table(
+    caption: Child,
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    name: str,
+    sortable: bool = False,
+) -> Html:
+    """A table in a box that can be scrolled with the keyboard.
+
+    Args:
+        caption: What the table shows.
+        columns: Its columns.
+        rows: Its rows.
+        name: What a screen reader calls the box.
+        sortable: Whether its headings sort it where scripts run.
+
+    Example:
+        >>> html = table("Squares", [Column("x"), Column("x²")], [Row(["2", "4"])], "Squares")
+        >>> '<th scope="row" class="n">2</th><td class="n">4</td>' in html
+        True
+    """
+    heads = [
+        element("th", column.name, scope="col", class_="n" if column.numeric else None)
+        for column in columns
+    ]
+    inside = element(
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", heads)),
+        element("tbody", [_table_row(row, columns) for row in rows]),
+        class_="sortable" if sortable else None,
+    )
+    class_ = "scroll tall" if len(rows) > _LONG_TABLE else "scroll"
+    return element("div", inside, class_=class_, role="region", aria_label=name, tabindex=0)
+
+
+def _table_row(row: Row, columns: Sequence[Column]) -> Html:
+    cells = []
+    for i, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
+        class_ = "n" if column.numeric else "text" if column.long else None
+        if i == 0:
+            cells.append(element("th", cell, scope="row", class_=class_))
+        else:
+            cells.append(element("td", cell, class_=class_))
+    return element("tr", cells, class_=row.kind)
 
 
 def _text(child: Child) -> str:

@@ -1,4 +1,4 @@
-"""The frame of a report: one HTML file that asks the network for nothing.
+"""The frame of a report, one HTML file that asks the network for nothing, and how it is written.
 
 The policy in its head forbids every request, and every script and style but the two that the file
 brings along, which are named by their hashes.
@@ -11,13 +11,18 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 
+from nasgoat.atomic_file import write_whole
+from nasgoat.errors import ReportError
 from nasgoat.report.markup import Child, Html, element, escape, join
 
 #: What the head of every report holds, so that a report is told from somebody's file.
 MARK = '<meta name="generator" content="nasgoat report"/>'
+_HEAD = 4096  # bytes in which a report says that it is one
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,6 @@ def page(
     lede: Child,
     facts: Sequence[Fact],
     sections: Sequence[Section],
-    footer: Child,
 ) -> str:
     """The whole file.
 
@@ -65,12 +69,15 @@ def page(
         lede: What was done and what came of it, in a few sentences.
         facts: The figures one wants to see first.
         sections: The parts.
-        footer: The last line.
 
     Example:
-        >>> page("A < B", "Demo", "Text.", [], [], "End.").count("A &lt; B")
+        >>> page("A < B", "Demo", "Text.", [], []).count("A &lt; B")
         2
     """
+    footer = (
+        f"Written by nasgoat {version('nasgoat')}. This file is complete: it asks the network for "
+        "nothing and can be kept, sent and printed."
+    )
     links = [element("li", element("a", s.title, href=f"#{s.identity}")) for s in sections]
     body = join(
         element("a", "Skip to the content", class_="skip", href="#content"),
@@ -112,6 +119,40 @@ def facts_list(facts: Sequence[Fact]) -> Html | None:
 def template(name: str) -> str:
     """The text of a file that comes with the package."""
     return (files("nasgoat.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def write_report(html: str, path: Path) -> None:
+    """Write a report; an earlier one is replaced.
+
+    Raises:
+        ReportError: If something that is no report is there, or the file can't be written.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "notes.html"
+        >>> _ = path.write_text("my notes")
+        >>> write_report("<html/>", path)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        nasgoat.errors.ReportError: the output must be a new file or an earlier report, got ...
+    """
+    if path.exists() and not is_report(path):
+        raise ReportError(
+            f"the output must be a new file or an earlier report, got {path}; give another --output"
+        )
+    try:
+        write_whole(path, html, durable=False)
+    except OSError as problem:
+        reason = problem.strerror or problem
+        raise ReportError(f"the output {path} must be writable, got {reason}") from None
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report of ours."""
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(_HEAD)
+    except OSError:
+        return False
 
 
 def _policy(style: str, script: str) -> str:

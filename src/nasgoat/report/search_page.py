@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import NasgoatError, StudyError
-from nasgoat.report import proposal_charts, search_charts, search_tables
-from nasgoat.report.cells import cell, legend, operation_classes
-from nasgoat.report.gallery import gallery
+from nasgoat.figures.charts import Chart
+from nasgoat.figures.quantities import duration, number, percent, plural
+from nasgoat.report import search_charts, search_tables
+from nasgoat.report.cells import cell, gallery, legend, operation_classes
+from nasgoat.report.chart_svg import figure
 from nasgoat.report.markup import Child, Html, code_block, cut, element, join, label
 from nasgoat.report.page import Fact, Section, page
-from nasgoat.report.quantities import duration, number, percent, plural
 from nasgoat.report.search_run import SearchRun, error_of, tested_error
 from nasgoat.spaces import to_toml
 
@@ -55,7 +55,7 @@ def _page(run: SearchRun) -> str:
         sections.append(Section("history", "History", _history(run)))
     if run.tickets:
         sections.append(Section("proposals", "Proposals and certificates", _proposals(run)))
-    if charts := proposal_charts.hyperparameters(run):
+    if charts := search_charts.chart_hyperparameters(run):
         sections.append(Section("surrogate", "The surrogate over time", _surrogate(run, charts)))
     if run.failed:
         sections.append(Section("failures", "Failures", search_tables.failures(run)))
@@ -70,8 +70,6 @@ def _page(run: SearchRun) -> str:
         _lede(run),
         _facts(run),
         sections,
-        f"Written by nasgoat {version('nasgoat')}. This file is complete: it asks the network for "
-        "nothing and can be kept, sent and printed.",
     )
 
 
@@ -153,20 +151,24 @@ def _best(run: SearchRun, best: Ticket, classes: dict[str, str]) -> Section:
 
 
 def _history(run: SearchRun) -> Html:
-    others = [chart for chart in (search_charts.regret(run), search_charts.tested(run)) if chart]
-    return element("div", search_charts.history(run, not others), others, class_="grid")
+    known = (search_charts.chart_regret(run), search_charts.chart_test_error(run))
+    others = [chart for chart in known if chart]
+    charts = [search_charts.chart_errors(run, not others), *others]
+    return element("div", map(figure, charts), class_="grid")
 
 
 def _proposals(run: SearchRun) -> Html:
     parts: list[Child] = [element("p", _certified(run))]
-    charts = [
-        proposal_charts.posterior(run),
-        proposal_charts.forecast(run),
-        proposal_charts.solve_seconds(run),
-        proposal_charts.gaps(run),
-    ]
-    if any(charts):
-        parts.append(element("div", charts, class_="grid"))
+    wide = search_charts.chart_proposals(run)
+    known = (
+        search_charts.chart_forecasts(run),
+        search_charts.chart_seconds(run),
+        search_charts.chart_gaps(run),
+    )
+    figures = [figure(wide, wide=True)] if wide else []
+    figures += [figure(chart) for chart in known if chart]
+    if figures:
+        parts.append(element("div", figures, class_="grid"))
     return join(*parts, search_tables.proposals(run))
 
 
@@ -190,11 +192,11 @@ def _certified(run: SearchRun) -> str:
     )
 
 
-def _surrogate(run: SearchRun, charts: list[Html]) -> Html:
+def _surrogate(run: SearchRun, charts: list[Chart]) -> Html:
     kernel = run.settings.get("kernel", "?")
     intro = element("p", f"Hyperparameters of the {kernel} kernel after each fit.")
     values = element("details", element("summary", "The numbers"), search_tables.fits(run))
-    return join(intro, element("div", charts, class_="grid small"), values)
+    return join(intro, element("div", map(figure, charts), class_="grid small"), values)
 
 
 def _space(run: SearchRun) -> Html:

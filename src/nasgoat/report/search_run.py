@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from nasgoat.acquisition import Status
-from nasgoat.baselines import OURS
 from nasgoat.bayesopt import Ticket
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError
 from nasgoat.integrations.stored_search import StoredSearch
+from nasgoat.search_methods import OURS
 from nasgoat.surrogate import TargetScale
 
 logger = logging.getLogger(__name__)

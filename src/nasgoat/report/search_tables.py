@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
-from nasgoat.report.markup import Child, Html, code_block, cut, element, label
-from nasgoat.report.quantities import NOTHING, fixed, number
+from nasgoat.figures.quantities import NOTHING, fixed, number
+from nasgoat.report.markup import (
+    Child,
+    Column,
+    Html,
+    Row,
+    code_block,
+    cut,
+    element,
+    label,
+    table,
+)
 from nasgoat.report.search_run import SearchRun, error_of, sqrt_beta_of, tested_error
-from nasgoat.report.tables import Column, Row, table
 
 _TRACEBACK = 4000  # characters of a traceback, its end
 

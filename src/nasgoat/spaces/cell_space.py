@@ -25,17 +25,15 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError, TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
-from nasgoat.spaces import limited_moves
 from nasgoat.spaces.cell_moves import change_one_part, list_neighbours
-from nasgoat.spaces.label_counts import Profile, allowed, draw_counts, label_counts
-from nasgoat.spaces.limits import Pair, depths
+from nasgoat.spaces.label_limits import LabelLimits
+from nasgoat.spaces.limits import Pair
 from nasgoat.spaces.names import CellNames, Names
 from nasgoat.spaces.orbits import inner_cycles, smallest_in_orbit
 from nasgoat.spaces.search_space import SearchSpace
 
 INPUT, OUTPUT = "input", "output"
 Matrices = NDArray[np.bool_]
-_DRAWS = 12  # random structures before all of them are looked at
 _LARGEST = 10**7  # cells that can be listed in reasonable time and memory
 _BLOCK = 2**15  # cells enumerated at a time
 
@@ -292,126 +290,36 @@ class CellSpace(SearchSpace):
             f"{', '.join(self.ops)}"
         )
 
-    # Limits: they see a structure by its profile, and labels by how often each occurs
+    # Limits
 
     def _count_within(self) -> int:
-        if self._placed_limits or not self._structures_listable():
+        if self._label_limits.by_place or not self.structures_listable():
             return super()._count_within()
-        return self._count_by_profiles()
-
-    def _count_by_profiles(self) -> int:
-        """Burnside's count, structure by structure, of the labellings within the limits."""
-        fixed: dict[tuple[Profile, tuple[int, ...]], int] = {}
-        total = 0
-        for n, found in self._listed.items():
-            batch = self._blank(n, found)
-            for profile, group in zip(self._profiles(batch), found.automorphisms, strict=True):
-                orbits = 0
-                for cycles in self._label_cycles(profile, group):
-                    if (profile, cycles) not in fixed:
-                        fixed[profile, cycles] = self._labellings_within(profile, cycles)
-                    orbits += fixed[profile, cycles]
-                total += orbits // len(group)
-        return total
-
-    def _label_cycles(self, profile: Profile, group: NDArray[np.intp]) -> Iterator[tuple[int, ...]]:
-        """For each automorphism the sizes of the cycles in which it permutes the labels."""
-        if self.labels_on == "edges":
-            yield (1,) * profile.edges
-            return
-        yield from (inner_cycles(g) for g in group)
+        return self._label_limits.count()
 
     def _draw_within(self, rng: np.random.Generator) -> LabeledGraph:
-        if self._placed_limits:
-            return limited_moves.draw(self, rng)
-        for _ in range(_DRAWS):
-            graph = self._draw(rng)
-            labelled = self._labelled_within(graph, self._profiles(self.batch([graph]))[0], rng)
-            if labelled is not None:
-                return labelled
-        if self._fitting is None:
-            return limited_moves.draw(self, rng)
-        if not self._fitting:
-            raise limited_moves.no_graph(self)
-        batch, i, profile = self._fitting[int(rng.integers(len(self._fitting)))]
-        found = self._labelled_within(batch[i], profile, rng)
-        if found is None:
-            raise AssertionError(f"a structure with {profile} must have labels within its limits")
-        return found
+        return self._label_limits.draw(rng)
 
     @cached_property
-    def _placed_limits(self) -> bool:
-        """Whether a limit costs an operation differently by place."""
-        return any(limit.edge_places for limit in self.all_limits)
+    def _label_limits(self) -> LabelLimits:
+        return LabelLimits(self)
 
-    @cached_property
-    def _fitting(self) -> list[tuple[GraphBatch, int, Profile]] | None:
-        """The structures that have labels within all limits; None if there are too many to list."""
-        if not self._structures_listable():
-            return None
-        known: dict[Profile, int] = {}
-        fitting = []
+    def blank_structures(self) -> Iterator[tuple[GraphBatch, Structures]]:
+        """All structures, size by size, with the first label everywhere, and their symmetries."""
         for n, found in self._listed.items():
-            batch = self._blank(n, found)
-            for i, profile in enumerate(self._profiles(batch)):
-                if profile not in known:
-                    known[profile] = self._labellings_within(profile)
-                if known[profile]:
-                    fitting.append((batch, i, profile))
-        return fitting
+            if self.labels_on == "nodes":
+                blank = np.ones((1, n - 2), dtype=int)
+                yield self._pack(n, [(a, blank) for a in found.adjacency]), found
+                continue
+            high, total = self.sizes[-1], len(found.adjacency)
+            codes = np.full((total, high, high), -1, dtype=np.int8)
+            codes[:, :n, :n][found.adjacency] = 0
+            sizes = np.full(total, n, dtype=np.int8)
+            yield GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary), found
 
-    def _blank(self, n: int, found: Structures) -> GraphBatch:
-        """The structures of n nodes with the first label everywhere."""
-        if self.labels_on == "nodes":
-            blank = np.ones((1, n - 2), dtype=int)
-            return self._pack(n, [(a, blank) for a in found.adjacency])
-        high, total = self.sizes[-1], len(found.adjacency)
-        codes = np.full((total, high, high), -1, dtype=np.int8)
-        codes[:, :n, :n][found.adjacency] = 0
-        sizes = np.full(total, n, dtype=np.int8)
-        return GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary)
-
-    def _structures_listable(self) -> bool:
+    def structures_listable(self) -> bool:
         """Whether listing all structures takes seconds at most."""
         return True
-
-    def _profiles(self, batch: GraphBatch) -> list[Profile]:
-        """What a limit sees of each structure of a batch."""
-        deep = depths(batch, *self.ends(batch)).tolist()
-        edges = batch.edge_counts.tolist()
-        return [Profile(*row) for row in zip(batch.sizes.tolist(), edges, deep, strict=True)]
-
-    def _labelled_within(
-        self, graph: LabeledGraph, profile: Profile, rng: np.random.Generator
-    ) -> LabeledGraph | None:
-        """A random labelling of the graph's structure that satisfies every limit."""
-        counts, times = label_counts((1,) * self._profile_places(profile), len(self.ops))
-        drawn = draw_counts(counts, times, self._fits(profile, counts), rng)
-        if drawn is None:
-            return None
-        codes = rng.permutation(np.repeat(np.arange(len(self.ops)), drawn))
-        if self.labels_on == "nodes":
-            return self.labelled(graph.sorted_topologically().adjacency, codes)
-        names = [self.ops[code] for code in codes.tolist()]
-        return LabeledGraph.from_edges(graph.n, graph.edges, edge_labels=names)
-
-    def _labellings_within(self, profile: Profile, cycles: tuple[int, ...] | None = None) -> int:
-        """How many labellings satisfy every limit; constant on cycles, if they are given."""
-        places = (1,) * self._profile_places(profile) if cycles is None else cycles
-        counts, times = label_counts(places, len(self.ops))
-        fits = self._fits(profile, counts)
-        return sum(t for t, fit in zip(times, fits, strict=True) if fit)
-
-    def _profile_places(self, profile: Profile) -> int:
-        return profile.nodes - 2 if self.labels_on == "nodes" else profile.edges
-
-    def _fits(self, profile: Profile, counts: NDArray[np.intp]) -> NDArray[np.bool_]:
-        on_nodes = self.labels_on == "nodes"
-        coefficients = [
-            limit.node_coefficients(self.ops) if on_nodes else limit.edge_coefficients(self.ops)
-            for limit in self.all_limits
-        ]
-        return allowed(self.all_limits, coefficients, profile, counts)
 
     # Listed structures
 

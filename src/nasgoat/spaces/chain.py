@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.indexed import IndexedSpace
+from nasgoat.spaces.limited_moves import LISTABLE
 from nasgoat.spaces.limits import Limit, Pair
 from nasgoat.spaces.search_space import checked_sizes
 
@@ -123,5 +124,10 @@ class ChainSpace(IndexedSpace):
         layers = f"{low}" if low == high else f"{low} to {high}"
         return f"chains of {layers} layers, an operation in each: {', '.join(self.ops)}"
 
-    def _structures_listable(self) -> bool:
+    def structures_listable(self) -> bool:
+        """Always: there is one structure of each length."""
         return True
+
+    def _quickly_counted(self) -> bool:
+        by_place = bool(self.all_limits) and self._label_limits.by_place
+        return not by_place or self.size_bound() <= LISTABLE

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces.cell_space import EdgeRow, check_labels
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
@@ -61,13 +61,13 @@ class EdgeLabeledSpace(IndexedSpace):
 
     def _check(self, graph: LabeledGraph) -> None:
         check_labels(self, graph)
-        if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
+        if self.connected and not _is_connected(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         while True:
             graph = self.from_digits(rng.integers(0, len(self.ops) + 1, size=len(self.places)))
-            if not self.connected or self._every_node_on_path(graph.adjacency[None])[0]:
+            if not self.connected or _is_connected(graph.adjacency[None])[0]:
                 return graph
 
     def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
@@ -86,7 +86,7 @@ class EdgeLabeledSpace(IndexedSpace):
             mutated = np.where(change, other, digits)
             fits = change.any(axis=1)
             if self.connected:
-                fits &= self._every_node_on_path(self.batch_from_digits(mutated).adjacency)
+                fits &= _is_connected(self.batch_from_digits(mutated).adjacency)
             found += [self.from_digits(row) for row in mutated[fits][: count - len(found)]]
             if len(found) == count:
                 return found
@@ -103,7 +103,7 @@ class EdgeLabeledSpace(IndexedSpace):
                     changed[place] = other
                     found.append(changed)
         if self.connected and found:
-            on_path = self._every_node_on_path(self.batch_from_digits(np.array(found)).adjacency)
+            on_path = _is_connected(self.batch_from_digits(np.array(found)).adjacency)
             found = [row for row, fits in zip(found, on_path, strict=True) if fits]
         return [self.from_digits(row) for row in found]
 
@@ -115,7 +115,7 @@ class EdgeLabeledSpace(IndexedSpace):
         yield self.batch_from_digits(bits & 1).adjacency
 
     def structure_bound(self, n: int) -> int:
-        return super().structure_bound(n) if self._structures_listable() else 2 ** len(self.places)
+        return super().structure_bound(n) if self.structures_listable() else 2 ** len(self.places)
 
     def structure_rows(self, n: int) -> list[EdgeRow]:
         return []
@@ -136,7 +136,7 @@ class EdgeLabeledSpace(IndexedSpace):
             numbers = np.arange(start, min(start + _BLOCK, base**width))
             batch = self.batch_from_digits((numbers[:, None] // weights) % base)
             if self.connected:
-                batch = batch.take(self._every_node_on_path(batch.adjacency))
+                batch = batch.take(_is_connected(batch.adjacency))
             yield batch
 
     def _described(self) -> str:
@@ -151,9 +151,7 @@ class EdgeLabeledSpace(IndexedSpace):
         structures = EdgeLabeledSpace(self.nodes, ["edge"], connected=True)
         return np.concatenate([batch.adjacency for batch in structures.enumerate()])
 
-    @staticmethod
-    def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        d = shortest_distances(adjacency)
-        n = adjacency.shape[-1]
-        reached: NDArray[np.bool_] = ((d[:, 0, :] < n) & (d[:, :, -1] < n)).all(axis=1)
-        return reached
+
+def _is_connected(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether every node is on a path from the first node to the last, shape (B,)."""
+    return np.asarray(nodes_on_paths(adjacency).all(axis=1))

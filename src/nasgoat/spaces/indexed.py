@@ -93,8 +93,9 @@ class IndexedSpace(CellSpace):
         sizes = np.full(len(digits), n, dtype=np.int8)
         return GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary)
 
-    def _structures_listable(self) -> bool:
+    def structures_listable(self) -> bool:
+        """Whether there are a million structures at most."""
         return len(self.places) <= _LISTABLE_PLACES
 
     def _quickly_counted(self) -> bool:
-        return self._structures_listable()
+        return self.structures_listable()

@@ -145,11 +145,11 @@ class NodeLabeledSpace(CellSpace):
             return False
         return sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) <= matrices
 
-    def _structures_listable(self) -> bool:
+    def structures_listable(self) -> bool:
         return self._has_at_most(LISTABLE)
 
     def _count_within(self) -> int:
-        return self._count_by_profiles()
+        return self._label_limits.count()
 
     def size_bound(self) -> int:
         low, high = self.sizes[0], self.sizes[-1]

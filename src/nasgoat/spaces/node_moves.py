@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances, topological_order
+from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances, topological_order
 
 if TYPE_CHECKING:
     from nasgoat.spaces.node_labeled import NodeLabeledSpace
@@ -47,9 +47,7 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
 
 def _valid_after_pruning(space: NodeLabeledSpace, matrices: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Places of the matrices that are in the space once nodes off every path are dropped."""
-    n = matrices.shape[-1]
-    d = shortest_distances(matrices)
-    kept = (d[:, 0, :] < n) & (d[:, :, -1] < n)
+    kept = nodes_on_paths(matrices)
     edges = (matrices & kept[:, :, None] & kept[:, None, :]).sum(axis=(1, 2))
     sizes = kept.sum(axis=1)
     fits = (sizes >= space.sizes[0]) & (sizes <= space.sizes[-1]) & (edges <= space.edge_limit)
@@ -95,7 +93,7 @@ def _attempts(
         other = (codes - 1 + rng.integers(1, k, size=(block, n))) % k + 1
         change = min(step / max(n - 2, 1), 1 - 1 / k)
         changed = np.where(rng.random((block, n)) < change, other, codes)
-    on_path = _on_path(flipped)
+    on_path = nodes_on_paths(flipped)
     flipped &= on_path[:, :, None] & on_path[:, None, :]
     differs = (flipped != matrices).any(axis=(1, 2)) | ((changed != codes) & used)[:, 1:-1].any(1)
     fits = on_path[:, 0] & (flipped.sum(axis=(1, 2)) <= space.edge_limit)
@@ -203,24 +201,11 @@ def _embedded(
     return matrices, codes, used
 
 
-def _on_path(matrices: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each node is on a path from the first node to the last, shape (B, n)."""
-    n = matrices.shape[-1]
-    forward = np.zeros(matrices.shape[:2], dtype=bool)
-    backward = forward.copy()
-    forward[:, 0] = backward[:, -1] = True
-    for v in range(1, n):
-        forward[:, v] = (matrices[:, :v, v] & forward[:, :v]).any(axis=1)
-    for u in range(n - 2, -1, -1):
-        backward[:, u] = (matrices[:, u, u + 1 :] & backward[:, u + 1 :]).any(axis=1)
-    return forward & backward
-
-
 def _pruned(
     space: NodeLabeledSpace, matrix: NDArray[np.bool_], codes: NDArray[np.int_]
 ) -> LabeledGraph | None:
     """The cell without nodes off every path, or None if it is not in the space."""
-    return _cell(space, matrix, codes, _on_path(matrix[None])[0])
+    return _cell(space, matrix, codes, nodes_on_paths(matrix[None])[0])
 
 
 def _cell(

@@ -23,7 +23,7 @@ from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.any_kernel import likelihood_of, parameter_names
+from nasgoat.surrogate.likelihood import likelihood_of, parameter_names
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     KernelPosterior,

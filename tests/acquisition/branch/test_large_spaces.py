@@ -43,7 +43,7 @@ def lowest_by_halves(space: DartsSpace, acquisition: LowerConfidenceBound, k: in
     columns = np.column_stack([part.w, acquisition.sqrt_beta * part.R])
     place = {edge: i for i, edge in enumerate(features.edge_types, len(features.path_types))}
     lowest: list[float] = []
-    for structure in space.structures():
+    for structure in space.list_structures(6):
         ends = [(int(u), int(v)) for u, v in np.argwhere(structure)]
         cell = np.zeros(len(space.places), dtype=int)
         cell[[space.places.index(edge) for edge in ends]] = 1

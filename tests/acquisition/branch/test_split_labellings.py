@@ -45,7 +45,7 @@ def test_split_labellings_find_the_best_graphs(
     assert found == pytest.approx(expected, abs=TIES)
 
 
-def test_a_stopped_search_of_split_labellings_has_a_valid_bound(
+def test_a_stopped_search_has_a_valid_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(optimizer, "_LABELLINGS", 1)

@@ -15,15 +15,13 @@ from nasgoat.acquisition.branch.change_classes import classify_nodes, find_homes
 from nasgoat.acquisition.branch.records import Integers, Shapes
 from nasgoat.acquisition.branch.states import PrefixStates, list_prefix_states
 from nasgoat.acquisition.branch.structure_groups import Group, group_structures
-from nasgoat.acquisition.shape_costs import GROWING, shape_cost
+from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import CellSpace, SearchSpace
 from nasgoat.spaces.structures import list_rows, matrices_of
 
-#: More shapes than this would take over a gigabyte.
-LARGEST = 5_000_000
 Matrices = NDArray[np.bool_]
 
 
@@ -107,10 +105,10 @@ class Listing:
         space = self.space
         whole, prefixes, growing = [], [], []
         for n in space.sizes:
-            cost = shape_cost(space, n, self.prefixes, self.most) if space.grows else None
-            if cost is not None and cost.growing:
+            cost = shape_cost(space, n, self.prefixes, self.most)
+            if cost.growing:
                 growing.append(n)
-            elif cost is not None and cost.prefixes:
+            elif cost.prefixes:
                 chunks = map(matrices_of, list_rows(n - 2, space.edge_limit, whole=False))
                 prefixes.append((n, _collect(chunks, n, deadline)))
             else:
@@ -138,10 +136,10 @@ def _collect(chunks: Iterable[Matrices], n: int, deadline: float | None) -> Matr
         total += len(chunk)
         if deadline is not None and time.perf_counter() > deadline:
             raise OutOfTimeError
-        if total > LARGEST:
+        if total > LARGEST_BRANCH:
             raise TooLargeError(
-                f"branch and bound must have at most {LARGEST:,} structures to start from, this "
-                f"space has more with {n} nodes; use scip, or allow fewer edges"
+                f"branch and bound must have at most {LARGEST_BRANCH:,} structures to start from, "
+                f"this space has more with {n} nodes; use scip, or allow fewer edges"
             )
     return np.concatenate(found)
 

@@ -18,10 +18,10 @@ from nasgoat.acquisition.branch.runs import LinearRun, Run
 from nasgoat.acquisition.branch.split_labellings import SplitRun
 from nasgoat.acquisition.branch.tables import bound_space, make_factors, make_model, make_tables
 from nasgoat.acquisition.branch.threads import one_blas_thread
+from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.shape_costs import GROWING
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
@@ -57,6 +57,7 @@ class BranchAndBound:
     """
 
     name = "branch"
+    cost = staticmethod(branch_cost)
 
     def __init__(
         self,

@@ -1,0 +1,273 @@
+"""What an acquisition optimiser costs in a space: the model by which ``auto`` chooses.
+
+Seconds are of one core, fitted to measurements (docs/branch-and-bound.md,
+docs/compact-formulation.md); only their order of magnitude matters. Those of branch and bound are
+of a question in the middle of a search, where observed graphs crowd around the best ones: some six
+times those of a random problem.
+
+Notation
+    N     graphs of the space, its limits left out (an upper bound is enough)
+    n, E  nodes and edges of the largest graph
+    S, P  structures and prefixes up to isomorphism. Where a space grows node by node, only their
+          ordered matrices can be counted: some 1.75^(n - 5) and 1.5^(n - 5.4) times as many (3, 5,
+          9 and 18 times for 7 to 10 nodes and n + 2 edges; 1.9, 2.9 and 4.5 times for 7 to 9 nodes
+          and any edges)
+    V, L  labels to choose in a structure, and what each is chosen from;  D  kernel features
+    Q     questions to one fitted surrogate: a portfolio asks one for each √β
+
+Seconds of Q questions
+
+    catalogue    2e-7 N            linear kernel; N at most 5,000,000
+                 1.2e-6 N          any other kernel
+    branch       Q times, for each number of nodes:
+                 S (1.2e-5 + 1.2e-9 (V L)² D)     labels on nodes, by structures
+                 P L (1.7e-4 + 1.4e-8 (V L)² D)   labels on nodes, by prefixes; a tenth of it for
+                                                  prefixes that grow, as most are never reached
+                 S (4e-6 + 4e-10 (V L)² D)        labels on edges
+                 and 2e-7 N more with the exponential kernel, which never takes prefixes
+    MIP          Q times 5 · 6^(n - 7)            labels on nodes, with the linear kernel
+                         2 · 1.6^(E - 6)          labels on edges
+                         20 · 6^(n - 4)           general graphs
+                 and at least 13 times branch and bound, where both apply
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from nasgoat.kernels import FORMS, FeatureMap
+from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.ordered_matrices import ordered_prefixes
+
+if TYPE_CHECKING:
+    from nasgoat.spaces import CellSpace
+
+#: Graphs in a catalogue: more would take gigabytes and minutes.
+LARGEST_CATALOGUE = 5_000_000
+#: Structures, or prefixes, that branch and bound lists: more would take over a gigabyte.
+LARGEST_BRANCH = 2_000_000
+#: Prefixes with their last labels that are listed at most; more grow node by node.
+GROWING = 200_000
+SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
+SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
+
+_LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
+_LOADING = 1.0  # seconds to load compiled code, once in a process
+_PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
+_MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
+_DAYS = 1e5  # seconds from which on their number says nothing
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an optimiser is forecast to take.
+
+    Args:
+        seconds: For all questions to one fitted surrogate together.
+        once: Seconds before the first question: for listing, compiling or loading.
+        said: What it works through, in words.
+        exact: Whether its proposals are proven best; ``auto`` takes others only where no exact
+            optimiser applies.
+        stops: Whether a time limit ends a question early, with a bound.
+    """
+
+    seconds: float
+    once: float = 0.0
+    said: str = ""
+    exact: bool = True
+    stops: bool = False
+
+    def describe(self, questions: int = 1) -> str:
+        """Seconds of one question, and what they are spent on.
+
+        Example:
+            >>> Cost(0.5, 2.0, "60,252 graphs at most").describe(questions=5)
+            'about 0.1 s a question, 2 s once; 60,252 graphs at most'
+        """
+        before = f", {describe_seconds(self.once)} once" if self.once else ""
+        return f"{self.describe_question(questions)}{before}{self.said and '; ' + self.said}"
+
+    def describe_question(self, questions: int = 1) -> str:
+        """Seconds of one of the questions."""
+        each = self.seconds / questions
+        if self.stops and each >= _DAYS:
+            return "days a question, but with a bound at any time"
+        return f"about {describe_seconds(each)} a question"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an optimiser does not apply to a space or a kernel."""
+
+    said: str
+
+
+_A_LIST = Reason("the space is a list of graphs, without a rule that says which are in it")
+
+
+def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of scoring every graph of the space."""
+    graphs = bound_graphs(space)
+    if graphs > LARGEST_CATALOGUE:
+        return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
+    seconds = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
+    return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
+
+
+def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
+    if kernel not in FORMS:
+        return Reason(f"it knows the kernels {' and '.join(FORMS)}")
+    if space.layout == "list":
+        return _A_LIST
+    if space.layout != "cell":
+        return Reason("it does not know graphs in which labels and edges depend on each other")
+    cell = cast("CellSpace", space)
+    prefixes = None if kernel == "linear" else False
+    costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
+    shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(space)
+    if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
+        return Reason(f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory")
+    each = sum(cost.seconds for cost in costs)
+    if kernel != "linear":
+        each += 2e-7 * _float(graphs)
+    kind = "structure" if shapes == 1 else "structures"
+    if any(cost.prefixes for cost in costs):
+        kind = "structures or their prefixes"
+    said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
+    return Cost(questions * each, _LOADING, said, stops=True)
+
+
+def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of the mixed-integer programs, one for each number of nodes."""
+    if kernel not in FORMS:
+        return Reason(f"it knows the kernels {' and '.join(FORMS)}")
+    if space.layout == "list":
+        return _A_LIST
+    n = space.sizes[-1]
+    if space.layout == "graph":
+        each = _power(20.0, 6.0, n - 4)
+    elif space.labels_on == "nodes":
+        each = _power(5.0, 6.0, n - 7)
+    else:
+        each = _power(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
+    seconds = questions * max(each, _PROGRAM)
+    # Where branch and bound applies, the program is given first graphs and bounds by it.
+    branch = branch_cost(space, kernel, questions)
+    if isinstance(branch, Cost):
+        seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
+    several = f"{len(space.sizes)} programs, the largest"
+    said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
+    return Cost(seconds, _LOADING, said, stops=True)
+
+
+def pool_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of scoring a few hundred candidates, which proves nothing."""
+    return Cost(0.1 * questions, 0.0, "a few hundred candidates, without a proof", exact=False)
+
+
+@dataclass(frozen=True)
+class ShapeCost:
+    """What branch and bound starts from in one number of nodes.
+
+    Args:
+        prefixes: Whether it starts from prefixes of structures.
+        shapes: How many structures or prefixes there are at most.
+        seconds: Of one question with the linear kernel.
+        growing: Whether the prefixes grow node by node, so that none are listed.
+    """
+
+    prefixes: bool
+    shapes: int
+    seconds: float
+    growing: bool = False
+
+
+def shape_cost(
+    space: CellSpace, n: int, prefixes: bool | None = None, growing: int = GROWING
+) -> ShapeCost:
+    """The cheaper of structures and prefixes of n nodes, or the one that is asked for.
+
+    Args:
+        space: The space.
+        n: Nodes of the graphs.
+        prefixes: Whether to take prefixes where the space allows it; the cheaper if None.
+        growing: Prefixes from which on they grow node by node.
+
+    Example:
+        >>> from nasgoat import NodeLabeledSpace
+        >>> space = NodeLabeledSpace(8, ["a", "b", "c"])
+        >>> shape_cost(space, 8).prefixes
+        True
+        >>> shape_cost(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10), 8).prefixes
+        False
+    """
+    labels, features = len(space.ops), len(FeatureMap(space).source)
+    on_nodes = space.labels_on == "nodes"
+    variables = n - 2 if on_nodes else space.edge_limit
+    work = (variables * labels) ** 2 * features
+    whole = space.structure_bound(n)
+    if not on_nodes:
+        return ShapeCost(False, whole, _float(whole) * (4e-6 + 4e-10 * work))
+    classes = _float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
+    structures = ShapeCost(False, whole, classes * (1.2e-5 + 1.2e-9 * work))
+    if not space.grows or n < SMALLEST_PREFIX or prefixes is False:
+        return structures
+    total = labels * ordered_prefixes(n - 2, space.edge_limit - 2)
+    grows = n >= SMALLEST_GROWING and total > growing
+    each = (1.7e-4 + 1.4e-8 * work) * (0.1 if grows else 1.0)
+    parts = ShapeCost(True, total, _float(total) / max(1.5 ** (n - 5.4), 1.0) * each, grows)
+    if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
+        return parts
+    return structures
+
+
+def bound_graphs(space: SearchSpace) -> int:
+    """An upper bound on the number of graphs, the limits of the space left out."""
+    whole = space.with_limits(()) if space.limits else space
+    if whole.labels_on != "nodes":
+        return whole.size_bound()
+    cell = cast("CellSpace", whole)
+    return sum(cell.structure_bound(n) * len(cell.ops) ** (n - 2) for n in cell.sizes)
+
+
+def describe_seconds(seconds: float) -> str:
+    """Seconds to one digit.
+
+    Example:
+        >>> describe_seconds(0.0312), describe_seconds(17.0)
+        ('0.03 s', '20 s')
+    """
+    return f"{float(f'{seconds:.0e}'):g} s"
+
+
+def describe_questions(kernel: str, questions: int) -> str:
+    """What a forecast is for.
+
+    Example:
+        >>> describe_questions("linear", 5)
+        'linear kernel, 5 questions at a time'
+    """
+    return f"{kernel} kernel, {questions} question{'s' if questions > 1 else ''} at a time"
+
+
+def shorten(number: int) -> str:
+    """A number in full, or by its power of ten if it is very large.
+
+    Example:
+        >>> shorten(423624), shorten(10**30)
+        ('423,624', 'about 10^30')
+    """
+    digits = number.bit_length() * 0.30103  # log10 of 2
+    return f"{number:,}" if digits < 16 else f"about 10^{int(digits)}"
+
+
+def _power(seconds: float, factor: float, steps: int) -> float:
+    """``seconds`` times ``factor`` for each step; no more than a number can hold."""
+    return seconds * factor ** min(steps, 100)
+
+
+def _float(number: int) -> float:
+    """A whole number of any size as a float."""
+    return float(min(number, 10**300))

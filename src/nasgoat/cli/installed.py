@@ -1,0 +1,70 @@
+"""What this installation has: ``nasgoat methods`` and ``nasgoat data``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nasgoat.cli.options import Json
+from nasgoat.cli.output import note, print_json
+
+data = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
+
+
+def methods(json: Json = False) -> None:
+    """List the search methods and whether the package that each needs is installed."""
+    from nasgoat import search_methods
+
+    known = search_methods.methods()
+    if json:
+        found = {
+            name: {
+                "summary": summary,
+                "available": search_methods.available(name),
+                "batch": search_methods.own_batch(name) if search_methods.available(name) else None,
+            }
+            for name, summary in known.items()
+        }
+        print_json({"methods": found})
+        return
+    for name, summary in known.items():
+        missing = "" if search_methods.available(name) else f"  ({search_methods.remedy(name)})"
+        print(f"{name:14s} {summary}{missing}")
+
+
+@data.command("status")
+def status(json: Json = False) -> None:
+    """List the benchmark tables, where they come from and how to get what they lack."""
+    from nasgoat.benchmarks.registry import table_status
+    from nasgoat.benchmarks.table_files import data_folder
+
+    tables = table_status()
+    if json:
+        folder = str(data_folder())
+        print_json({"folder": folder, "tables": [asdict(table) for table in tables]})
+        return
+    print(f"tables are kept in {data_folder()} (NASGOAT_DATA)")
+    for table in tables:
+        print(f"{table.benchmark:8s} {table.source if table.available else 'not there'}")
+        if table.lacks:
+            print(f"{'':8s} lacks {table.lacks}")
+
+
+@data.command("import")
+def import_(
+    table: Annotated[str, typer.Argument(help="nb101 or nb201.")],
+    source: Annotated[Path, typer.Argument(help="The official file or folder.")],
+    json: Json = False,
+) -> None:
+    """Turn an official file into a compact table, once."""
+    from nasgoat.benchmarks.registry import import_table
+
+    note(f"reading {source}")
+    where = import_table(table, source)
+    if json:
+        print_json({"table": table, "source": str(source), "written": str(where)})
+    else:
+        print(f"written: {where}")

@@ -1,0 +1,131 @@
+"""Options in groups: a dataclass is a group, a field of it an option, its docstring the heading.
+
+A verb takes groups as it takes values::
+
+    @with_groups
+    def solve(top: Top = 5, *, solving: Solving) -> None: ...
+
+and the command line shows the fields of ``Solving`` as options under their heading. What several
+verbs take is declared here, once.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from nasgoat.errors import SettingError
+
+if TYPE_CHECKING:
+    from nasgoat.acquisition import Effort
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
+Storage = Annotated[
+    str | None,
+    typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
+]
+KERNEL = typer.Option(help="linear or exponential.")
+Preset = Annotated[
+    str, typer.Option(help="default (measured best) or paper (the paper's settings).")
+]
+BatchStrategy = Annotated[str | None, typer.Option(help="portfolio or top.")]
+TimeLimit = Annotated[
+    float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
+]
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How the acquisition is minimised."""
+
+    optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto"
+    formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact"
+    time_limit: TimeLimit = 1800.0
+    gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4
+    threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2
+
+    def effort(self, **others: Any) -> Effort:
+        """The limits of one acquisition problem."""
+        from nasgoat.acquisition import Effort
+
+        return Effort(
+            time_limit=self.time_limit,
+            gap=self.gap,
+            threads=self.threads,
+            formulation=self.formulation,
+            **others,
+        )
+
+
+def with_groups(verb: Callable[..., None]) -> Callable[..., None]:
+    """The same verb for Typer: each parameter that is a group gives way to the group's fields.
+
+    Example:
+        >>> @with_groups
+        ... def solve(top: int, solving: Solving) -> None:
+        ...     print(top, solving.optimizer, solving.threads)
+        >>> [*inspect.signature(solve).parameters]
+        ['top', 'optimizer', 'formulation', 'time_limit', 'gap', 'threads']
+        >>> solve(top=5, optimizer="scip", formulation="paper", time_limit=1.0, gap=0.0, threads=1)
+        5 scip 1
+    """
+    kinds = get_type_hints(verb, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(verb).parameters.values():
+        if parameter.name in groups:
+            options += _expand(groups[parameter.name])
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            options.append(parameter.replace(kind=kind, annotation=kinds[parameter.name]))
+
+    @functools.wraps(verb)
+    def command(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        verb(**given, **made)
+
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {option.name: option.annotation for option in options}
+    return command
+
+
+def _expand(group: Any) -> Iterator[inspect.Parameter]:
+    """The fields of a group as parameters, under its heading."""
+    heading = str(inspect.getdoc(group)).partition("\n")[0].rstrip(".")
+    kinds = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        kind, declared = get_args(kinds[field.name])
+        option = copy.copy(declared)
+        option.rich_help_panel = heading
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=Annotated[kind, option],
+        )
+
+
+def split_names(text: str) -> list[str]:
+    """The names of an option such as ``random,goat-e``."""
+    return [name.strip() for name in text.split(",")]
+
+
+def split_numbers(name: str, text: str) -> list[int]:
+    """The whole numbers of an option such as ``5,6,7``; its name is for the message."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise SettingError(f"{name} must be numbers like 5,6,7, got {text!r}") from None

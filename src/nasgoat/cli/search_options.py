@@ -1,0 +1,104 @@
+"""The options of ``nasgoat search`` in groups, and what each group makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nasgoat.cli.options import KERNEL, BatchStrategy, Dask, Json, Preset, Quiet, Seed, Storage
+from nasgoat.cli.output import note
+from nasgoat.errors import SettingError
+
+if TYPE_CHECKING:
+    from nasgoat.bayesopt import Settings, Workers
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is searched."""
+
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120 or nb101."
+        ),
+    ] = None
+    noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False
+    space: Annotated[
+        str | None, typer.Option(help="A TOML file, or a preset: nb101, darts, ...")
+    ] = None
+    objective: Annotated[
+        str | None, typer.Option(help="module:function: takes the graph, returns its error.")
+    ] = None
+    command: Annotated[
+        str | None, typer.Option(help="Graph as JSON on its standard input, error on its output.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Proposing:
+    """How graphs are proposed."""
+
+    evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160
+    method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat"
+    batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None
+    initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10
+    seed: Seed = 0
+    preset: Preset = "default"
+    kernel: Annotated[str | None, KERNEL] = None
+    batch_strategy: BatchStrategy = None
+    target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
+
+    def settings(self) -> Settings:
+        """The settings of our own method: those of the preset, with some of them changed."""
+        from nasgoat.bayesopt import Settings
+
+        changes = {name: getattr(self, name) for name in ("kernel", "batch_strategy", "target")}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return Settings.preset(self.preset, **given)
+
+
+@dataclass(frozen=True)
+class Evaluating:
+    """How graphs are evaluated, and where."""
+
+    workers: Annotated[int, typer.Option(help="Evaluations at a time, on this machine.")] = 1
+    dask: Dask = None
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="A freed worker gets the next graph at once.")
+    ] = False
+    timeout: Annotated[float | None, typer.Option(help="Seconds an evaluation may take.")] = None
+    memory_limit: Annotated[
+        float | None, typer.Option(help="Megabytes an evaluation may hold.")
+    ] = None
+    retries: Annotated[int, typer.Option(help="New starts after a worker died.")] = 1
+
+    def open_workers(self) -> Workers:
+        """Whoever evaluates; to be closed."""
+        from nasgoat.bayesopt import Workers
+
+        if self.dask is None:
+            return Workers.local(self.workers)
+        if self.workers != 1:
+            raise SettingError("--workers must be left out with --dask, got both")
+        from nasgoat.integrations.dask_cluster import dask_workers
+
+        return dask_workers(self.dask, note)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is stored and shown."""
+
+    storage: Storage = None
+    study: Annotated[str | None, typer.Option(help="Name of the study; resumed if there.")] = None
+    report: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None
+    pictures: Annotated[
+        bool, typer.Option("--pictures/--no-pictures", help="Draw every cell for the dashboard.")
+    ] = True
+    log_file: Annotated[Path | None, typer.Option(help="File to log to.")] = None
+    quiet: Quiet = False
+    json: Json = False

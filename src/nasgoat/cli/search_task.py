@@ -1,0 +1,114 @@
+"""What a search is about: a benchmark's table, a Python function or a command."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nasgoat.acquisition.satisfiable import require_satisfiable
+from nasgoat.benchmarks import Benchmark
+from nasgoat.benchmarks import benchmark as find_benchmark
+from nasgoat.cli.search_options import Evaluating, Target
+from nasgoat.cli.stored_runs import make_slug
+from nasgoat.errors import SettingError
+from nasgoat.evaluation import Evaluator, Isolated, Outcome
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace, find_space
+
+_DEFAULT_BENCHMARK = "nb201/cifar10"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A space and how its graphs are evaluated.
+
+    Args:
+        name: For people and file names.
+        space: The space to search.
+        evaluator: Evaluates a graph.
+        objective: What must be the same when the search is resumed.
+        metric: What ``error`` means.
+        benchmark: The benchmark, if it is one.
+        noisy: Whether each evaluation is one training's value.
+    """
+
+    name: str
+    space: SearchSpace
+    evaluator: Evaluator
+    objective: dict[str, Any]
+    metric: str = "error"
+    benchmark: Benchmark | None = None
+    noisy: bool = False
+
+    @property
+    def slug(self) -> str:
+        """The name as part of a path: letters, digits and dashes alone."""
+        return make_slug(self.name)
+
+    def regret(self, graph: LabeledGraph) -> float | None:
+        """How much the mean error lies above the best of the table; None without a table."""
+        if self.benchmark is None:
+            return None
+        return self.benchmark.mean_error(graph) - self.benchmark.optimum
+
+
+@dataclass(frozen=True)
+class TableEvaluator:
+    """Looks a graph up in a benchmark's table; a noisy one draws by seed and number."""
+
+    benchmark: Benchmark
+    seed: int
+
+    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+        """The metrics in the table."""
+        rng = np.random.default_rng([self.seed, 1, number])
+        return Outcome.of(self.benchmark.query(graph, rng))
+
+
+def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+    """The task that the options of ``nasgoat search`` describe."""
+    if target.objective is None and target.command is None:
+        return _make_table_task(target, seed)
+    if target.benchmark is not None or target.noisy:
+        raise SettingError("--benchmark must come without --objective and --command, got both")
+    if target.space is None:
+        raise SettingError("--objective and --command must come with --space, got none")
+    space = find_space(target.space)
+    require_satisfiable(space)
+    objective = target.objective
+    argv = _split(target.command) if target.command is not None else None
+    memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
+    isolated = Isolated(objective, argv, evaluating.timeout, memory, evaluating.retries, seed)
+    isolated.check()
+    what = {"objective": objective} if objective else {"command": list(argv or ())}
+    name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
+    return Task(name, space, isolated, what)
+
+
+def _make_table_task(target: Target, seed: int) -> Task:
+    if target.space is not None:
+        raise SettingError("--space must come with --objective or --command, got neither")
+    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    return Task(
+        name=table.name,
+        space=table.space,
+        evaluator=TableEvaluator(table, seed),
+        objective={"benchmark": table.name, "noisy": target.noisy},
+        metric=table.metric,
+        benchmark=table,
+        noisy=target.noisy,
+    )
+
+
+def _split(command: str) -> tuple[str, ...]:
+    try:
+        parts = tuple(shlex.split(command))
+    except ValueError as problem:
+        raise SettingError(f"--command must be quoted rightly, got {problem}") from None
+    if not parts:
+        raise SettingError("--command must name a program, got nothing")
+    return parts

@@ -1,0 +1,221 @@
+"""Runs that are stored: where they are, ``nasgoat status`` and ``nasgoat report``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nasgoat.cli.options import Json, Storage
+from nasgoat.cli.output import note, print_json, show
+from nasgoat.cli.process import restore_password
+from nasgoat.errors import ReportError, StudyError
+
+if TYPE_CHECKING:
+    from nasgoat.integrations import StorageAddress
+    from nasgoat.integrations.stored_search import StudyStatus
+
+STUDY_FILE = "study.db"
+RUNS = Path("runs")
+_REPORT_FILE = "report.html"
+
+
+def choose_folder(
+    wanted: Path | None,
+    storage: str | None,
+    study: str,
+    declaration: dict[str, Any],
+    evaluations: int,
+) -> tuple[Path, StorageAddress]:
+    """The folder of a run and the address of its study.
+
+    The same call goes on with its unfinished run, if there is one; after a finished one it begins
+    anew in ``NAME-2``, ``NAME-3``, ... A folder or storage that the call names is never passed over
+    because it holds another search: the study's ledger refuses that and says what differs.
+    """
+    from nasgoat.integrations import StorageAddress
+    from nasgoat.integrations.stored_search import read_status
+
+    first = wanted or RUNS / make_slug(study)
+    if storage is not None:
+        return first, StorageAddress.of(restore_password(storage))
+    number = 1
+    while True:
+        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        path = folder / STUDY_FILE
+        reported = (folder / "result.json").exists()
+        if not path.exists() and not reported:
+            return folder, StorageAddress.of(path)
+        if path.exists():
+            status = read_status(StorageAddress.of(path), study)
+            same = status.declaration == declaration
+            left = status.complete + status.failed < evaluations or not reported
+            if (same and left) or (not same and wanted is not None):
+                return folder, StorageAddress.of(path)
+        number += 1
+
+
+def make_slug(name: str) -> str:
+    """A name as part of a path: letters, digits and dashes alone.
+
+    Example:
+        >>> make_slug("../nb101 examples.digits:train")
+        'nb101-examples-digits-train'
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:80] or "search"
+
+
+def status(
+    run: Annotated[
+        Path | None, typer.Argument(help="Folder of a run; the latest in runs/ if left out.")
+    ] = None,
+    storage: Storage = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study; all if left out.")] = None,
+    json: Json = False,
+) -> None:
+    """Say how a search stands: what is done, what runs, the best so far, how to resume."""
+    from nasgoat.integrations.stored_search import read_status
+
+    address, _ = _find_study(run, storage, "status")
+    found = [read_status(address, name) for name in ([study] if study else _list_studies(address))]
+    if json:
+        print_json({"studies": [{**asdict(each), "finished": each.finished} for each in found]})
+        return
+    for each in found:
+        _show_status(each)
+
+
+def report(
+    run: Annotated[
+        Path | None, typer.Argument(help="Folder of a run or an experiment; the latest run.")
+    ] = None,
+    storage: Storage = None,
+    study: Annotated[str | None, typer.Option(help="Name of the study.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,
+    json: Json = False,
+) -> None:
+    """Write a search or an experiment as one HTML file that opens anywhere, without a network."""
+    from nasgoat.report import write_report
+
+    experiment = None if run is None else _find_experiment(run)
+    if experiment is None:
+        html, facts, default = _report_search(run, storage, study)
+    else:
+        html, facts, default = _report_experiment(experiment)
+    path = output or default
+    write_report(html, path)
+    if json:
+        print_json({"report": str(path), "bytes": len(html.encode()), **facts})
+    else:
+        note(f"wrote {path}")
+
+
+def _find_study(
+    run: Path | None, storage: str | None, verb: str
+) -> tuple[StorageAddress, Path | None]:
+    """The address of a study and the folder of its run; None where a storage alone is named.
+
+    Args:
+        run: The run's folder or study file; None for the latest in ``runs/``.
+        storage: A storage, which counts where no run is named.
+        verb: The verb, for the message when there is no run.
+    """
+    from nasgoat.integrations import StorageAddress
+
+    if storage and run is None:
+        return StorageAddress.of(restore_password(storage)), None
+    if run is None:
+        files = sorted(RUNS.glob(f"*/{STUDY_FILE}"), key=lambda path: path.stat().st_mtime)
+        if not files:
+            raise StudyError(f"a run must be given, got none in {RUNS}/; nasgoat {verb} FOLDER")
+        path = files[-1]
+    elif run.is_dir() and not (run / STUDY_FILE).exists():
+        raise StudyError(
+            f"the folder {run} must hold a {STUDY_FILE}, got none; name a study in another storage "
+            "by --storage and --study alone"
+        )
+    else:
+        path = run / STUDY_FILE if run.is_dir() or not run.suffix else run
+    address = StorageAddress.of(path)
+    return address, address.path.parent
+
+
+def _list_studies(address: StorageAddress) -> list[str]:
+    """The names of the studies in a storage, at least one."""
+    from nasgoat.integrations.stored_search import list_studies
+
+    names = list_studies(address)
+    if not names:
+        raise StudyError(f"the storage {address} must hold a search, got none")
+    return names
+
+
+def _show_status(status: StudyStatus) -> None:
+    from nasgoat.figures import ladder
+    from nasgoat.graphs import LabeledGraph
+
+    state = "running" if status.running else "finished" if status.finished else "stopped"
+    show(f"{status.study}: {state}")
+    show(f"  storage      {status.storage}")
+    show(f"  evaluations  {status.complete} of {status.budget or '?'}", end="")
+    show(f", {status.failed} failed" if status.failed else "", end="")
+    show(f", {status.open} open" if status.open else "")
+    if status.best is not None:
+        show(f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n")
+        show(ladder(LabeledGraph.from_json(status.best["graph"])), end="\n\n")
+    if state == "stopped" and status.command:
+        show(f"  resume with  {status.command}")
+
+
+def _find_experiment(run: Path) -> Path | None:
+    """The folder of an experiment, named itself or by its TOML file; None if it is none."""
+    from nasgoat.experiments import is_experiment
+
+    folder = run.with_suffix("") if run.suffix == ".toml" else run
+    if is_experiment(folder):
+        return folder
+    if run.suffix == ".toml":
+        raise ReportError(
+            f"the experiment {run} must have records in {folder}, got none; run it first, or name "
+            "the folder that its --out named"
+        )
+    return None
+
+
+def _report_experiment(folder: Path) -> tuple[str, dict[str, Any], Path]:
+    """The report of an experiment, facts about it, and where it goes unless somebody says."""
+    from nasgoat.experiments import read_experiment
+    from nasgoat.report import experiment_page
+
+    records = read_experiment(folder)
+    facts = {"kind": records.kind, "name": records.name, "runs": len(records.runs)}
+    return experiment_page(records), facts, folder / _REPORT_FILE
+
+
+def _report_search(
+    run: Path | None, storage: str | None, study: str | None
+) -> tuple[str, dict[str, Any], Path]:
+    """The report of a search, facts about it, and where it goes unless somebody says."""
+    from nasgoat.integrations.stored_search import read_stored_search
+    from nasgoat.report import SearchRun, search_page
+
+    address, folder = _find_study(run, storage, "report")
+    if study is None:
+        study, *others = _list_studies(address)
+        if others:
+            known = ", ".join(sorted([study, *others])[:10])
+            raise StudyError(f"--study must be given, got none; the storage holds {known}")
+    found = SearchRun(read_stored_search(address, study), folder)
+    facts = {
+        "kind": "search",
+        "study": study,
+        "storage": str(address),
+        "state": found.state,
+        "evaluations": len(found.done),
+        "failed": len(found.failed),
+    }
+    default = folder / _REPORT_FILE if folder else Path(f"{make_slug(study)}-report.html")
+    return search_page(found), facts, default

@@ -1,1 +1,0 @@
-"""Methods against each other: benchmarks x settings x seeds x methods."""

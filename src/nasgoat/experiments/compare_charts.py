@@ -1,0 +1,162 @@
+"""The charts of a comparison: error and test error of the best cell against evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.experiments.compare_tables import Scene, scenes
+from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.study import Record
+from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels, Rule
+from nasgoat.figures.quantities import number
+
+Array = NDArray[np.float64]
+#: The baselines of the paper's main figure; the others have one of their own.
+MAIN = ("random", "gcn", "evolution", "nasbot", "bananas", "nas-bowl")
+_OTHERS = (3, 4, 5, 6, 7, 8, 0)  # series of methods that are not ours
+_MEAN, _TEST = 2, 3  # columns of a step
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Methods that share a chart; all methods would be too many for one."""
+
+    suffix: str
+    said: str
+    methods: Sequence[str]
+
+
+def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
+    """The charts under their headings: one for each setting and group of methods."""
+    found: dict[str, list[Chart]] = {}
+    for group in _groups(records):
+        for scene in scenes(records):
+            own = found.setdefault(f"{scene.setting.capitalize()} setting{group.said}", [])
+            own += [_curves_chart(records, scene, group, test) for test in (False, True)]
+    return found
+
+
+def panels(records: ExperimentRecords) -> dict[str, Panels]:
+    """One figure per setting and group of methods."""
+    caption = (
+        "Median over seeds with one standard deviation. Top: mean error of the cell of lowest "
+        "error so far. Bottom: test error of the same cell. Dotted: the best cell of the table."
+    )
+    found, drawn = scenes(records), {}
+    for setting in dict.fromkeys(scene.setting for scene in found):
+        own = [scene for scene in found if scene.setting == setting]
+        tests = (False, True) if any(scene.has_test for scene in own) else (False,)
+        for group in _groups(records):
+            rows = [[_curves_chart(records, scene, group, test) for scene in own] for test in tests]
+            drawn[f"{records.name}-{setting}{group.suffix}"] = Panels(rows, caption)
+    return drawn
+
+
+def _groups(records: ExperimentRecords) -> list[_Group]:
+    declared = records.declaration["methods"]
+    names = [method["name"] for method in declared]
+    ours = [method["name"] for method in declared if method["method"] == "goat"]
+    others = [name for name in names if name not in ours and name not in MAIN]
+    if not others or len(names) <= len(MAIN):
+        return [_Group("", "", names)]
+    return [
+        _Group("", ", the paper's main baselines", [n for n in names if n in ours or n in MAIN]),
+        _Group("-others", ", the other methods", [*ours, *others]),
+    ]
+
+
+def _styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
+    """Series, dashes and weight of each method: the same in all charts of an experiment.
+
+    Ours have the colour of their kernel, heavy with our own settings and dashed with others.
+    """
+    styles: dict[str, dict[str, Any]] = {}
+    others = 0
+    for method in records.declaration["methods"]:
+        options = method.get("options", {})
+        if method["method"] == "goat":
+            own = options.get("preset", "default") == "default"
+            series = 2 if options.get("kernel") == "linear" else 1
+            styles[method["name"]] = {"series": series, "bold": own, "dashed": not own}
+        else:
+            series, dashed = _OTHERS[others % len(_OTHERS)], others // len(_OTHERS) % 2 == 1
+            styles[method["name"]] = {"series": series, "dashed": dashed}
+            others += 1
+    return styles
+
+
+def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
+    """Error, or test error, of the best cell so far against evaluations."""
+    first = int(records.declaration["initial"])
+    known = {name: curves(scene.runs[name], test) for name in group.methods if name in scene.runs}
+    kept = {name: values[:, first - 1 :] for name, values in known.items() if values is not None}
+    what = "test error" if test else scene.metric.split(" after ")[0]
+    title = f"{scene.benchmark}, {scene.setting}: median {what} against evaluations"
+    axes = Axis("evaluation", integer=True), Axis(f"{what} (%)")
+    if not kept:
+        same = test and "test error" in scene.metric
+        why = "its error is the mean test error:\nsee above" if same else "not measured"
+        return Chart(title, "", *axes, heading=scene.benchmark, caption=why, height=320.0)
+    ends = {name: float(np.median(values[:, -1])) for name, values in kept.items()}
+    best = min(ends, key=lambda name: ends[name])
+    seeds = sorted({len(values) for values in kept.values()})
+    said = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    of = "of the same cell" if test else "of the cell of lowest error so far"
+    floor = [] if test else [Rule(scene.optimum, "best of the table")]
+    return Chart(
+        title,
+        f"Lowest median at the end: {best}, {number(ends[best])}.",
+        *axes,
+        marks=[*floor, *_median_marks(kept, first, _styles(records))],
+        heading=scene.benchmark,
+        caption=f"{what.capitalize()} {of}: median of {said} seeds, "
+        "band of one standard deviation.",
+        note=f"{said} seeds",
+        height=320.0,
+    )
+
+
+def _median_marks(
+    kept: Mapping[str, Array], first: int, styles: Mapping[str, Mapping[str, Any]]
+) -> list[Mark]:
+    """Medians over runs and, below all of them, bands of one standard deviation."""
+    lines: list[Line] = []
+    bands: list[Band] = []
+    for name, values in kept.items():
+        x = [float(first + i) for i in range(values.shape[1])]
+        middle = np.median(values, axis=0)
+        sd = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(middle)
+        low, high = (middle - sd).tolist(), (middle + sd).tolist()
+        bands.append(Band(x, low, high, styles[name]["series"], steps=True))
+        lines.append(Line(x, middle.tolist(), **styles[name], steps=True, name=name))
+    # Lines of heavy weight last: nothing lies over them.
+    return [*bands, *sorted(lines, key=lambda line: line.bold)]
+
+
+def curve(run: Record, column: int) -> Array | None:
+    """A value of the best cell after each evaluation; None if the run did not keep it.
+
+    Example:
+        >>> run = {"evaluations": 4, "steps": [[1, 9.0, 9.0, None], [3, 8.0, 8.5, None]]}
+        >>> curve(run, 1).tolist(), curve(run, 3)
+        ([9.0, 9.0, 8.0, 8.0], None)
+    """
+    steps = run["steps"]
+    if not steps or any(step[column] is None for step in steps):
+        return None
+    places = np.array([step[0] for step in steps])
+    values = np.array([step[column] for step in steps], dtype=float)
+    held: Array = values[np.searchsorted(places, np.arange(1, run["evaluations"] + 1), "right") - 1]
+    return held
+
+
+def curves(runs: Iterable[Record], test: bool = False) -> Array | None:
+    """The curves of runs, one row each: mean error of the best cell, or its test error."""
+    found = [curve(run, _TEST if test else _MEAN) for run in runs]
+    kept = [values for values in found if values is not None]
+    return np.array(kept) if kept else None

@@ -1,0 +1,222 @@
+"""What the runs of a comparison say together: medians, shares, and the tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.results import Table
+from nasgoat.experiments.study import Record
+
+_NOTHING = "–"
+_RANDOM = "random"
+_COLUMNS = (
+    "method",
+    "seeds",
+    "error",
+    "regret",
+    "below random",
+    "test error",
+    "at the optimum",
+    "evaluations to it",
+    "s / iteration",
+    "certified",
+)
+_HOW = (
+    "Median over seeds (one standard deviation in brackets) of the cell of lowest error, in "
+    "percent; the test error, where a run kept it, is that of the same cell. Below random: mean "
+    "advantage in regret over random search with the same seeds and its standard error. "
+    "Evaluations to the optimum: median, a run that never reaches it counts as later than any that "
+    "does. Seconds are processor time of the proposals of one iteration. Certified: share of the "
+    "iterations whose proposals are all proven optimal."
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The runs of one benchmark in one setting, by method, in the order of the declaration."""
+
+    benchmark: str
+    noisy: bool
+    runs: dict[str, list[Record]]
+
+    @property
+    def setting(self) -> str:
+        """Deterministic or noisy."""
+        return "noisy" if self.noisy else "deterministic"
+
+    @property
+    def optimum(self) -> float:
+        """Smallest mean error of the table."""
+        return float(self._any["optimum"])
+
+    @property
+    def metric(self) -> str:
+        """What the error is."""
+        return str(self._any["metric"])
+
+    @property
+    def has_test(self) -> bool:
+        """Whether some run knows a test error."""
+        return any(r["test_error"] is not None for found in self.runs.values() for r in found)
+
+    @property
+    def _any(self) -> Record:
+        return next(iter(self.runs.values()))[0]
+
+
+def scenes(records: ExperimentRecords) -> list[Scene]:
+    """The runs by benchmark and setting, in the order of the declaration."""
+    declared = records.declaration
+    order = [method["name"] for method in declared["methods"]]
+    found = []
+    for setting in declared["settings"]:
+        for name in declared["benchmarks"]:
+            noisy = setting == "noisy"
+            own = [r for r in records.runs if r["benchmark"] == name and r["noisy"] == noisy]
+            by_method = {m: [r for r in own if r["method"] == m] for m in order}
+            by_method = {m: sorted(r, key=lambda x: x["seed"]) for m, r in by_method.items() if r}
+            if by_method:
+                found.append(Scene(name, noisy, by_method))
+    return found
+
+
+def tables(records: ExperimentRecords) -> list[Table]:
+    """The overview and the tables of all benchmarks and settings."""
+    found = scenes(records)
+    return [*_overviews(found), *(_table(scene) for scene in found)]
+
+
+def _overviews(found: Sequence[Scene]) -> list[Table]:
+    overviews = []
+    for setting in dict.fromkeys(scene.setting for scene in found):
+        own = [scene for scene in found if scene.setting == setting]
+        names = list(dict.fromkeys(name for scene in own for name in scene.runs))
+        rows = [(name, *(_short(scene, name) for scene in own)) for name in names]
+        columns = ("method", *(scene.benchmark for scene in own))
+        title = (
+            f"Median regret, runs that reach the optimum, and evaluations to it (median), {setting}"
+        )
+        overviews.append(Table(title, columns, tuple(rows)))
+    return overviews
+
+
+def _short(scene: Scene, name: str) -> str:
+    runs = scene.runs.get(name)
+    if not runs:
+        return _NOTHING
+    regret = median(run["regret"] for run in runs)
+    least = min(median(run["regret"] for run in other) for other in scene.runs.values())
+    shown = f"**{regret:.3f}**" if regret <= least else f"{regret:.3f}"
+    return f"{shown}, {_share(runs)}, {_when(runs)}"
+
+
+def _table(scene: Scene) -> Table:
+    random = scene.runs.get(_RANDOM, [])
+    rows = tuple(_row(name, runs, random) for name, runs in scene.runs.items())
+    title = f"{scene.benchmark}, {scene.setting}: {scene.metric}, the best cell has " + (
+        f"{scene.optimum:.3f}"
+    )
+    return Table(title, _COLUMNS, rows, (_HOW, *_notes(scene)))
+
+
+def _row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tuple[str, ...]:
+    tests = test_errors(runs)
+    gain = None if name == _RANDOM else below(runs, random)
+    seconds = [run["seconds_per_iteration"] for run in runs if run["seconds_per_iteration"]]
+    proven = [run["certified"] for run in runs if run["certified"] is not None]
+    return (
+        name,
+        str(len(runs)),
+        _spread(final_errors(runs)),
+        f"{median(run['regret'] for run in runs):.3f}",
+        _NOTHING if gain is None else f"{gain[0]:.3f} ± {gain[1]:.3f}",
+        _spread(tests) if tests else _NOTHING,
+        _share(runs),
+        _when(runs),
+        f"{median(seconds):.3g}" if seconds else _NOTHING,
+        f"{100 * sum(proven) / len(proven):.0f} %" if proven else _NOTHING,
+    )
+
+
+def _notes(scene: Scene) -> list[str]:
+    notes = [_leaders(scene)]
+    if "test error" in scene.metric:
+        notes.append(
+            "The table of this benchmark has no validation error for every cell: the search "
+            "minimises the mean **test** error, and there is no other error to report."
+        )
+    elif not scene.has_test:
+        notes.append("The table of this benchmark has no test error.")
+    return notes
+
+
+def _leaders(scene: Scene) -> str:
+    """Who is best, ours or not."""
+    regret = {name: median(r["regret"] for r in runs) for name, runs in scene.runs.items()}
+    least = min(regret.values())
+    best = [name for name, value in regret.items() if value <= least]
+    said = f"Lowest median regret: {', '.join(best)} ({least:.3f})."
+    soon = {name: evaluations_to_optimum(runs) for name, runs in scene.runs.items()}
+    first = min(soon, key=lambda name: soon[name])
+    if soon[first] < float("inf"):
+        said += f" First at the optimum in the median: {first}, after {soon[first]:.0f}."
+    return said
+
+
+def _when(runs: Sequence[Record]) -> str:
+    when = evaluations_to_optimum(runs)
+    return f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}"
+
+
+def _share(runs: Sequence[Record]) -> str:
+    return f"{sum(run['reached'] is not None for run in runs)}/{len(runs)}"
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{median(values):.3f} ({deviation(values):.3f})"
+
+
+def final_errors(runs: Sequence[Record]) -> list[float]:
+    """Mean error of the cell that each run returns."""
+    return [run["optimum"] + run["regret"] for run in runs]
+
+
+def test_errors(runs: Sequence[Record]) -> list[float]:
+    """Test error of the cell that each run returns, where it is known."""
+    return [run["test_error"] for run in runs if run["test_error"] is not None]
+
+
+def evaluations_to_optimum(runs: Sequence[Record]) -> float:
+    """Median over runs; one that never reaches the optimum counts as later than any that does.
+
+    Example:
+        >>> evaluations_to_optimum([{"reached": 30}, {"reached": None}, {"reached": 50}])
+        50
+    """
+    return median(run["reached"] or float("inf") for run in runs)
+
+
+def below(runs: Sequence[Record], others: Sequence[Record]) -> tuple[float, float] | None:
+    """Mean advantage in regret over runs of the same seeds, and its standard error.
+
+    Example:
+        >>> ours = [{"seed": 0, "regret": 0.0}, {"seed": 1, "regret": 0.1}]
+        >>> theirs = [{"seed": 0, "regret": 0.3}, {"seed": 1, "regret": 0.6}]
+        >>> [round(value, 3) for value in below(ours, theirs)]
+        [0.4, 0.1]
+    """
+    by_seed = {run["seed"]: run["regret"] for run in others}
+    gains = [by_seed[run["seed"]] - run["regret"] for run in runs if run["seed"] in by_seed]
+    if len(gains) < 2:
+        return None
+    return float(np.mean(gains)), deviation(gains) / float(np.sqrt(len(gains)))
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Standard deviation over runs; 0 for a single one."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

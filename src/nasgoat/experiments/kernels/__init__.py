@@ -1,1 +1,0 @@
-"""Graph kernels against each other: how well a Gaussian process with each predicts."""

@@ -1,0 +1,127 @@
+"""Results of an experiment: the records of one run, tables and figures from those of all runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nasgoat.atomic_file import replace_file, write_whole
+from nasgoat.errors import UnknownNameError
+from nasgoat.experiments.records import ExperimentRecords, read_experiment
+from nasgoat.experiments.study import Record
+from nasgoat.figures.charts import Chart, Panels
+from nasgoat.figures.panels import panels_figure
+
+if TYPE_CHECKING:
+    from nasgoat.figures import Figure
+
+#: The modules of each kind: what it measures and how a run is done, its tables, its charts.
+_MODULES = {
+    "compare": {"study": "compare_study", "tables": "compare_tables", "charts": "compare_charts"},
+    "kernels": {"study": "kernel_study", "tables": "kernel_tables", "charts": "kernel_charts"},
+    "scale": {"study": "scale_study", "tables": "scale_results", "charts": "scale_results"},
+}
+KINDS = tuple(_MODULES)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text cells, ready to be shown.
+
+    Args:
+        title: What it shows.
+        columns: Heads of the columns.
+        rows: Cells, as many as there are columns in each row.
+        notes: Lines to be read with it.
+
+    Example:
+        >>> print(Table("Regret", ("method", "median"), (("goat-e", "0.000"),)).markdown())
+        **Regret**
+        <BLANKLINE>
+        | method | median |
+        |---|---|
+        | goat-e | 0.000 |
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """The table in Markdown, its title in front and its notes behind."""
+        lines = [self.columns, *self.rows]
+        rows = [f"| {' | '.join(line)} |" for line in lines]
+        rows.insert(1, "|" + "---|" * len(self.columns))
+        parts = [f"**{self.title}**", "\n".join(rows), *self.notes]
+        return "\n\n".join(parts)
+
+
+def execute(kind: str, settings: dict[str, Any]) -> list[Record]:
+    """Do one run: its summary first, then the lines of its details."""
+    lines: list[Record] = _module(kind, "study").execute(settings)
+    return lines
+
+
+def tables_of(records: ExperimentRecords) -> list[Table]:
+    """The tables of an experiment, from its records alone."""
+    tables: list[Table] = _module(records.kind, "tables").tables(records)
+    return tables
+
+
+def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
+    """The charts of an experiment under the headings they belong to, from its records alone."""
+    found: dict[str, list[Chart]] = _module(records.kind, "charts").charts(records)
+    kept = {heading: [c for c in charts if c.marks] for heading, charts in found.items()}
+    return {heading: charts for heading, charts in kept.items() if charts}
+
+
+def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
+    """The figures of an experiment by name, in the order to show them, from its records alone."""
+    return {name: panels_figure(panels.rows) for name, panels in _panels(records).items()}
+
+
+def captions_of(records: ExperimentRecords) -> dict[str, str]:
+    """A line about each figure by its name."""
+    return {name: panels.caption for name, panels in _panels(records).items()}
+
+
+def write_results(folder: Path, figures: Path | None = None) -> list[Path]:
+    """Write tables and figures from the records of an experiment alone.
+
+    Args:
+        folder: The experiment's folder, where the tables go.
+        figures: The folder of the figures; that of the experiment if None.
+
+    Returns:
+        The files that were written.
+    """
+    records = read_experiment(folder)
+    tables = tables_of(records)
+    document = json.dumps([asdict(table) for table in tables], indent=1, ensure_ascii=False)
+    written = [folder / "tables.md", folder / "tables.json"]
+    write_whole(written[0], "\n\n".join(table.markdown() for table in tables) + "\n")
+    write_whole(written[1], document + "\n")
+    target = figures or folder
+    target.mkdir(parents=True, exist_ok=True)
+    captions = captions_of(records)
+    for name, figure in figures_of(records).items():
+        path = target / f"{name}.png"
+        with replace_file(path) as partial:
+            figure.savefig(partial, format="png", metadata={"Title": captions.get(name, name)})
+        written.append(path)
+    return written
+
+
+def _panels(records: ExperimentRecords) -> dict[str, Panels]:
+    panels: dict[str, Panels] = _module(records.kind, "charts").panels(records)
+    return panels
+
+
+def _module(kind: str, part: str) -> Any:
+    if kind not in KINDS:
+        raise UnknownNameError("kind", kind, KINDS)
+    return import_module(f"nasgoat.experiments.{_MODULES[kind][part]}")

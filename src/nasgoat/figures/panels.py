@@ -1,0 +1,161 @@
+"""Charts side by side in one figure of matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nasgoat.figures.charts import MANY_POINTS, Band, Chart, Line, Mark, Points, Rule
+from nasgoat.figures.drawing import PALETTE, plain
+from nasgoat.figures.scales import Scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis as MatplotlibAxis
+    from matplotlib.figure import Figure
+
+#: The colour of each series; the first is for what is no series of its own.
+COLOURS = ("#5F6B7A", *PALETTE[:6], "#000000", "#8C8C00")
+_MARKERS = {
+    "circle": "o", "ring": "o", "square": "s", "diamond": "D", "triangle": "^", "down": "v",
+    "dash": "_", "cross": "x",
+}  # fmt: skip
+_DASHES = ("--", "-.", ":")  # of dashed lines, by series: colour alone must not tell them apart
+_ACROSS, _UP = 1 / 145, 1 / 108  # inches for a pixel of a chart's width and height
+_LEGEND_ROW = 0.2  # inches
+_LONGEST = 40  # characters of a name
+
+
+def panels_figure(rows: Sequence[Sequence[Chart]]) -> Figure:
+    """Rows of charts under one legend; a chart without marks shows its caption instead.
+
+    The vertical range is that of lines, points and rules. Bands may reach beyond it: those of a
+    few outliers would press everything else to the ground.
+
+    Example:
+        >>> from nasgoat.figures.charts import Axis
+        >>> marks = [Line([0, 1], [9.0, 7.5], name="random"), Line([0, 1], [8.0, 7.0], name="goat")]
+        >>> chart = Chart("Errors", "", Axis("evaluation"), Axis("error (%)"), marks, "nb201")
+        >>> figure = panels_figure([[chart]])
+        >>> figure.axes[0].get_title(), [text.get_text() for text in figure.legends[0].get_texts()]
+        ('nb201', ['random', 'goat'])
+    """
+    from matplotlib.figure import Figure
+
+    columns = max(len(row) for row in rows)
+    shown = _order_names(mark for row in rows for chart in row for mark in chart.named)
+    per_row = min(max(len(shown), 1), 2 * columns + 1)
+    room = 0.15 + _LEGEND_ROW * -(-len(shown) // per_row)
+    width = max(sum(chart.width for chart in row) for row in rows) * _ACROSS
+    height = sum(max(chart.height for chart in row) for row in rows) * _UP
+    figure = Figure(figsize=(width + 0.4, height + room), dpi=140)
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    handles: dict[str, Any] = {}
+    for row, line_of_axes in zip(rows, grid, strict=True):
+        for axes in line_of_axes[len(row) :]:
+            axes.set_axis_off()
+        before = ""
+        for chart, axes in zip(row, line_of_axes[: len(row)], strict=True):
+            handles |= _draw_chart(axes, chart, before)
+            before = chart.y.name
+    figure.tight_layout(rect=(0, 0, 1, 1 - (room if shown else 0.0) / figure.get_figheight()))
+    if shown:
+        figure.legend(
+            [handles[name] for name in shown], [plain(name, _LONGEST) for name in shown],
+            loc="upper center", ncols=per_row, frameon=False, fontsize=9, columnspacing=1.4,
+        )  # fmt: skip
+    return figure
+
+
+def _order_names(marks: Iterable[Mark]) -> list[str]:
+    """The names of a legend: bold lines first, rules last."""
+    places: dict[str, int] = {}
+    for mark in marks:
+        if not isinstance(mark, Band):
+            bold = isinstance(mark, Line) and mark.bold
+            places.setdefault(mark.name, 0 if bold else 2 if isinstance(mark, Rule) else 1)
+    return sorted(places, key=lambda name: places[name])
+
+
+def _draw_chart(axes: Axes, chart: Chart, left_name: str) -> dict[str, Any]:
+    """Draw a chart; the vertical name of its left neighbour is not repeated."""
+    if chart.heading.rstrip(".").lower() != chart.y.name:
+        title = f"{chart.heading} ({chart.note})" if chart.note else chart.heading
+        axes.set_title(plain(title, 60), fontsize=10)
+    if not chart.marks:
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, chart.caption, ha="center", va="center", wrap=True, fontsize=9)
+        return {}
+    across, up = chart.scales(bands=False)
+    axes.set_xlabel(plain(chart.x.name, _LONGEST), fontsize=9)
+    if chart.y.name != left_name:
+        axes.set_ylabel(plain(chart.y.name, _LONGEST), fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.set(xscale=_kind(across), yscale=_kind(up))
+    axes.set(xlim=(across.low, across.high), ylim=(up.low, up.high))
+    _set_ticks(axes.xaxis, across, chart.x.integer)
+    _set_ticks(axes.yaxis, up, chart.y.integer)
+    drawn = {}
+    for mark in chart.marks:
+        artist = _draw_mark(axes, mark, up)
+        if not isinstance(mark, Band) and mark.name:
+            drawn[mark.name] = artist
+    return drawn
+
+
+def _kind(scale: Scale) -> str:
+    return "log" if scale.log else "linear"
+
+
+def _set_ticks(axis: MatplotlibAxis, scale: Scale, integer: bool) -> None:
+    ticks = scale.ticks(integer=integer)
+    axis.set_ticks([value for value, _ in ticks], labels=[text for _, text in ticks])
+    axis.set_ticks([], minor=True)
+
+
+def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
+    def shown(values: Sequence[float]) -> Any:
+        # On a logarithmic axis, zero is drawn at its lower end.
+        return np.maximum(values, up.low) if up.log else np.asarray(values)
+
+    if isinstance(mark, Band):
+        return axes.fill_between(
+            mark.x, shown(mark.low), shown(mark.high), step="post" if mark.steps else None,
+            color=COLOURS[mark.series], alpha=0.10, linewidth=0,
+        )  # fmt: skip
+    if isinstance(mark, Line):
+        return axes.plot(
+            mark.x, shown(mark.y), color=COLOURS[mark.series],
+            drawstyle="steps-post" if mark.steps else "default",
+            linestyle=_DASHES[mark.series % 3] if mark.dashed else "-",
+            linewidth=2.4 if mark.bold else 1.3, zorder=3 if mark.bold else 2,
+        )[0]  # fmt: skip
+    if isinstance(mark, Points):
+        return _draw_points(axes, mark, shown)
+    return axes.axhline(mark.y, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)))
+
+
+def _draw_points(axes: Axes, mark: Points, shown: Any) -> Any:
+    colour = COLOURS[mark.series]
+    size, alpha = (3.0, 0.7) if mark.bars else (5.0, 1.0)
+    if len(mark.x) > MANY_POINTS:
+        size, alpha = 2.4, 0.45
+    look: dict[str, Any] = {
+        "fmt": _MARKERS[mark.shape],
+        "color": colour,
+        "markersize": size,
+        "markerfacecolor": "white" if mark.shape == "ring" else colour,
+        "elinewidth": 0.6,
+        "alpha": alpha,
+        "zorder": 2.6,  # above the frame
+        # A point on the border, as zero is, is shown whole.
+        "clip_on": bool(mark.bars) or not mark.x,
+    }
+    bars = None
+    if mark.bars:
+        low, high = (shown(ends) for ends in zip(*mark.bars, strict=True))
+        middle = shown(mark.y)
+        bars = [np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)]
+    return axes.errorbar(mark.x, shown(mark.y), bars, **look)

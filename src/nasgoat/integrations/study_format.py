@@ -1,0 +1,129 @@
+"""How a search is written into an Optuna study: its declaration, and its tickets as trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from optuna.trial import FrozenTrial, TrialState
+
+from nasgoat.acquisition import Certificate, Proposal, Status
+from nasgoat.bayesopt import Ticket
+from nasgoat.evaluation import Failure, Outcome
+from nasgoat.graphs import LabeledGraph
+from nasgoat.integrations.graph_parameters import GraphParameters
+
+DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
+PLAN = "plan"  # study attribute: how it was called last
+TICKET = "ticket"  # trial attribute: its place in the search
+ORPHANED = "orphaned"  # trial attribute: its driver died
+_RANK = {TrialState.COMPLETE: 3, TrialState.FAIL: 2, TrialState.RUNNING: 1}
+
+
+def list_differences(
+    stored: Mapping[str, Any], asked: Mapping[str, Any], path: str = ""
+) -> list[str]:
+    """What differs between two declarations, one line each.
+
+    Example:
+        >>> stored = {"seed": 0, "settings": {"kernel": "linear"}}
+        >>> list_differences(stored, {"seed": 1, "settings": {}})
+        ['seed was 0, asked 1', "settings.kernel was 'linear', asked None"]
+    """
+    changes: list[str] = []
+    for name in sorted({*stored, *asked}):
+        old, new = stored.get(name), asked.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            changes += list_differences(old, new, f"{path}{name}.")
+        elif old != new:
+            changes.append(f"{path}{name} was {old!r}, asked {new!r}")
+    return changes
+
+
+def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> FrozenTrial:
+    """A running trial that holds a ticket; the artefact is the picture of its graph."""
+    proposal = ticket.proposal
+    picture = {
+        "artifact_id": artifact,
+        "filename": f"cell-{ticket.number}.png",
+        "mimetype": "image/png",
+        "encoding": None,
+    }
+    attributes = {
+        "graph": ticket.graph.to_json(),
+        "certificate": proposal.certificate.to_dict(),
+        # One attribute for the rest: each costs a query and a row.
+        TICKET: {
+            "number": ticket.number,
+            "iteration": ticket.iteration,
+            "mean": proposal.mean,
+            "std": proposal.std,
+            "hyperparameters": ticket.hyperparameters and dict(ticket.hyperparameters),
+        },
+    }
+    return FrozenTrial(
+        number=-1,  # given by the storage
+        trial_id=-1,
+        state=TrialState.RUNNING,
+        value=None,
+        values=None,
+        datetime_start=datetime.now(),
+        datetime_complete=None,
+        params=parameters.encode(ticket.graph),
+        distributions=parameters.distributions,
+        user_attrs=attributes,
+        system_attrs={f"artifacts:{artifact}": json.dumps(picture)},
+        intermediate_values={},
+    )
+
+
+def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
+    """The ticket that a trial holds.
+
+    Raises:
+        ValueError: If what the trial says does not agree with itself.
+    """
+    a = trial.user_attrs
+    graph = LabeledGraph.from_json(a["graph"])
+    if parameters.encode(graph) != trial.params:
+        raise ValueError(f"trial {trial.number} has another graph than its parameters say")
+    c = a["certificate"]
+    certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
+    own = a[TICKET]
+    proposal = Proposal(graph, certificate, own["mean"], own["std"])
+    ticket = Ticket(int(own["number"]), int(own["iteration"]), proposal, own["hyperparameters"])
+    if not trial.state.is_finished() or ORPHANED in a:
+        return ticket
+    result = a["result"]
+    failure = result["failure"] and Failure.from_dict(result["failure"])
+    checked = Outcome.of(result["metrics"]) if not failure else Outcome(None, failure)
+    if trial.state is TrialState.COMPLETE and (
+        checked.metrics is None or checked.metrics["error"] != trial.value
+    ):
+        raise ValueError(f"trial {trial.number} has another value than its metrics say")
+    outcome = Outcome(checked.metrics, checked.failure, int(result["attempts"]))
+    return replace(ticket, outcome=outcome, elapsed=float(result["elapsed"]))
+
+
+def read_ticket_number(trial: FrozenTrial) -> int | None:
+    """The place of a trial in its search; None of a trial that somebody else added."""
+    number: int | None = trial.user_attrs.get(TICKET, {}).get("number")
+    return number
+
+
+def _rank(trial: FrozenTrial) -> int:
+    """Which of several trials of one ticket counts: the highest."""
+    return 0 if ORPHANED in trial.user_attrs else _RANK.get(trial.state, 0)
+
+
+def pick_counting_trials(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial]:
+    """The trial that counts for each ticket, in the order of their numbers."""
+    best: dict[int, FrozenTrial] = {}
+    for trial in trials:
+        number = read_ticket_number(trial)
+        if number is not None and (number not in best or _rank(trial) > _rank(best[number])):
+            best[number] = trial
+    return dict(sorted(best.items()))

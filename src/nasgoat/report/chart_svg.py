@@ -1,0 +1,215 @@
+"""Charts as inline SVG.
+
+Colours come from the page's style sheet (classes ``s1`` to ``s8``), so that a chart follows the
+reader's light or dark theme; shapes differ too, so that no meaning hangs on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule
+from nasgoat.figures.scales import Scale
+from nasgoat.report.markup import Html, cut, element, join
+
+Place = tuple[float, float]
+#: Where a pair of values lies in the picture.
+At = Callable[[float, float], Place]
+_FLAT = 0.05  # a bend lower than this is not seen, and left out
+_DIGIT = 7.4  # width of a character of a tick's text
+_TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 46.0
+_LONGEST = 40  # characters of a name
+#: Shapes around (0, 0), by name.
+_SHAPES = {
+    "circle": "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0z",
+    "square": "M-3 -3h6v6h-6z",
+    "diamond": "M0 -4.4L4.4 0L0 4.4L-4.4 0z",
+    "triangle": "M0 -4L4 3.2H-4z",
+    "down": "M0 4L4 -3.2H-4z",
+    "ring": "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z",
+    "dash": "M-4.5 0H4.5",
+    "cross": "M-3.4 -3.4L3.4 3.4M-3.4 3.4L3.4 -3.4",
+}
+
+
+def figure(chart: Chart, wide: bool = False) -> Html:
+    """A chart with its legend, heading and caption; a wide one scrolls where it has no room.
+
+    Example:
+        >>> chart = Chart("A line", "It rises.", Axis("x"), Axis("y"), [Rule(1.0)], "Rule.", "One.")
+        >>> "<figcaption><b>Rule.</b> One.</figcaption>" in figure(chart)
+        True
+    """
+    picture = draw_chart(chart)
+    if wide:
+        picture = element(
+            "div", picture, class_="pan", role="region", tabindex=0, aria_label=chart.title
+        )
+    said = element("figcaption", element("b", cut(chart.heading, _LONGEST)), " ", chart.caption)
+    return element("figure", picture, legend(chart), said, class_="wide" if wide else None)
+
+
+def draw_chart(chart: Chart) -> Html:
+    """The picture of a chart.
+
+    Example:
+        >>> chart = Chart("A line", "It rises.", Axis("x"), Axis("y"), [Rule(1.0)])
+        >>> draw_chart(chart).startswith('<svg class="chart" viewBox="0 0 480 300" role="img"')
+        True
+    """
+    frame = _Frame.around(chart)
+    return element(
+        "svg",
+        element("title", chart.title, id=f"{chart.identity}-title"),
+        element("desc", chart.description, id=f"{chart.identity}-desc"),
+        frame.axes(chart.x, chart.y),
+        [_draw_mark(mark, frame) for mark in chart.marks],
+        class_="chart",
+        viewBox=f"0 0 {chart.width:g} {chart.height:g}",
+        role="img",
+        aria_labelledby=f"{chart.identity}-title {chart.identity}-desc",
+    )
+
+
+def legend(chart: Chart) -> Html | None:
+    """The names of the series that have one, each beside its mark; None for fewer than two."""
+    items = [element("li", _swatch(m), cut(m.name, _LONGEST)) for m in chart.named]
+    return element("ul", items, class_="legend") if items else None
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """The rectangle of the data inside a chart, and its scales."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    horizontal: Scale
+    vertical: Scale
+
+    @classmethod
+    def around(cls, chart: Chart) -> _Frame:
+        horizontal, vertical = chart.scales()
+        texts = [text for _, text in vertical.ticks(integer=chart.y.integer)]
+        left = 32 + _DIGIT * max(map(len, texts), default=1)
+        return cls(left, chart.width - _RIGHT, _TOP, chart.height - _BOTTOM, horizontal, vertical)
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        return (
+            self.left + self.horizontal.place(x) * (self.right - self.left),
+            self.bottom - self.vertical.place(y) * (self.bottom - self.top),
+        )
+
+    def axes(self, x: Axis, y: Axis) -> Html:
+        parts: list[Html] = []
+        for value, text in self.vertical.ticks(integer=y.integer):
+            _, height = self.at(0, value)
+            parts.append(_path("grid", f"M{self.left:.1f} {height:.1f}H{self.right:.1f}"))
+            parts.append(element("text", text, class_="tick end", x=self.left - 7, y=height + 4.5))
+        for value, text in self.horizontal.ticks(integer=x.integer):
+            place, _ = self.at(value, self.vertical.low)
+            parts.append(_path("axis", f"M{place:.1f} {self.bottom:.1f}v5"))
+            parts.append(element("text", text, class_="tick mid", x=place, y=self.bottom + 19))
+        parts.append(_path("axis", f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}"))
+        middle = (self.top + self.bottom) / 2
+        parts.append(
+            element(
+                "text",
+                x.name,
+                class_="name mid",
+                x=(self.left + self.right) / 2,
+                y=self.bottom + 39,
+            )
+        )
+        turn = f"translate(13 {middle:.1f}) rotate(-90)"
+        parts.append(element("text", y.name, class_="name mid", transform=turn))
+        return join(*parts)
+
+
+def _draw_mark(mark: Mark, frame: _Frame) -> Html:
+    at = frame.at
+    if isinstance(mark, Points):
+        return _draw_points(mark, at)
+    if isinstance(mark, Line):
+        way = _way([at(x, y) for x, y in zip(mark.x, mark.y, strict=True)], mark.steps)
+        return _path(_line_class(mark), way)
+    if isinstance(mark, Band):
+        there = [at(x, y) for x, y in zip(mark.x, mark.high, strict=True)]
+        back = [at(x, y) for x, y in zip(mark.x, mark.low, strict=True)]
+        closed = _corners(there, mark.steps) + _corners(back, mark.steps)[::-1]
+        return _path(f"band s{mark.series}", _way(closed, False) + "z")
+    _, height = at(0, mark.y)
+    return _path("rule", f"M{frame.left:.1f} {height:.1f}H{frame.right:.1f}")
+
+
+def _line_class(mark: Line) -> str:
+    return f"line s{mark.series}" + " dashed" * mark.dashed + " bold" * mark.bold
+
+
+def _draw_points(mark: Points, at: At) -> Html:
+    if mark.shape == "circle" and not mark.titles:
+        return _draw_dots(mark, at)
+    parts = []
+    for i, (x, y) in enumerate(zip(mark.x, mark.y, strict=True)):
+        across, down = at(x, y)
+        title = element("title", mark.titles[i]) if mark.titles else None
+        if mark.bars:
+            low, high = (at(x, end)[1] for end in mark.bars[i])
+            parts.append(_path("bar", f"M{across:.1f} {low:.1f}V{high:.1f}"))
+        place = f"translate({across:.1f} {down:.1f})"
+        parts.append(element("path", title, d=_SHAPES[mark.shape], transform=place))
+    return element("g", parts, class_=f"points {mark.shape} s{mark.series}")
+
+
+def _draw_dots(mark: Points, at: At) -> Html:
+    """Many points without texts in two paths: a tenth of the bytes."""
+    places = [at(x, y) for x, y in zip(mark.x, mark.y, strict=True)]
+    bars = []
+    for i, (low, high) in enumerate(mark.bars):
+        (x, start), (_, end) = at(mark.x[i], low), at(mark.x[i], high)
+        bars.append(f"M{x:.1f} {start:.1f}V{end:.1f}")
+    many = " many" if len(places) > MANY_POINTS else ""
+    dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0"
+    return join(
+        _path(f"bars s{mark.series}{many}", "".join(bars)) if bars else None,
+        _path(f"dots s{mark.series}{many}", dots),
+    )
+
+
+def _corners(points: list[Place], steps: bool) -> list[Place]:
+    if not steps:
+        return points
+    found = points[:1]
+    for (_, before), (x, y) in pairwise(points):
+        found += [(x, before), (x, y)]
+    return found
+
+
+def _way(points: list[Place], steps: bool) -> str:
+    corners = _corners(points, steps)
+    bends = [
+        b
+        for a, b, c in zip(corners, corners[1:], corners[2:], strict=False)
+        if not (abs(a[1] - b[1]) < _FLAT and abs(b[1] - c[1]) < _FLAT)
+    ]
+    places = [f"{x:.1f} {y:.1f}" for x, y in (*corners[:1], *bends, *corners[1:][-1:])]
+    return "M" + "L".join(places) if places else "M0 0"
+
+
+def _path(class_: str, d: str) -> Html:
+    return element("path", class_=class_, d=d)
+
+
+def _swatch(mark: Points | Line | Rule) -> Html:
+    """A mark in small, for a legend."""
+    if isinstance(mark, Points):
+        shape = element("path", d=_SHAPES[mark.shape], transform="translate(9 7)")
+        inside = element("g", shape, class_=f"points {mark.shape} s{mark.series}")
+    elif isinstance(mark, Rule):
+        inside = _path("rule", "M0 7H18")
+    else:
+        inside = _path(_line_class(mark), "M0 7H18")
+    return element("svg", inside, class_="swatch", viewBox="0 0 18 14", aria_hidden="true")

@@ -1,0 +1,233 @@
+"""The labels of cells under limits: how many labellings there are, and random ones.
+
+A limit sees a structure by its *profile* (nodes, edges, depth) and, unless it costs an operation
+differently by place, its labels by how often each occurs. There are far fewer such count vectors
+than labellings, so that counting and drawing are exact and fast.
+
+Notation
+    k  number of labels;  a structure has places that fall into cycles of a symmetry (of size 1 each
+       for the identity): all places of a cycle carry the same label
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces import limited_moves
+from nasgoat.spaces.limits import TOLERANCE, Limit, depths
+from nasgoat.spaces.orbits import inner_cycles
+
+if TYPE_CHECKING:
+    from nasgoat.spaces.cell_space import CellSpace
+
+_COUNT_VECTORS = 200_000  # of the largest structure that are listed
+_DRAWS = 12  # random structures before all of them are looked at
+
+
+class LabelLimits:
+    """Counts and draws the labellings of a space's structures that satisfy its limits."""
+
+    def __init__(self, space: CellSpace) -> None:
+        self.space = space
+        self.limits = space.all_limits
+        k = len(space.ops)
+        places = space.sizes[-1] - 2 if space.labels_on == "nodes" else space.edge_limit
+        #: Whether labels must be looked at place by place: a limit costs an operation differently
+        #: by place, or there are too many count vectors.
+        self.by_place = (
+            any(limit.edge_places for limit in self.limits)
+            or comb(places + k - 1, places) > _COUNT_VECTORS
+        )
+
+    def count(self) -> int:
+        """How many graphs satisfy the limits: Burnside's count, structure by structure."""
+        fixed: dict[tuple[Profile, tuple[int, ...]], int] = {}
+        total = 0
+        for batch, found in self.space.blank_structures():
+            for profile, group in zip(self._profiles(batch), found.automorphisms, strict=True):
+                orbits = 0
+                for symmetry in group:
+                    cycles = self._cycles(profile, symmetry)
+                    if (profile, cycles) not in fixed:
+                        fixed[profile, cycles] = self._count_labellings(profile, cycles)
+                    orbits += fixed[profile, cycles]
+                total += orbits // len(group)
+        return total
+
+    def draw(self, rng: np.random.Generator) -> LabeledGraph:
+        """A random graph within the limits.
+
+        Raises:
+            SpaceError: If there is none, or none was found.
+        """
+        for _ in range(_DRAWS):
+            graph = self.space._draw(rng)
+            labelled = self._relabel(graph, self._profiles(self.space.batch([graph]))[0], rng)
+            if labelled is not None:
+                return labelled
+        if self.by_place or self._fitting is None:
+            return limited_moves.draw(self.space, rng)
+        if not self._fitting:
+            raise limited_moves.no_graph(self.space)
+        batch, i, profile = self._fitting[int(rng.integers(len(self._fitting)))]
+        found = self._relabel(batch[i], profile, rng)
+        if found is None:
+            raise AssertionError(f"a structure with {profile} must have labels within its limits")
+        return found
+
+    @cached_property
+    def _fitting(self) -> list[tuple[GraphBatch, int, Profile]] | None:
+        """The structures that have labels within all limits; None if there are too many to list."""
+        if not self.space.structures_listable():
+            return None
+        known: dict[Profile, int] = {}
+        fitting = []
+        for batch, _ in self.space.blank_structures():
+            for i, profile in enumerate(self._profiles(batch)):
+                if profile not in known:
+                    places = (1,) * self._places(profile)
+                    known[profile] = self._count_labellings(profile, places)
+                if known[profile]:
+                    fitting.append((batch, i, profile))
+        return fitting
+
+    def _profiles(self, batch: GraphBatch) -> list[Profile]:
+        """What a limit sees of each structure of a batch."""
+        deep = depths(batch, *self.space.ends(batch)).tolist()
+        edges = batch.edge_counts.tolist()
+        return [Profile(*row) for row in zip(batch.sizes.tolist(), edges, deep, strict=True)]
+
+    def _relabel(
+        self, graph: LabeledGraph, profile: Profile, rng: np.random.Generator
+    ) -> LabeledGraph | None:
+        """Other random labels on the graph's structure that satisfy every limit, if there are."""
+        k = len(self.space.ops)
+        if self.by_place:
+            drawn_codes = self._draw_places(graph, profile, rng)
+            if drawn_codes is None:
+                return None
+            codes = drawn_codes
+        else:
+            counts, times = label_counts((1,) * self._places(profile), k)
+            drawn = draw_counts(counts, times, self._fits(profile, counts), rng)
+            if drawn is None:
+                return None
+            codes = rng.permutation(np.repeat(np.arange(k), drawn))
+        if self.space.labels_on == "nodes":
+            return self.space.labelled(graph.sorted_topologically().adjacency, codes)
+        names = [self.space.ops[code] for code in codes.tolist()]
+        return LabeledGraph.from_edges(graph.n, graph.edges, edge_labels=names)
+
+    def _draw_places(
+        self, graph: LabeledGraph, profile: Profile, rng: np.random.Generator
+    ) -> NDArray[np.intp] | None:
+        """Labels place by place in random order, each leaving enough of every limit for others."""
+        signed = [(x, sign) for x in self.limits for sign in _SIGNS[x.sense]]
+        cost = np.array([sign * self._place_costs(x, graph) for x, sign in signed])
+        left = np.array([sign * (x.bound - _fixed_total(x, profile)) for x, sign in signed])
+        left += [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
+        least = cost.min(axis=2)
+        left -= least.sum(axis=1)
+        codes = np.zeros(cost.shape[1], dtype=np.intp)
+        for place in rng.permutation(len(codes)).tolist():
+            extra = cost[:, place] - least[:, place, None]
+            fits = np.flatnonzero((extra <= left[:, None]).all(axis=0))
+            if not len(fits):
+                return None
+            codes[place] = rng.choice(fits)
+            left -= extra[:, codes[place]]
+        return codes
+
+    def _place_costs(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
+        """What each label costs on each place, shape (places, k)."""
+        ops = self.space.ops
+        if self.space.labels_on == "nodes":
+            return np.tile(limit.node_coefficients(ops), (graph.n - 2, 1))
+        costs = [limit.edge_cost(u, v, ops) for u, v in graph.edges]
+        return np.array(costs).reshape(-1, len(ops))
+
+    def _count_labellings(self, profile: Profile, cycles: tuple[int, ...]) -> int:
+        """How many labellings that are constant on cycles satisfy every limit."""
+        counts, times = label_counts(cycles, len(self.space.ops))
+        fits = self._fits(profile, counts)
+        return sum(t for t, fit in zip(times, fits, strict=True) if fit)
+
+    def _places(self, profile: Profile) -> int:
+        return profile.nodes - 2 if self.space.labels_on == "nodes" else profile.edges
+
+    def _cycles(self, profile: Profile, symmetry: NDArray[np.intp]) -> tuple[int, ...]:
+        """Sizes of the cycles in which a symmetry of the structure permutes its labels."""
+        if self.space.labels_on == "edges":
+            return (1,) * profile.edges
+        return inner_cycles(symmetry)
+
+    def _fits(self, profile: Profile, counts: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which count vectors all limits allow."""
+        on_nodes, ops = self.space.labels_on == "nodes", self.space.ops
+        fits = np.ones(len(counts), dtype=bool)
+        for limit in self.limits:
+            costs = limit.node_coefficients(ops) if on_nodes else limit.edge_coefficients(ops)
+            fits &= limit.holds(counts @ costs + _fixed_total(limit, profile))
+        return fits
+
+
+_SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a limit sees of a structure: nodes, edges and depth."""
+
+    nodes: int
+    edges: int
+    depth: int
+
+
+@lru_cache(maxsize=512)
+def label_counts(cycles: tuple[int, ...], k: int) -> tuple[NDArray[np.intp], tuple[int, ...]]:
+    """Every vector of label counts, shape (S, k), and how many labellings have it.
+
+    Example:
+        >>> counts, times = label_counts((1, 1), 2)
+        >>> dict(zip(map(tuple, counts.tolist()), times))
+        {(2, 0): 1, (1, 1): 2, (0, 2): 1}
+    """
+    found = Counter({(0,) * k: 1})
+    for size in cycles:
+        longer: Counter[tuple[int, ...]] = Counter()
+        for counts, times in found.items():
+            for label in range(k):
+                new = (*counts[:label], counts[label] + size, *counts[label + 1 :])
+                longer[new] += times
+        found = longer
+    return np.array(list(found), dtype=np.intp).reshape(len(found), k), tuple(found.values())
+
+
+def _fixed_total(limit: Limit, profile: Profile) -> float:
+    """What a limit adds up to before any label is known."""
+    fixed = limit.nodes * profile.nodes + limit.edges * profile.edges
+    return fixed + limit.depth * profile.depth
+
+
+def draw_counts(
+    counts: NDArray[np.intp],
+    times: Sequence[int],
+    fits: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.intp] | None:
+    """The label counts of a random labelling among those that fit; None if none does."""
+    places = np.flatnonzero(fits)
+    if len(places) == 0:
+        return None
+    weights = np.array([float(times[i]) for i in places.tolist()])
+    drawn: NDArray[np.intp] = counts[rng.choice(places, p=weights / weights.sum())]
+    return drawn

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nasgoat import EdgeLabeledSpace, FeatureMap, NodeLabeledSpace, darts, nasbench101, nasbench201
+from nasgoat.acquisition import Catalogue, Cost, Mutation, Reason, Sampling
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.costs import (
+    LARGEST_BRANCH,
+    branch_cost,
+    catalogue_cost,
+    mip_cost,
+    shape_cost,
+)
+from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.spaces import CellSpace, Limit, SearchSpace, find_space
+from nasgoat.spaces.listed_trees import ListedTreeSpace
+
+OPS = ["a", "b", "c"]
+
+
+def _cost(answer: Cost | Reason) -> Cost:
+    assert isinstance(answer, Cost), answer
+    return answer
+
+
+@dataclass(frozen=True)
+class Ladders(CellSpace):
+    """A family of one's own: the path of n nodes, with or without a shortcut over each node."""
+
+    ops: tuple[str, ...]
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    kind = "ladders"
+    labels_on = "nodes"
+
+    @property
+    def sizes(self) -> range:
+        return range(4, 7)
+
+    def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
+        path = np.eye(n, k=1, dtype=bool)
+        yield np.stack([path, path | np.eye(n, k=2, dtype=bool)])
+
+
+def test_every_optimiser_describes_its_cost() -> None:
+    space = nasbench201()
+    for kind in (Catalogue, BranchAndBound, MipOptimizer, Mutation, Sampling):
+        cost = _cost(kind.cost(space, "linear", 1))
+        assert cost.seconds > 0
+        assert cost.said
+    assert not _cost(Mutation.cost(space, "linear", 1)).exact
+
+
+@pytest.mark.parametrize("kernel", ["linear", "exponential"])
+def test_a_family_of_ones_own_gets_true_answers(kernel: str) -> None:
+    space = Ladders(("conv", "pool"))
+    assert _cost(catalogue_cost(space, kernel, 1)).said == "56 graphs at most"
+    assert _cost(branch_cost(space, kernel, 1)).said == "6 structures of 56 graphs"
+    assert _cost(mip_cost(space, kernel, 1)).said == "3 programs, the largest of 6 nodes"
+
+
+def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> None:
+    molecules = find_space("molecules")
+    listed = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])
+    refused = branch_cost(molecules, "linear", 1)
+    assert isinstance(refused, Reason)
+    assert "depend on each other" in refused.said
+    assert isinstance(mip_cost(molecules, "linear", 1), Cost)
+    assert _cost(catalogue_cost(listed, "linear", 1)).said == "2 graphs at most"
+    for model in (branch_cost, mip_cost):
+        refused = model(listed, "linear", 1)
+        assert isinstance(refused, Reason)
+        assert "the space is a list of graphs" in refused.said
+
+
+def test_other_kernels_than_the_papers_are_for_the_catalogue_alone() -> None:
+    assert isinstance(branch_cost(nasbench201(), "smooth", 1), Reason)
+    assert isinstance(mip_cost(nasbench201(), "smooth", 1), Reason)
+    assert isinstance(catalogue_cost(nasbench201(), "smooth", 1), Cost)
+
+
+def test_dense_spaces_start_from_prefixes() -> None:
+    dense, sparse = NodeLabeledSpace(8, OPS), NodeLabeledSpace(8, OPS, max_edges=10)
+    assert "prefixes" in _cost(branch_cost(dense, "linear", 1)).said
+    assert "prefixes" not in _cost(branch_cost(sparse, "linear", 1)).said
+
+
+def test_very_dense_spaces_grow_and_apply_with_the_linear_kernel_alone() -> None:
+    space = NodeLabeledSpace(10, OPS)
+    assert shape_cost(space, 10).growing
+    assert not shape_cost(NodeLabeledSpace(8, OPS), 8).growing
+    assert isinstance(branch_cost(space, "linear", 1), Cost)
+    refused = branch_cost(space, "exponential", 1)
+    assert isinstance(refused, Reason)
+    assert f"{LARGEST_BRANCH:,} fit in memory" in refused.said
+
+
+def test_the_exponential_kernel_costs_branch_and_bound_by_the_graph() -> None:
+    space = NodeLabeledSpace(8, OPS, max_edges=10)
+    linear, exponential = (
+        _cost(branch_cost(space, k, 1)).describe() for k in ("linear", "exponential")
+    )
+    assert "about 0.3 s a question" in linear
+    assert "about 4 s a question" in exponential
+
+
+@pytest.mark.parametrize("space", [nasbench101(), darts(), EdgeLabeledSpace(4, OPS)])
+@pytest.mark.parametrize("kernel", ["linear", "exponential"])
+def test_questions_cost_all_but_the_catalogue_once_more_each(
+    space: SearchSpace, kernel: str
+) -> None:
+    for model in (branch_cost, mip_cost):
+        one, five = _cost(model(space, kernel, 1)), _cost(model(space, kernel, 5))
+        assert five.seconds == pytest.approx(5 * one.seconds)
+    assert catalogue_cost(space, kernel, 1) == catalogue_cost(space, kernel, 5)
+
+
+@pytest.mark.parametrize(("n", "structures"), [(7, 1_574), (8, 5_482), (9, 16_306), (10, 42_913)])
+def test_the_cost_is_that_of_structures_up_to_isomorphism(n: int, structures: int) -> None:
+    cost = shape_cost(NodeLabeledSpace(n, ["a"], max_edges=n + 2), n, prefixes=False)
+    work = (n - 2) ** 2 * len(FeatureMap(NodeLabeledSpace(n, ["a"])).source)
+    assert cost.seconds / (1.2e-5 + 1.2e-9 * work) == pytest.approx(structures, rel=0.1)
+
+
+def test_spaces_of_any_size_have_a_forecast() -> None:
+    huge = NodeLabeledSpace(60, OPS)
+    for model in (branch_cost, mip_cost):
+        assert _cost(model(huge, "linear", 5)).describe(5).startswith("days a question")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from nasgoat import nasbench201
+from nasgoat.baselines.bohamiann import Bohamiann
+from nasgoat.baselines.dense_predictors import BayesianLinear, Dngo, log_evidence
+from nasgoat.baselines.method import Data, Graphs, Prediction, Setup
+
+Surrogates = type[Dngo] | type[Bohamiann]
+
+
+def problem(count: int = 30, width: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((count, width))
+    return rows, rows @ rng.standard_normal(width) + 0.1 * rng.standard_normal(count)
+
+
+def test_posterior_is_the_closed_form_of_the_joint_normal() -> None:
+    rows, targets = problem()
+    new = np.random.default_rng(1).standard_normal((6, 4))
+    alpha, beta = 2.0, 25.0
+    # y and y' are jointly normal with covariance ΦΦᵀ/α + I/β: condition one on the other.
+    K = rows @ rows.T / alpha + np.eye(len(rows)) / beta
+    k = new @ rows.T / alpha
+    mean = k @ np.linalg.solve(K, targets)
+    variance = np.diag(new @ new.T / alpha + np.eye(6) / beta - k @ np.linalg.solve(K, k.T))
+    found_mean, found_std = BayesianLinear.given(rows, targets, alpha, beta).predict(new)
+    np.testing.assert_allclose(found_mean, mean)
+    np.testing.assert_allclose(found_std**2, variance)
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (3, 8)])
+def test_evidence_is_the_normal_density(shape: tuple[int, int]) -> None:
+    rows, targets = problem(*shape)
+    alpha, beta = 0.7, 9.0
+    K = rows @ rows.T / alpha + np.eye(len(rows)) / beta
+    expected = multivariate_normal(np.zeros(len(rows)), K).logpdf(targets)
+    assert log_evidence(rows, targets, alpha, beta) == pytest.approx(expected)
+
+
+def test_fitted_precisions_beat_their_neighbours() -> None:
+    rows, targets = problem()
+    model = BayesianLinear.fit(rows, targets)
+    best = log_evidence(rows, targets, model.alpha, model.beta)
+    for factor in (0.5, 2.0):
+        assert log_evidence(rows, targets, model.alpha * factor, model.beta) < best
+        assert log_evidence(rows, targets, model.alpha, model.beta * factor) < best
+    assert 1 / np.sqrt(model.beta) == pytest.approx(0.1, rel=0.4)  # the noise of the problem
+
+
+def asked(
+    kind: Surrogates, as_published: bool, slope: float, monkeypatch: pytest.MonkeyPatch
+) -> list[float]:
+    """Values, by a made-up surrogate, of the graphs that are proposed."""
+
+    def predict(self: Dngo, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        sums = np.array([float(nasbench201().digits(graph).sum()) for graph in candidates])
+        return Prediction(slope * sums, np.ones(len(sums)), incumbent=0.0)
+
+    monkeypatch.setattr(kind, "predict", predict)
+    method = kind(Setup(nasbench201(), initial=5), as_published=as_published)
+    for proposal in method.ask(5):
+        method.tell(proposal.graph, 5.0 + len(proposal.graph.edges))
+    values = [proposal.certificate.value for proposal in method.ask(3)]
+    return [value for value in values if value is not None]
+
+
+@pytest.mark.parametrize("kind", [Dngo, Bohamiann])
+def test_lowest_mean_less_half_a_deviation_is_proposed(
+    kind: Surrogates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = asked(kind, False, 1.0, monkeypatch)
+    down = asked(kind, False, -1.0, monkeypatch)
+    assert up == sorted(up) and down == sorted(down)
+    assert len(up) == len(down) == 3
+    assert up[0] > 0 > down[0]
+
+
+@pytest.mark.parametrize("kind", [Dngo, Bohamiann])
+def test_public_code_takes_no_notice_of_the_means(
+    kind: Surrogates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(kind, True, 1.0, monkeypatch) == asked(kind, True, -1.0, monkeypatch)
+
+
+def test_surrogate_finds_the_direction_of_a_linear_error() -> None:
+    space = nasbench201()
+    rng = np.random.default_rng(0)
+    cells = space.sample(80, rng)
+    errors = np.array([space.digits(cell) @ [1.0, -1.0, 0.5, 0.0, 0.0, 0.0] for cell in cells])
+    for method in (Dngo(Setup(space)), Bohamiann(Setup(space), steps=3_000)):
+        found = method.predict(Data(cells[:60], errors[:60]), cells[60:], rng)
+        assert np.corrcoef(found.mean, errors[60:])[0, 1] > 0.9
+        assert (found.std > 0).all()
