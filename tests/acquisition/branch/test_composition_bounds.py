@@ -10,6 +10,7 @@ from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip_columns import promising_structures
 from nasgoat.acquisition.proposals import Pool, Proposal
+from nasgoat.errors import GraphError
 from nasgoat.formulations.listed import Listed
 
 SPACES = {
@@ -45,7 +46,10 @@ def assert_floors_hold(listed: Listed, every: Pool, space: NodeLabeledSpace) -> 
         found = listed.allowed.get(tuple(labels.count(op) for op in space.ops))
         if found is None or proposal.graph.n != listed.adjacency.shape[1]:
             continue
-        at = places.get(listed.order(proposal.graph).adjacency.tobytes())
+        try:
+            at = places[listed.order(proposal.graph).adjacency.tobytes()]
+        except GraphError:
+            continue  # no column has this structure
         floors = dict(zip(*found, strict=True))
         if at in floors:
             compared += 1
