@@ -59,8 +59,16 @@ def _section(name: str, command: Any) -> str:
 
 
 def _table(command: Any) -> list[str]:
-    rows = [_row(parameter) for parameter in command.params]
-    return ["| | what | default |", "|---|---|---|", *rows]
+    """The arguments and options of a command, group by group as ``--help`` shows them."""
+    groups: dict[str, list[str]] = {}
+    for parameter in command.params:
+        heading = getattr(parameter, "rich_help_panel", None) or ""
+        groups.setdefault(heading, []).append(_row(parameter))
+    lines = []
+    for heading, rows in groups.items():
+        lines += [f"**{heading}**", ""] if heading else []
+        lines += ["| | what | default |", "|---|---|---|", *rows, ""]
+    return lines[:-1]
 
 
 def _is_option(parameter: Any) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
     from nasgoat.search_methods import make_method, methods, register_method
     from nasgoat.spaces import (
+        CellSpace,
+        ChainSpace,
         DartsSpace,
         EdgeLabeledSpace,
         GraphSpace,
@@ -40,6 +42,8 @@ _HOME = {
     "LabeledGraph": "graphs",
     "FeatureMap": "kernels",
     "ShortestPathKernel": "kernels",
+    "CellSpace": "spaces",
+    "ChainSpace": "spaces",
     "DartsSpace": "spaces",
     "EdgeLabeledSpace": "spaces",
     "GraphSpace": "spaces",
@@ -68,7 +72,9 @@ _HOME = {
 __all__ = [
     "BranchAndBound",
     "Catalogue",
+    "CellSpace",
     "Certificate",
+    "ChainSpace",
     "DartsSpace",
     "EdgeLabeledSpace",
     "FeatureMap",

@@ -9,8 +9,8 @@ the message speaks of.
 from __future__ import annotations
 
 import difflib
-import math
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -45,18 +45,13 @@ class Value:
     convert: Callable[[Any], Any] = lambda value: value
 
 
-def _is_finite(value: Any) -> bool:
-    try:
-        return NUMBER.holds(value) and math.isfinite(float(value))
-    except OverflowError:  # an integer of hundreds of digits
-        return False
-
-
 TEXT = Value("text", lambda value: isinstance(value, str))
 FLAG = Value("true or false", lambda value: isinstance(value, bool))
 WHOLE = Value("a whole number", lambda value: isinstance(value, int) and not FLAG.holds(value))
 NUMBER = Value("a number", lambda value: WHOLE.holds(value) or isinstance(value, float))
-FINITE = Value("a finite number", _is_finite)
+FINITE = Value(
+    "a finite number", lambda value: NUMBER.holds(value) and abs(value) <= sys.float_info.max
+)
 TABLE = Value("a table", lambda value: isinstance(value, dict))
 
 
@@ -84,14 +79,12 @@ def read_text(path: str | Path, error: type[FileError]) -> str:
     except OSError as problem:
         raise error(path, None, "", f"must be readable, got {problem.strerror}") from None
     if len(content) > _MOST_BYTES:
-        raise error(
-            path, None, "", f"must have at most {_MOST_BYTES:,} bytes, got {len(content):,}"
-        )
+        said = f"must have at most {_MOST_BYTES:,} bytes, got {len(content):,}"
+        raise error(path, None, "", said)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as problem:
-        line = content[: problem.start].count(b"\n") + 1
-        byte = content[problem.start]
+        line, byte = content[: problem.start].count(b"\n") + 1, content[problem.start]
         raise error(path, line, "", f"must be UTF-8, got byte 0x{byte:02x}") from None
 
 
@@ -112,14 +105,13 @@ class TomlDocument:
     """
 
     def __init__(self, file: str, text: str, error: type[FileError]) -> None:
-        self.file = file
-        self.error = error
-        self.document = _parse(text, file, error)
+        self.file, self.error = file, error
+        self.content = _parse(text, file, error)
         self.lines = find_key_lines(text)
 
     def table(self, path: Keys, required: bool = False) -> dict[str, Any]:
         """A copy of a table; empty if it is not there and need not be."""
-        found: Any = self.document
+        found: Any = self.content
         for i, key in enumerate(path, start=1):
             if key not in found and required:
                 said = f"must have a table [{'.'.join(path)}], got none"
@@ -147,17 +139,11 @@ class TomlDocument:
         if not isinstance(name, str):
             raise self.wrong_value((*path, key), "must be text", name)
         if name not in valid:
-            raise self.wrong_value((*path, key), one_of(valid), name)
+            raise self.wrong_value((*path, key), _one_of(valid), name)
         return name
 
     def build(self, make: Callable[..., Made], path: Keys, content: Mapping[str, Any]) -> Made:
-        """A dataclass from the content of a table.
-
-        Args:
-            make: The dataclass.
-            path: The table.
-            content: What was read from it, by the names of the dataclass's fields.
-        """
+        """The dataclass ``make`` with the content that was read from a table."""
         for field in fields(make):  # type: ignore[arg-type]
             needed = field.default is MISSING and field.default_factory is MISSING
             if needed and field.name not in content:
@@ -173,7 +159,7 @@ class TomlDocument:
             if key not in valid:
                 near = difflib.get_close_matches(key, list(valid), n=1, cutoff=0.5)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                raise self.wrong_value((*path, key), one_of(valid), key, hint)
+                raise self.wrong_value((*path, key), _one_of(valid), key, hint)
 
     def wrong_value(self, path: Keys, demand: str, value: Any, hint: str = "") -> FileError:
         """The error of a key that holds a wrong value."""
@@ -187,9 +173,9 @@ class TomlDocument:
         """What a constructor refuses, at the first key of a table that its message speaks of."""
         said = str(problem)
         found = {key: re.search(rf"\b{re.escape(key)}\b", said) for key in content}
-        places = {key: match.start() for key, match in found.items() if match}
-        first = min(places, key=places.__getitem__, default=None)
-        return self.error_at(path if first is None else (*path, first), f": {said}")
+        places = {match.start(): key for key, match in found.items() if match}
+        first = [places[min(places)]] if places else []
+        return self.error_at((*path, *first), f": {said}")
 
     def error_at(self, path: Keys, said: str) -> FileError:
         """The error of a key, at its line or at that of the table around it."""
@@ -198,13 +184,7 @@ class TomlDocument:
         return self.error(self.file, line, ".".join(path), said)
 
 
-def one_of(valid: Collection[str]) -> str:
-    """The demand that something is among some names.
-
-    Example:
-        >>> one_of(["b", "a"])
-        'must be one of a, b'
-    """
+def _one_of(valid: Collection[str]) -> str:
     return f"must be one of {', '.join(sorted(valid)) or '(none)'}"
 
 
@@ -222,9 +202,7 @@ def _parse(text: str, file: str, error: type[FileError]) -> dict[str, Any]:
 
 
 def find_key_lines(text: str) -> dict[Keys, int]:
-    r"""The line, counted from 1, of every table and key; the first one if a key is repeated.
-
-    The standard parser does not say where a key stands.
+    r"""The line, counted from 1, of every table and key, which the standard parser does not say.
 
     Example:
         >>> find_key_lines('[space]\nnodes = [\n  2,\n  7]\nops = ["a"]')
@@ -232,8 +210,7 @@ def find_key_lines(text: str) -> dict[Keys, int]:
     """
     found: dict[Keys, int] = {}
     table: Keys = ()
-    open_until = ""  # the end of a string of several lines
-    depth = 0  # of brackets that go over several lines
+    open_until, depth = "", 0  # the mark that ends an open string, and open brackets
     for number, line in enumerate(text.splitlines(), start=1):
         if not open_until and depth == 0:
             header, key = _HEADER.match(line), _KEY.match(line)

@@ -13,7 +13,6 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import (
     LARGEST_BRANCH,
     branch_cost,
-    catalogue_cost,
     mip_cost,
     shape_cost,
 )
@@ -59,7 +58,7 @@ def test_every_optimiser_describes_its_cost() -> None:
 @pytest.mark.parametrize("kernel", ["linear", "exponential"])
 def test_a_family_of_ones_own_gets_true_answers(kernel: str) -> None:
     space = Ladders(("conv", "pool"))
-    assert _cost(catalogue_cost(space, kernel, 1)).said == "56 graphs at most"
+    assert _cost(Catalogue.cost(space, kernel, 1)).said == "56 graphs at most"
     assert _cost(branch_cost(space, kernel, 1)).said == "6 structures of 56 graphs"
     assert _cost(mip_cost(space, kernel, 1)).said == "3 programs, the largest of 6 nodes"
 
@@ -71,7 +70,7 @@ def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> 
     assert isinstance(refused, Reason)
     assert "depend on each other" in refused.said
     assert isinstance(mip_cost(molecules, "linear", 1), Cost)
-    assert _cost(catalogue_cost(listed, "linear", 1)).said == "2 graphs at most"
+    assert _cost(Catalogue.cost(listed, "linear", 1)).said == "2 graphs at most"
     for model in (branch_cost, mip_cost):
         refused = model(listed, "linear", 1)
         assert isinstance(refused, Reason)
@@ -81,7 +80,7 @@ def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> 
 def test_other_kernels_than_the_papers_are_for_the_catalogue_alone() -> None:
     assert isinstance(branch_cost(nasbench201(), "smooth", 1), Reason)
     assert isinstance(mip_cost(nasbench201(), "smooth", 1), Reason)
-    assert isinstance(catalogue_cost(nasbench201(), "smooth", 1), Cost)
+    assert isinstance(Catalogue.cost(nasbench201(), "smooth", 1), Cost)
 
 
 def test_dense_spaces_start_from_prefixes() -> None:
@@ -117,7 +116,7 @@ def test_questions_cost_all_but_the_catalogue_once_more_each(
     for model in (branch_cost, mip_cost):
         one, five = _cost(model(space, kernel, 1)), _cost(model(space, kernel, 5))
         assert five.seconds == pytest.approx(5 * one.seconds)
-    assert catalogue_cost(space, kernel, 1) == catalogue_cost(space, kernel, 5)
+    assert Catalogue.cost(space, kernel, 1) == Catalogue.cost(space, kernel, 5)
 
 
 @pytest.mark.parametrize(("n", "structures"), [(7, 1_574), (8, 5_482), (9, 16_306), (10, 42_913)])

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201, search
-from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Status
+from nasgoat.acquisition import Certificate, LowerConfidenceBound, Pool, Status
 from nasgoat.bayesopt import Driver, MemoryLedger, Plan, Stop, Ticket, Workers
 from nasgoat.errors import ObjectiveError, SolverLostError, WorkersLostError
 from nasgoat.evaluation import Inline
@@ -175,15 +175,6 @@ def test_a_solver_that_ends_with_nothing_is_replaced_by_a_heuristic(how: str) ->
     statuses = {str(e.proposal.certificate.status) for e in result.evaluations[6:]}
     assert statuses == {"heuristic"}
     assert result.certified == 0.0
-
-
-def test_a_wrong_answer_of_a_solver_is_never_silent() -> None:
-    class Contradicting(Catalogue):
-        def optimize(self, *args: object, **kwargs: object) -> Pool:
-            raise RuntimeError("the bound contradicts the value")
-
-    with pytest.raises(RuntimeError, match="contradicts"):
-        search(error, SPACE, evaluations=14, initial=6, optimizer=Contradicting(SPACE))
 
 
 def test_errors_fall_or_stay_along_the_curve() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Collection
+from pathlib import Path
 
 import pytest
 
-from nasgoat import LabeledGraph, NodeLabeledSpace, search
+from nasgoat import LabeledGraph, LowerConfidenceBound, NodeLabeledSpace, Pool, search
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError
-from nasgoat.bayesopt import SearchResult
+from nasgoat.bayesopt import SearchResult, Settings
 from nasgoat.errors import SolverLostError
 from nasgoat.solvers import SolveLimits, SolverError
 
@@ -52,12 +54,22 @@ def test_whatever_a_solver_fails_with_is_survived() -> None:
     assert issubclass(SolverError, SolverLostError)
 
 
-def test_a_model_that_contradicts_the_surrogate_ends_the_search(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def contradict(*_: object) -> None:
-        raise ModelError("the model must hold the known graph, got another value; see model.lp")
+class Contradicting(MipOptimizer):
+    """Its surrogate scores by one posterior and hands another one to the paper's formulation."""
 
-    monkeypatch.setattr("nasgoat.acquisition.mip_sizes.check_model", contradict)
-    with pytest.raises(ModelError, match=r"model\.lp"):
-        searched(MipOptimizer(SPACE, child=False))
+    def optimize(
+        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+    ) -> Pool:
+        fitted = acquisition.gp.gpr_
+        fitted.alpha_ = 1.1 * fitted.alpha_
+        return super().optimize(acquisition, k, exclude)
+
+
+@pytest.mark.parametrize("child", [True, False])
+def test_a_wrong_answer_of_a_solver_is_never_silent(child: bool) -> None:
+    space = NodeLabeledSpace(nodes=(3, 4), ops=["conv", "pool"], max_edges=4)
+    optimizer = Contradicting(space, formulation="paper", child=child)
+    with pytest.raises(ModelError, match=r"got value .* instead of .*model\.lp") as caught:
+        search(edges, space, 6, 1, 5, settings=Settings(kernel="linear"), optimizer=optimizer)
+    exported = Path(str(caught.value).rsplit(" ", 1)[1])
+    assert "(Acq_Opt)mean" in exported.read_text()

@@ -7,30 +7,31 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import TaggedModel, formulate
-from nasgoat.formulations.compact_model import Cell, compact_cells
-from nasgoat.formulations.convex_split import convex_diagonal, directions
+from nasgoat.formulations.cell_model import compact_domain, needed_columns
+from nasgoat.formulations.variance_bound import convex_diagonal, directions
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import DartsSpace
+from nasgoat.spaces import CellSpace, ChainSpace, DartsSpace
 from nasgoat.spaces.names import topological_orders
 
 NODE = NodeLabeledSpace(nodes=(4, 4), ops=["a", "b", "c"], max_edges=5)
-SPACES: list[Cell] = [
+SPACES: list[CellSpace] = [
     NODE,
     NodeLabeledSpace(nodes=(2, 5), ops=["a"], max_edges=7),
     EdgeLabeledSpace(nodes=4, ops=["a", "b"]),
     EdgeLabeledSpace(nodes=4, ops=["a"], connected=False),
     DartsSpace(nodes=5, ops=["a", "b"]),
+    ChainSpace(layers=(2, 4), ops=["a", "b"]),
 ]
 
 
 @pytest.mark.parametrize("space", SPACES)
 def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
-    space: Cell,
+    space: CellSpace,
 ) -> None:
     features = FeatureMap(space)
     for batch in space.enumerate():
         n = int(batch.sizes[0])
-        counts = compact_cells(TaggedModel(n), space, features)
+        counts = compact_domain(TaggedModel(n), space, features, needed_columns(space, n)).counts
         z = features.counts(batch).astype(float)
         G, h = counts.matrix()
         assert np.abs(z @ G.T - h).max() == 0
@@ -39,7 +40,7 @@ def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_the_split_is_convex_and_exact(space: Cell) -> None:
+def test_the_split_is_convex_and_exact(space: CellSpace) -> None:
     rng = np.random.default_rng(1)
     cells = space.sample(10, rng)
     lcb = LowerConfidenceBound().given(

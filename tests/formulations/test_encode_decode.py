@@ -3,7 +3,7 @@
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
@@ -81,8 +81,7 @@ def test_any_single_wrong_value_violates_the_graph_encoding(
     # An isolated last node may also not exist: both are graphs, so this one is no error.
     other = {**values, name: float(wrong)}
     sizes = [v for v in range(3) if other[f"A({v},{v})"]]
-    if name == f"A({len(sizes)},{len(sizes)})" or name == f"A({len(sizes) - 1},{len(sizes) - 1})":
-        return
+    assume(name not in (f"A({len(sizes)},{len(sizes)})", f"A({len(sizes) - 1},{len(sizes) - 1})"))
     assert rows.violations(other)
 
 

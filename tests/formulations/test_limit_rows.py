@@ -13,11 +13,11 @@ from nasgoat.formulations import (
     formulate,
     graph_encoding,
 )
-from nasgoat.formulations.acquisition_model import cell_domain
-from nasgoat.formulations.compact_model import Cell
+from nasgoat.formulations.cell_domains import paper_domain
+from nasgoat.formulations.cell_model import indicated_distance, limit_cells
 from nasgoat.formulations.kernel_encoding import distance_indicators
-from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
 from nasgoat.solvers.scip_model import ScipModel
+from nasgoat.spaces import CellSpace, ChainSpace
 from nasgoat.spaces.names import topological_orders
 
 SPACES = [
@@ -29,9 +29,13 @@ SPACES = [
     DartsSpace(4, ["a", "b"]).constrain("depth + nodes <= 5"),
     DartsSpace(4, ["a", "b"]).constrain("nodes <= 3"),
 ]
+# An operation costs less in later layers.
+BY_LAYER = ChainSpace(layers=(2, 3), ops=["a", "b"]).constrain(
+    "sum(time) <= 4", costs={"time": {"a": [3, 2, 1], "b": 1}}
+)
 
 
-def acquisition(space: Cell) -> LowerConfidenceBound:
+def acquisition(space: CellSpace) -> LowerConfidenceBound:
     return random_problem(space.with_limits(()), observations=4).acquisition
 
 
@@ -46,7 +50,7 @@ def test_each_limit_is_one_named_row(formulation: str) -> None:
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("space", SPACES[:6], ids=lambda space: space.describe())
 def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
-    space: Cell, formulation: str
+    space: CellSpace, formulation: str
 ) -> None:
     plain = space.with_limits(())
     model = formulate(space, acquisition(space), formulation)
@@ -62,13 +66,25 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: space.describe())
-def test_scip_counts_the_graphs_within_the_limits(space: Cell) -> None:
+def test_scip_counts_the_graphs_within_the_limits(space: CellSpace) -> None:
     n = space.sizes[-1]
     graphs = [graph for batch in space.enumerate() for graph in batch]
     orders = sum(len(topological_orders(g, 100)) if g.node_labels else 1 for g in graphs)
     assert ScipModel(domain_model(space, n)).count() == orders
     rows = graph_encoding(n)
-    cell_domain(rows, space)
+    paper_domain(rows, space)
     distance_indicators(rows)
-    limit_rows(rows, space, distance_by_indicator)
+    limit_cells(rows, space, indicated_distance)
     assert ScipModel(rows).count() == orders
+
+
+@pytest.mark.parametrize("n", BY_LAYER.sizes)
+def test_costs_may_differ_by_place(n: int) -> None:
+    within = BY_LAYER.with_nodes(n).count()
+    assert 0 < within < 2 ** (n - 1)
+    assert ScipModel(domain_model(BY_LAYER, n)).count() == within
+    rows = graph_encoding(n)
+    paper_domain(rows, BY_LAYER)
+    distance_indicators(rows)
+    limit_cells(rows, BY_LAYER, indicated_distance)
+    assert ScipModel(rows).count() == within

@@ -7,8 +7,8 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, nasbench201
 from nasgoat.formulations import TaggedModel, graph_encoding
-from nasgoat.formulations.acquisition_model import cell_domain
-from nasgoat.formulations.compact_model import Cell, compact_cells
+from nasgoat.formulations.cell_domains import paper_domain
+from nasgoat.formulations.cell_model import compact_domain
 from nasgoat.formulations.graph_encoding import (
     restrict_acyclic,
     restrict_strongly_connected,
@@ -16,7 +16,7 @@ from nasgoat.formulations.graph_encoding import (
 )
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers.scip_model import ScipModel
-from nasgoat.spaces import DartsSpace
+from nasgoat.spaces import CellSpace, DartsSpace
 
 Restriction = Callable[[TaggedModel], None]
 OPS = ["conv3x3", "conv1x1", "maxpool3x3"]
@@ -29,15 +29,15 @@ def count(n: int, *restrictions: Restriction, smallest: int | None = None) -> in
     return ScipModel(rows).count()
 
 
-def paper_count(space: Cell, n: int) -> int:
+def paper_count(space: CellSpace, n: int) -> int:
     rows = graph_encoding(n)
-    cell_domain(rows, space)
+    paper_domain(rows, space)
     return ScipModel(rows).count()
 
 
-def compact_count(space: Cell, n: int) -> int:
+def compact_count(space: CellSpace, n: int) -> int:
     rows = TaggedModel(n)
-    compact_cells(rows, space, FeatureMap(space))
+    compact_domain(rows, space, FeatureMap(space))
     return ScipModel(rows).count()
 
 

@@ -6,7 +6,7 @@ import pytest
 from nasgoat import NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.mip_columns import promising_structures
+from nasgoat.acquisition.mip import choose_columns
 from nasgoat.formulations import entry_name, formulate
 from nasgoat.solvers.scip_cuts import LabelCuts
 from nasgoat.solvers.scip_model import ScipModel
@@ -43,9 +43,9 @@ def test_a_cut_holds_for_all_cells_and_is_tight_at_its_own(seed: int) -> None:
     search = BranchAndBound(SPACE)
     value = search.optimize(acquisition, 40)[-1].lcb
     assert value is not None
-    listed = promising_structures(search, acquisition, 6, value, np.inf)
-    assert listed is not None
-    model = formulate(SPACE, acquisition, listed=listed)
+    columns = choose_columns(search, acquisition, 6, value, np.inf)
+    assert columns is not None
+    model = formulate(SPACE, acquisition, columns=columns)
     whole = ScipModel(model.rows, separated=True)
     below = [p.graph for p in search.optimize(acquisition, 39)]
     points = [model.encode(graph) for graph in below]

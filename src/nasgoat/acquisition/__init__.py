@@ -8,6 +8,7 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.choice import Choice
 from nasgoat.acquisition.costs import Cost, Reason
 from nasgoat.acquisition.lower_confidence_bound import (
     AcquisitionProblem,
@@ -22,7 +23,6 @@ from nasgoat.acquisition.proposals import (
     Status,
 )
 from nasgoat.acquisition.registry import (
-    Choice,
     Effort,
     choose,
     make_optimizer,

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nasgoat.acquisition.costs import pool_cost
+from nasgoat.acquisition.costs import Cost, Reason
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
@@ -32,10 +32,16 @@ _RANDOM, _MUTANTS = 200, 100  # of heuristic proposals: random graphs, and mutan
 
 
 class _PoolOptimizer(ABC):
-    """Scores a pool of candidates; a subclass says where they come from."""
+    """Scores a pool of candidates; a subclass says where they come from.
+
+    Args:
+        space: The space that they are graphs of.
+        progress: Not used; every optimiser takes it.
+        size: Number of graphs in the pool.
+        seed: Seed of the pools.
+    """
 
     name: str
-    cost = staticmethod(pool_cost)
 
     def __init__(
         self,
@@ -69,6 +75,11 @@ class _PoolOptimizer(ABC):
             Certificate(Status.EXHAUSTED, seconds=seconds),
         )
 
+    @staticmethod
+    def cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+        """Forecast of scoring a few hundred candidates, which proves nothing."""
+        return Cost(0.1 * questions, said="a few hundred candidates, without a proof", exact=False)
+
     @abstractmethod
     def _candidates(
         self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
@@ -77,13 +88,7 @@ class _PoolOptimizer(ABC):
 
 
 class Sampling(_PoolOptimizer):
-    """The best of a pool of random graphs.
-
-    Args:
-        space: The space to sample from.
-        progress: Not used; every optimiser takes it.
-        size: Number of graphs in the pool.
-        seed: Seed of the pools.
+    """The best of a pool of random graphs: ``size`` of them, by default 200.
 
     Example:
         >>> from nasgoat import GraphGP, nasbench201
@@ -109,20 +114,12 @@ class Mutation(_PoolOptimizer):
     Every observed graph may be a parent, the best first; each is mutated 50 times until the pool is
     full.
 
-    Args:
-        space: The space to stay in.
-        progress: Not used; every optimiser takes it.
-        size: Number of graphs in the pool.
-        seed: Seed of the pools.
-
     Example:
-        >>> from nasgoat import GraphGP, nasbench201
-        >>> space = nasbench201()
-        >>> cells = space.sample(10, np.random.default_rng(0))
-        >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
-        >>> pool = Mutation(space).optimize(LowerConfidenceBound().given(gp), k=5)
-        >>> len(pool), str(pool.certificate.status)
-        (5, 'heuristic')
+        >>> from nasgoat import nasbench201
+        >>> from nasgoat.acquisition import random_problem
+        >>> problem = random_problem(nasbench201(), observations=10)
+        >>> len(Mutation(nasbench201()).optimize(problem.acquisition, 5, problem.observed))
+        5
     """
 
     name = "mutation"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.catalogue_file import CatalogueArrays, load_or_build
-from nasgoat.acquisition.costs import catalogue_cost
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE, Cost, Reason, bound_graphs, shorten
 from nasgoat.acquisition.k_best import KBest, Scored
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
@@ -25,6 +25,7 @@ from nasgoat.surrogate import Posterior
 #: Values closer than this are a tie, broken by the order of the catalogue: floating-point noise
 #: between equal feature rows (about 1e-15) must not decide, real differences are far larger.
 TIE_DECIMALS = 10
+_LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 
 
 class Catalogue:
@@ -52,7 +53,14 @@ class Catalogue:
         self._arrays: CatalogueArrays = load_or_build(space, self.features, progress)
         self._scored: tuple[Posterior, NDArray[np.float64], NDArray[np.float64]] | None = None
 
-    cost = staticmethod(catalogue_cost)
+    @staticmethod
+    def cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+        """Forecast of listing the space once, and of scoring all of it for a few questions."""
+        graphs = bound_graphs(space)
+        if graphs > LARGEST_CATALOGUE:
+            return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
+        seconds = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
+        return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
     def __len__(self) -> int:
         return len(self._arrays.counts)

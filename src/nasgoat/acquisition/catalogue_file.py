@@ -120,7 +120,10 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
     if not counts:
         raise no_graph(space)
     return CatalogueArrays(
-        np.concatenate(counts), np.concatenate(adjacency), np.concatenate(codes), parts
+        counts=np.concatenate(counts),
+        adjacency=np.concatenate(adjacency),
+        codes=np.concatenate(codes),
+        parts=parts,
     )
 
 
@@ -156,9 +159,9 @@ def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
         for name, checksum in meta["checksums"].items():
             if _checksum(folder / f"{name}.npy") != checksum:
                 raise ValueError(f"{name}.npy does not have its checksum")
-        counts, adjacency, codes = (np.load(folder / f"{f}.npy", mmap_mode="r") for f in _FILES)
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES}
         parts = {int(n): slice(*ends) for n, ends in meta["parts"].items()}
-        return CatalogueArrays(counts, adjacency, codes, parts)
+        return CatalogueArrays(**arrays, parts=parts)
     except (OSError, ValueError, KeyError, TypeError) as problem:
         logger.warning("the catalogue in %s is damaged (%s); building it again", folder, problem)
         return None

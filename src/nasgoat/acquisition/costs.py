@@ -52,7 +52,6 @@ GROWING = 200_000
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
 SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 
-_LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 _PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
@@ -106,15 +105,6 @@ class Reason:
 _A_LIST = Reason("the space is a list of graphs, without a rule that says which are in it")
 
 
-def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
-    """Cost of scoring every graph of the space."""
-    graphs = bound_graphs(space)
-    if graphs > LARGEST_CATALOGUE:
-        return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
-    seconds = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
-    return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
-
-
 def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
     if kernel not in FORMS:
@@ -160,11 +150,6 @@ def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     several = f"{len(space.sizes)} programs, the largest"
     said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
     return Cost(seconds, _LOADING, said, stops=True)
-
-
-def pool_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
-    """Cost of scoring a few hundred candidates, which proves nothing."""
-    return Cost(0.1 * questions, 0.0, "a few hundred candidates, without a proof", exact=False)
 
 
 @dataclass(frozen=True)
@@ -240,16 +225,6 @@ def describe_seconds(seconds: float) -> str:
         ('0.03 s', '20 s')
     """
     return f"{float(f'{seconds:.0e}'):g} s"
-
-
-def describe_questions(kernel: str, questions: int) -> str:
-    """What a forecast is for.
-
-    Example:
-        >>> describe_questions("linear", 5)
-        'linear kernel, 5 questions at a time'
-    """
-    return f"{kernel} kernel, {questions} question{'s' if questions > 1 else ''} at a time"
 
 
 def shorten(number: int) -> str:

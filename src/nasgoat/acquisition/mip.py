@@ -7,28 +7,30 @@ pool of the k best graphs. The work happens in a child process with a time and a
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from math import comb
 
 import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blocks import OutOfTimeError
+from nasgoat.acquisition.branch.composition_bounds import bound_compositions
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.mip_columns import promising_structures
-from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipProblem, ModelError, solve_sizes
+from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
-from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.compositions import PARTS, compositions
+from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels import FeatureMap
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
-from nasgoat.solvers import Report, SolveLimits, SolverError, SolverMissingError, SolveStatus
-from nasgoat.spaces import IndexedSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.solvers import SolveLimits, SolverError, SolveStatus
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
@@ -38,19 +40,8 @@ logger = logging.getLogger(__name__)
 SCORE_ROUNDING = 1e-9
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
 _WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
-
-
-@dataclass
-class MipAnswer:
-    """What is known so far: graphs, and a report for each size that was worked on."""
-
-    graphs: list[LabeledGraph] = field(default_factory=list)
-    reports: dict[int, Report] = field(default_factory=dict)
-
-    @property
-    def bound(self) -> float:
-        """What every graph outside the pool is worth at least."""
-        return min((report.bound for report in self.reports.values()), default=-math.inf)
+_SMALLEST = 4  # nodes of models with columns: below, there is no pair of labelled nodes
+_COLUMNS = 30_000  # structures beyond which layers are the smaller model
 
 
 class MipOptimizer:
@@ -101,9 +92,7 @@ class MipOptimizer:
         self.formulation = formulation
         self.limits = limits or SolveLimits()
         self.seed = seed
-        seconds = min(_WARM_SECONDS, WARM_SHARE * self.limits.seconds)
-        helped = not independent and isinstance(space, NodeLabeledSpace | IndexedSpace)
-        self._first = BranchAndBound(space, time_limit=seconds) if helped else None
+        self._first = None if independent else self._branch_and_bound()
         self.last_: MipAnswer = MipAnswer()
         memory = self.limits.memory_mb * 2**20
         self._child = ChildProcess("the solver", OUR_OWN, memory) if child else None
@@ -117,16 +106,16 @@ class MipOptimizer:
         start = time.perf_counter()
         first = self._first_graphs(acquisition, k, exclude)
         problem = MipProblem(
-            self.space,
-            acquisition,
-            k,
-            frozenset(exclude),
-            self.name,
-            self.formulation,
-            self.limits,
-            first,
-            self.seed,
-            self._listed(acquisition, k, exclude, first),
+            space=self.space,
+            acquisition=acquisition,
+            k=k,
+            exclude=frozenset(exclude),
+            solver=self.name,
+            formulation=self.formulation,
+            limits=self.limits,
+            start=first,
+            seed=self.seed,
+            columns=self._columns(acquisition, k, exclude, first),
         )
         answer = MipAnswer()
         try:
@@ -140,6 +129,14 @@ class MipOptimizer:
             descend(pool, np.random.default_rng(self.seed))
         pool.add(answer.graphs)
         return _certified(pool, answer, self.limits.gap, time.perf_counter() - start)
+
+    def _branch_and_bound(self) -> BranchAndBound | None:
+        """For the first graphs, and for bounds; None where it does not apply."""
+        seconds = min(_WARM_SECONDS, WARM_SHARE * self.limits.seconds)
+        try:
+            return BranchAndBound(self.space, time_limit=seconds)
+        except SettingError:
+            return None
 
     def _first_graphs(
         self, acquisition: LowerConfidenceBound, k: int, exclude: Collection[bytes]
@@ -156,13 +153,13 @@ class MipOptimizer:
             logger.debug("no first graphs by branch and bound: %s", refusal)
             return ()
 
-    def _listed(
+    def _columns(
         self,
         acquisition: LowerConfidenceBound,
         k: int,
         exclude: Collection[bytes],
         first: tuple[LabeledGraph, ...],
-    ) -> dict[int, Listed]:
+    ) -> dict[int, StructureColumns]:
         """For each number of nodes the structures that may beat the first graphs, if known."""
         if self._first is None or self.name != "scip" or self.formulation != "compact":
             return {}
@@ -170,24 +167,14 @@ class MipOptimizer:
         pool.add(first)
         deadline = time.perf_counter() + WARM_SHARE * self.limits.seconds
         found = {
-            n: promising_structures(self._first, acquisition, n, pool.cutoff, deadline)
+            n: choose_columns(self._first, acquisition, n, pool.cutoff, deadline)
             for n in self.space.sizes
         }
-        return {n: listed for n, listed in found.items() if listed is not None}
+        return {n: columns for n, columns in found.items() if columns is not None}
 
     def _work(self, problem: MipProblem, answer: MipAnswer) -> None:
         def take(message: Message) -> None:
-            kind, content = message
-            if kind == "better":
-                answer.graphs.append(content)
-            elif kind == "size":
-                answer.reports[content[0]] = content[1]
-            elif kind == "fault":
-                raise ModelError(content)
-            elif kind == "missing":
-                raise SolverMissingError(content)
-            elif kind == "progress" and self.progress is not None:
-                self.progress(content)
+            answer.take(message, self.progress)
 
         if self._child is None:
             solve_sizes(problem, take)
@@ -213,3 +200,60 @@ def _certificate(value: float, bound: float, gap: float, seconds: float) -> Cert
     lower = min(value, bound)
     close = value - lower <= gap * abs(value) + SCORE_ROUNDING * max(1.0, abs(value))
     return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)
+
+
+def choose_columns(
+    search: BranchAndBound,
+    acquisition: LowerConfidenceBound,
+    n: int,
+    value: float,
+    deadline: float,
+) -> StructureColumns | None:
+    """The structures of n nodes that may have graphs below a value, as columns of a model.
+
+    A structure whose bound for a composition of labels is not below the value has no graph of it
+    that the search could still want. Those that are left are far fewer, and the model's relaxation
+    is far tighter than that of layered paths (docs/compact-formulation.md, section 10). This is the
+    one place where the MIP asks for columns.
+
+    Args:
+        search: Knows the structures of the space.
+        acquisition: What is minimised.
+        n: Number of nodes.
+        value: What a graph must be worth less than.
+        deadline: Of ``time.perf_counter``, for bounds.
+
+    Returns:
+        The structures for each composition; None where layers are the better model, or where
+        branch and bound can't list structures in time.
+    """
+    space, posterior = search.space, acquisition.gp.posterior_
+    if space.labels_on != "nodes" or not isinstance(posterior, LinearPosterior):
+        return None
+    inner, ops = n - 2, len(space.node_vocabulary) - 2
+    if n < _SMALLEST or not np.isfinite(value) or comb(inner + ops - 1, inner) > PARTS:
+        return None
+    try:
+        block = search.structures(n, deadline)
+    except (OutOfTimeError, TooLargeError):
+        block = None
+    if block is None:
+        return None
+    found = bound_compositions(
+        block,
+        FeatureMap(space),
+        posterior,
+        acquisition.sqrt_beta,
+        n,
+        compositions(inner, ops),
+        value,
+        deadline,
+    )
+    none = np.zeros(0, dtype=np.int64)
+    kept = np.unique(np.concatenate([none, *(rows for rows, _ in found.values())]))
+    if len(kept) > _COLUMNS:
+        return None
+    allowed = {
+        C: ColumnBounds(np.searchsorted(kept, rows), best) for C, (rows, best) in found.items()
+    }
+    return StructureColumns(block.adjacency[kept, :n, :n], allowed)

@@ -16,28 +16,41 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.acquisition.best_graphs import ModelJudge
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.child_process import Message
-from nasgoat.errors import NasgoatError
+from nasgoat.errors import GraphError, NasgoatError
 from nasgoat.formulations import AcquisitionModel, formulate
-from nasgoat.formulations.building import uncollected
-from nasgoat.formulations.listed import Listed
+from nasgoat.formulations.structure_columns import StructureColumns
+from nasgoat.formulations.tagged_model import pause_garbage_collection
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Report, SolveLimits, SolverMissingError, SolveStatus
+from nasgoat.solvers import Point, Report, SolveLimits, SolverMissingError, SolveStatus
 from nasgoat.spaces import SearchSpace
 
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of
 #: about a hundred products, with room for an ill-conditioned kernel matrix.
 RESCORE_TOLERANCE = 1e-5
 WARM_SHARE = 0.1  # of the time limit that may go by before the tree starts
+_ORDERS = 400  # topological orders of a graph that are cut off at once; others when they turn up
 Send = Callable[[Message], None]
 
 
 @dataclass(frozen=True)
 class MipProblem:
-    """Everything the child process needs."""
+    """Everything the child process needs.
+
+    Args:
+        space: The space.
+        acquisition: What is minimised.
+        k: How many graphs are asked for.
+        exclude: Keys of graphs that are not wanted.
+        solver: ``"scip"`` or ``"gurobi"``.
+        formulation: ``"compact"`` or ``"paper"``.
+        limits: When to stop.
+        start: Graphs that are known to be good.
+        seed: Seed of the local search that looks for more of them.
+        columns: For each number of nodes, where known, the structures that are worth holding.
+    """
 
     space: SearchSpace
     acquisition: LowerConfidenceBound
@@ -48,7 +61,39 @@ class MipProblem:
     limits: SolveLimits
     start: tuple[LabeledGraph, ...] = ()
     seed: int = 0
-    listed: Mapping[int, Listed] = field(default_factory=dict)  # by number of nodes, where known
+    columns: Mapping[int, StructureColumns] = field(default_factory=dict)
+
+
+@dataclass
+class MipAnswer:
+    """What is known so far: graphs, and a report for each size that was worked on."""
+
+    graphs: list[LabeledGraph] = field(default_factory=list)
+    reports: dict[int, Report] = field(default_factory=dict)
+
+    @property
+    def bound(self) -> float:
+        """What every graph outside the pool is worth at least."""
+        return min((report.bound for report in self.reports.values()), default=-math.inf)
+
+    def take(self, message: Message, progress: Callable[[str], None] | None = None) -> None:
+        """Take note of what :func:`solve_sizes` sends.
+
+        Raises:
+            ModelError: If a model contradicts the surrogate.
+            SolverMissingError: If the solver is missing.
+        """
+        kind, content = message
+        if kind == "better":
+            self.graphs.append(content)
+        elif kind == "size":
+            self.reports[content[0]] = content[1]
+        elif kind == "fault":
+            raise ModelError(content)
+        elif kind == "missing":
+            raise SolverMissingError(content)
+        elif kind == "progress" and progress is not None:
+            progress(content)
 
 
 def solve_sizes(problem: MipProblem, send: Send) -> None:
@@ -80,22 +125,22 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
         if left <= 0:
             send(("size", (n, _unproven())))
             continue
-        began, listed = time.perf_counter(), problem.listed.get(n)
-        if listed is not None and not listed.allowed:
+        began, columns = time.perf_counter(), problem.columns.get(n)
+        if columns is not None and not columns.allowed:
             send(("size", (n, Report(SolveStatus.COMPLETE, pool.cutoff))))
             continue
-        with uncollected():
+        with pause_garbage_collection():
             model = formulate(
                 problem.space,
                 problem.acquisition,
                 problem.formulation,
                 n,
                 symmetry=True,
-                listed=listed,
+                columns=columns,
             )
         built = time.perf_counter() - began
         # A list of structures need not hold graphs that are not below the cut-off.
-        below = math.inf if listed is None else pool.cutoff
+        below = math.inf if columns is None else pool.cutoff
         known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
         check_model(model, known, problem.acquisition)
         send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
@@ -123,6 +168,37 @@ def _search(
     from nasgoat.solvers.scip import search_with_scip
 
     return search_with_scip(model.rows, model.decisions(), judge, limits, tell)
+
+
+class ModelJudge:
+    """Judges the points of one model: decodes, scores, and names what to cut off."""
+
+    def __init__(self, model: AcquisitionModel, pool: KBest) -> None:
+        self.model = model
+        self.pool = pool
+
+    @property
+    def cutoff(self) -> float:
+        """See :class:`KBest`."""
+        return self.pool.cutoff
+
+    def consider(self, values: Mapping[str, float]) -> list[Point]:
+        """Score the graph of a point; cut it off under (nearly) all its topological orders."""
+        try:
+            graph = self.model.decode(values)
+        except GraphError:
+            # SCIP also asks about points that break rows (checks come before them, and its LP may
+            # lack some for a while): such a point is no graph, and those rows deal with it.
+            return []
+        # A point may exceed a limit within the solver's tolerance: it is cut off, not kept.
+        if self.model.space.within_limits([graph])[0]:
+            self.pool.add([graph])
+        return self.points(graph)
+
+    def points(self, graph: LabeledGraph) -> list[Point]:
+        """The graph's own point first, then its other topological orders."""
+        names = self.model.space.names(self.model.n)
+        return [Point(*names.point(g)) for g in names.orders(graph, _ORDERS)]
 
 
 def check_model(

@@ -17,7 +17,6 @@ from nasgoat.acquisition import (
     LowerConfidenceBound,
     Proposal,
     Status,
-    make_optimizer,
 )
 from nasgoat.acquisition.candidates import heuristic_proposals
 from nasgoat.bayesopt.settings import Settings
@@ -62,13 +61,7 @@ class Optimizer(AskTell):
     ) -> None:
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
-        self.acquisition_optimizer = (
-            make_optimizer(
-                optimizer, space, progress, self.settings.kernel, self.settings.questions
-            )
-            if isinstance(optimizer, str)
-            else optimizer
-        )
+        self.acquisition_optimizer = self.settings.find_optimizer(optimizer, space, progress)
         self.surrogate: GraphGP | None = None
 
     def _propose(self, k: int) -> list[Proposal]:

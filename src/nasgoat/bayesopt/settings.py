@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import kernel_names
+from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TARGETS
 
 STRATEGIES = ("portfolio", "top")
@@ -56,6 +59,17 @@ class Settings:
     def questions(self) -> int:
         """How many acquisition problems a batch puts to one fitted surrogate."""
         return len(self.sqrt_betas) if self.batch_strategy == "portfolio" else 1
+
+    def find_optimizer(
+        self,
+        optimizer: str | AcquisitionOptimizer,
+        space: SearchSpace,
+        progress: Callable[[str], None] | None = None,
+    ) -> AcquisitionOptimizer:
+        """The acquisition optimiser of a name for these settings; a ready-made one as it is."""
+        if not isinstance(optimizer, str):
+            return optimizer
+        return make_optimizer(optimizer, space, progress, self.kernel, self.questions)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Settings:

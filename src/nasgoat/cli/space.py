@@ -32,7 +32,7 @@ def check(
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
     from nasgoat.acquisition import choose
-    from nasgoat.acquisition.costs import describe_questions, shorten
+    from nasgoat.acquisition.costs import shorten
     from nasgoat.acquisition.satisfiable import require_satisfiable
 
     found = _space(space)
@@ -66,7 +66,7 @@ def check(
         show(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
     said = "isomorphic ones counted once" if exact else "an upper bound"
     show(f"graphs: {'' if exact else 'at most '}{shorten(number)} ({said})")
-    show(f"forecast: {describe_questions(choice.kernel, choice.questions)}")
+    show(f"forecast: {choice.terms}")
     for entry in optimizers:
         show(f"{entry['name']}: {entry['said']}")
     show(f"auto takes {choice.reason}")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 STUDY_FILE = "study.db"
 RUNS = Path("runs")
+RunOrExperiment = Annotated[
+    Path | None, typer.Argument(help="Folder of a run or an experiment; the latest run.")
+]
 _REPORT_FILE = "report.html"
 
 
@@ -89,9 +92,7 @@ def status(
 
 
 def report(
-    run: Annotated[
-        Path | None, typer.Argument(help="Folder of a run or an experiment; the latest run.")
-    ] = None,
+    run: RunOrExperiment = None,
     storage: Storage = None,
     study: Annotated[str | None, typer.Option(help="Name of the study.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write.")] = None,

@@ -16,12 +16,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
-from nasgoat.formulations.kernel_encoding import (
-    linear_kernel_with,
-    linear_kernel_with_itself,
-    linear_sum,
-)
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.kernel_encoding import linear_kernel_with, linear_kernel_with_itself
+from nasgoat.formulations.tagged_model import TaggedModel, linear_sum
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import GraphGP
 from nasgoat.surrogate.posterior import of_paper_kernel
@@ -74,6 +70,14 @@ class Data:
     def kernel(self, linear: Array | float) -> Any:
         """(linear) or (exponential): the kernel value from that of k_lin."""
         return linear if self.variance is None else self.variance * np.exp(linear)
+
+
+def posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acquisition) -> None:
+    """(Acq-Opt), lines 2 to 4, for the paper's kernel variables."""
+    data = Data.of(acquisition.gp)
+    kernel_rows(m, features, data)
+    posterior_mean_rows(m, data)
+    posterior_variance_rows(m, data)
 
 
 def kernel_rows(m: TaggedModel, features: FeatureMap, data: Data) -> None:

@@ -7,42 +7,62 @@ Notation (node-labelled cells with n nodes and operations 1, ..., k)
 
 Every pair of inner nodes has labels, so Σ p over all pairs and distances, with labels a and b in
 either order, is C_a C_b, or C_a (C_a - 1) / 2 if a = b. With Y it is linear.
+
+Each composition is a part of the cells with a bound of the variance of its own: P[0, a, a] is
+constant there, every count has a smaller largest value, and Σ_s P[s, source, a] =
+Σ_s P[s, a, sink] = C_a: fewer directions, and less for the indicators to overestimate. Totals over
+labels, T[f, s], are functionals as well, since profiles write their squares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from math import comb
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
 from nasgoat.formulations.counts import Counts
-from nasgoat.formulations.kernel_encoding import linear_sum
-from nasgoat.formulations.layers import Terms
-from nasgoat.formulations.listed import Listed, listed_profiles
 from nasgoat.formulations.profiles import (
+    IntArray,
     Profiles,
     at_least,
     family_of,
     profile_rows,
     profile_variables,
 )
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.structure_columns import (
+    LabelledValues,
+    StructureColumns,
+    add_column_profiles,
+)
+from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms, linear_sum
+from nasgoat.formulations.variance_bound import (
+    Functional,
+    VarianceBound,
+    single_counts,
+    variance_bound,
+)
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import NodeLabeledSpace
+from nasgoat.spaces import CellSpace
 
+Array = NDArray[np.float64]
 Composition = tuple[int, ...]
 MOST = 1500  # compositions beyond which their rows cost more than they tighten
+PARTS = 100  # more of them than this cost more than they save
 
 
 def tightening_rows(
     m: TaggedModel,
-    space: NodeLabeledSpace,
+    space: CellSpace,
     features: FeatureMap,
     counts: Counts,
     profiles: Profiles | None,
-    listed: Listed | None,
+    columns: StructureColumns | None,
 ) -> list[Composition]:
     """What profiles and compositions say, where they are few enough; nothing for tiny cells.
 
@@ -52,10 +72,11 @@ def tightening_rows(
     inner, ops = m.n - 2, len(space.ops)
     if inner < 2 or comb(inner + ops - 1, inner) > MOST:
         return []
-    every = list(compositions(inner, ops)) if listed is None else sorted(listed.allowed)
+    allowed = None if columns is None else columns.allowed
+    every = list(compositions(inner, ops)) if allowed is None else sorted(allowed)
     if profiles is not None:
         profile_variables(m, profiles)
-        (profile_rows if listed is None else listed_profiles)(m, profiles)
+        (profile_rows if columns is None else add_column_profiles)(m, profiles)
     composition_rows(m, every, {t: j for j, t in enumerate(features.path_types)})
     cap_rows(m, features, counts, every, profiles)
     return every
@@ -150,3 +171,109 @@ def most_paths(C: Composition, a: int, b: int, last: int) -> int:
     if a == 0 or b == last:
         return C[(b if a == 0 else a) - 1]
     return _pairs(C, a, b)
+
+
+def add_parts(
+    bounds: PartBounds,
+    every: list[Composition],
+    columns: StructureColumns | None = None,
+    values: LabelledValues | None = None,
+) -> None:
+    """One part for each composition, where they are few.
+
+    Args:
+        bounds: Knows the model, and bounds the variance of a part.
+        every: The compositions, in the order of Y.
+        columns: The structures of each composition, where they are columns.
+        values: What these are worth under labels.
+    """
+    m, allowed = bounds.m, None if columns is None else columns.allowed
+    if not (1 if allowed is None else 0) < len(every) <= PARTS:
+        return
+    for i, C in enumerate(every):
+        if columns is None or allowed is None or bounds.profiles is None:
+            m.parts.append(Part(m.Y[i], partial(bounds.of, C)))
+            continue
+        structures, floors = allowed[C]
+        exact = None
+        if values is not None and np.isfinite(floors).all():
+            exact = replace(values, distances=columns.distances[structures])
+        part = Part(
+            chosen=m.Y[i],
+            variance=partial(bounds.of, C, bounds.profiles.most_among(structures)),
+            columns=[m.X[j] for j in structures.tolist()],
+            floors=floors.tolist(),
+            values=exact,
+            labels=[[(a, m.F[v, a]) for a in columns.labels or ()] for v in range(1, m.n - 1)],
+        )
+        m.parts.append(part)
+
+
+@dataclass(frozen=True, eq=False)
+class PartBounds:
+    """Bounds the variance of the cells of one composition.
+
+    Args:
+        m: The model, with z and, where there are profiles, W.
+        features: The kernel features of the space.
+        counts: The counts, in the order of the features.
+        squares: Terms of the square of each count.
+        covariance: Σ over all counts.
+        profiles: Profiles of the structures, if they are listed.
+    """
+
+    m: TaggedModel
+    features: FeatureMap
+    counts: Counts
+    squares: dict[int, Terms]
+    covariance: Array
+    profiles: Profiles | None
+
+    def of(self, C: Composition, most_apart: IntArray | None = None) -> VarianceBound:
+        """The bound that holds for the composition C.
+
+        Args:
+            C: How many inner nodes have each operation.
+            most_apart: The largest T[f, s] of its structures, (3, n - 2), where they are known.
+        """
+        counts, last = self.counts.counts, len(C) + 1
+        farthest = 0 if most_apart is None else most_apart.shape[1]
+        constants = np.array([count.constant for count in counts])
+        largest: dict[int, float] = {}
+        for j, (s, a, b) in enumerate(self.features.path_types):
+            if s == 0 and 0 < a < last:
+                constants[j] = C[a - 1]
+            elif counts[j].terms:
+                most = 1 if (a, b) == (0, last) else most_paths(C, a, b, last)
+                if most_apart is not None and s <= farthest and (a, b) != (0, last):
+                    most = min(most, int(most_apart[family_of(a, b, last), s - 1]))
+                if most > 0:
+                    largest[j] = float(min(counts[j].upper, most))
+        singles = single_counts(len(counts), largest, self.squares)
+        kept = np.isin(np.arange(len(counts)), list(largest))
+        # A total of one count, or of none, is no new functional.
+        several = [t for t in self._totals if np.count_nonzero(t.weights[kept]) > 1]
+        more = [Functional(t.weights * kept, t.largest, t.square) for t in several]
+        return variance_bound(self.m.z, self.counts, self.covariance, singles + more, constants)
+
+    @cached_property
+    def _totals(self) -> list[Functional]:
+        """T[f, s] as sums of counts, their squares by the profiles W."""
+        if self.profiles is None:
+            return []
+        last, width = len(self.features.space.node_vocabulary) - 1, len(self.features.path_types)
+        members: dict[tuple[int, int], Array] = {}
+        for j, (s, a, b) in enumerate(self.features.path_types):
+            if s > 0 and (a, b) != (0, last):
+                members.setdefault((family_of(a, b, last), s), np.zeros(width))[j] = 1.0
+        found = []
+        for (family, s), weights in members.items():
+            values, most = self.profiles.values[family], self.profiles.most(family, s)
+            if s > values.shape[1] or most < 2:
+                continue
+            W = self.m.W
+            square = [
+                (float(T[s - 1] ** 2), W[family, i]) for i, T in enumerate(values) if T[s - 1]
+            ]
+            found.append(Functional(weights, float(most), square))
+        return found

@@ -22,12 +22,12 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.formulations.cell_domains import forward_pairs
-from nasgoat.formulations.kernel_encoding import linear_sum
-from nasgoat.formulations.layers import Terms, distance_terms
+from nasgoat.formulations.layers import distance_terms
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, Profiles
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.structure_columns import StructureColumns
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import DartsSpace, EdgeLabeledSpace, NodeLabeledSpace
+from nasgoat.spaces import CellSpace
 
 Array = NDArray[np.float64]
 Equation = tuple[dict[int, float], float]
@@ -92,13 +92,13 @@ def _pair_links(m: TaggedModel, labels: Sequence[int]) -> None:
     total, tail, head = [], [], []
     for u, v, s in spans:
         parts: Terms = [(1.0, p[u, v, s, a, b]) for a, b in product(labels, labels)]
-        total.append(((u, v, s), _equal(parts, distance_terms(m, u, v, s))))
+        total.append(((u, v, s), equate(parts, distance_terms(m, u, v, s))))
     for (u, v), a in product(pairs, labels):
         steps = [0, *_steps(m, u, v)]
         parts = [(1.0, p[u, v, s, a, b]) for s in steps for b in labels]
-        tail.append(((u, v, a), _equal(parts, [(1.0, m.F[u, a])])))
+        tail.append(((u, v, a), equate(parts, [(1.0, m.F[u, a])])))
         parts = [(1.0, p[u, v, s, b, a]) for s in steps for b in labels]
-        head.append(((u, v, a), _equal(parts, [(1.0, m.F[v, a])])))
+        head.append(((u, v, a), equate(parts, [(1.0, m.F[v, a])])))
     m.rows("links", "distance", total)
     m.rows("links", "tail", tail)
     m.rows("links", "head", head)
@@ -118,26 +118,26 @@ def _end_links(
         steps = _steps(m, u, v)
         for s in steps:
             parts: Terms = [(1.0, x[inner, s, a]) for a in labels]
-            distance.append(((inner, s), _equal(parts, distance_terms(m, u, v, s))))
+            distance.append(((inner, s), equate(parts, distance_terms(m, u, v, s))))
         for a in labels:
             parts = [(1.0, x[inner, s, a]) for s in steps]
-            label.append(((inner, a), _equal(parts, [(1.0, m.F[inner, a])])))
+            label.append(((inner, a), equate(parts, [(1.0, m.F[inner, a])])))
     m.rows("links", f"{name}_distance", distance)
     m.rows("links", f"{name}_label", label)
 
 
-def _equal(left: Terms, right: Terms) -> Any:
-    return linear_sum([*left, *((-c, x) for c, x in right)]) == 0
-
-
 def node_labelled_counts(
     m: TaggedModel,
-    space: NodeLabeledSpace,
+    space: CellSpace,
     features: FeatureMap,
-    edges: int,
     profiles: Profiles | None = None,
 ) -> Counts:
-    """The counts of a node-labelled cell with n nodes."""
+    """The counts of a node-labelled cell with n nodes.
+
+    The equations, with a over operations: Σ_a P[0, a, a] = n - 2, Σ_s P[s, source, sink] = 1 and
+    Σ_s P[s, source, a] = Σ_s P[s, a, sink] = P[0, a, a].
+    """
+    edges = space.edge_limit
     n, last = m.n, len(space.ops) + 1
     inner = range(1, n - 1)
     counts = [_node_labelled_count(m, t, last, edges, profiles) for t in features.path_types]
@@ -192,16 +192,21 @@ def _node_labelled_count(
 
 
 def edge_labelled_counts(
-    m: TaggedModel, space: EdgeLabeledSpace | DartsSpace, features: FeatureMap
+    m: TaggedModel,
+    space: CellSpace,
+    features: FeatureMap,
+    columns: StructureColumns | None = None,
 ) -> Counts:
-    """The counts of an edge-labelled cell: all of them 0 or 1."""
-    inputs = space.inputs if isinstance(space, DartsSpace) else 1
-    counts = [
-        Count([], 1.0) if s == 0 else Count(distance_terms(m, u, v, s))
-        for s, u, v in features.path_types
-    ]
+    """The counts of an edge-labelled cell with n nodes: all of them 0 or 1.
+
+    Nodes from n on, and edges at pairs that carry none, have counts that are constant 0. The
+    equations are Σ_l F[u → v, l] = P[1, u, v]; the equality rows of the family, with P[1, u, v] for
+    A[u, v]; and Σ_s P[s, 0, v] = Σ_s P[s, v, n - 1] = 1 where every node is on a path.
+    """
+    places = set(space.edge_places(m.n))
+    counts = [_distance_count(m, columns, *kind) for kind in features.path_types]
     counts += [
-        Count([(1.0, m.F[u, v, label])] if v >= inputs else [])
+        Count([(1.0, m.F[u, v, label])] if (u, v) in places else [])
         for u, v, label in features.edge_types
     ]
     place = {t: j for j, t in enumerate(features.path_types)}
@@ -210,24 +215,31 @@ def edge_labelled_counts(
         ({j: 1.0}, c.constant) for j, c in enumerate(counts) if not c.terms
     ]
     for u, v in forward_pairs(m.n):
-        if v >= inputs:
+        if (u, v) in places:
             labels = {paths + i: 1.0 for i, e in enumerate(features.edge_types) if e[:2] == (u, v)}
             equations.append((labels | {place[1, u, v]: -1.0}, 0.0))
-    return Counts(counts, equations + _structure_equations(space, place, m.n))
+    for row in space.structure_rows(m.n) or []:
+        if row.sense == "==" and places.intersection(row.terms):
+            coefficients = {place[1, u, v]: c for (u, v), c in row.terms.items()}
+            equations.append((coefficients, float(row.bound)))
+    if space.on_paths:
+        ends = [(u, v) for u, v in forward_pairs(m.n) if u == 0 or v == m.n - 1]
+        steps = {(u, v): [s for s in range(1, v - u + 1) if (s, u, v) in place] for u, v in ends}
+        equations += [({place[s, u, v]: 1.0 for s in steps[u, v]}, 1.0) for u, v in ends]
+    return Counts(counts, equations)
 
 
-def _structure_equations(
-    space: EdgeLabeledSpace | DartsSpace, place: dict[tuple[int, int, int], int], n: int
-) -> list[Equation]:
-    """What source and sink, or the fixed number of predecessors, say about distances."""
-    if isinstance(space, DartsSpace):
-        inner = range(space.inputs, n)
-        degree = float(space.predecessors)
-        return [({place[1, u, v]: 1.0 for u in range(v)}, degree) for v in inner]
-    if not space.connected:
-        return []
-    pairs = [(u, v) for u, v in forward_pairs(n) if u == 0 or v == n - 1]
-    return [({place[s, u, v]: 1.0 for s in range(1, v - u + 1)}, 1.0) for u, v in pairs]
+def _distance_count(
+    m: TaggedModel, columns: StructureColumns | None, s: int, u: int, v: int
+) -> Count:
+    """P[s, u, v] of indexed nodes; constant where all listed structures agree."""
+    if v >= m.n:
+        return Count([])
+    if s == 0:
+        return Count([], 1.0)
+    if columns is not None and (share := columns.share(u, v, s)) in (0.0, 1.0):
+        return Count([], share)
+    return Count(distance_terms(m, u, v, s))
 
 
 def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> dict[int, Terms]:
@@ -244,7 +256,7 @@ def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> d
         lambda g, j: g.counts[j],
         bounds=lambda _, j: (0, counts.counts[j].upper),
     )
-    rows = [((j,), _equal(counts.counts[j].terms, [(1.0, z[j])])) for j in varying]
+    rows = [((j,), equate(counts.counts[j].terms, [(1.0, z[j])])) for j in varying]
     m.rows("k_g", "z", rows)
     many = [j for j in squared if counts.counts[j].terms and counts.counts[j].upper > 1]
     keys = [(j, c) for j in many for c in range(counts.counts[j].upper + 1)]
@@ -253,7 +265,7 @@ def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> d
     m.rows(
         "k_g", "Zc_one", [((j,), linear_sum((1.0, Zc[j, c]) for c in every[j]) == 1) for j in many]
     )
-    values = [((j,), _equal([(float(c), Zc[j, c]) for c in every[j]], [(1.0, z[j])])) for j in many]
+    values = [((j,), equate([(float(c), Zc[j, c]) for c in every[j]], [(1.0, z[j])])) for j in many]
     m.rows("k_g", "Zc_value", values)
     squares: dict[int, Terms] = {j: [(1.0, z[j])] for j in squared if counts.counts[j].terms}
     for j in many:

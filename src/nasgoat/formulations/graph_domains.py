@@ -22,12 +22,9 @@ from nasgoat.formulations.graph_encoding import (
     restrict_strongly_connected,
     restrict_undirected,
 )
-from nasgoat.formulations.kernel_encoding import linear_sum
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
 from nasgoat.spaces import GraphSpace
 from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds
-
-Terms = list[tuple[float, Any]]
 
 
 def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
@@ -59,11 +56,6 @@ def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedMode
     return m
 
 
-def is_ordered(space: GraphSpace) -> bool:
-    """Whether edges ascend in the ordered models of a space."""
-    return space.direction == "acyclic" and not space.rules.fixed.pinned
-
-
 def _edge_labels(m: TaggedModel, space: GraphSpace) -> None:
     """F[u, v, l] beside F[v, l], and one label for each edge."""
     if not space.edge_ops:
@@ -79,8 +71,8 @@ def _kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
     if space.direction == "undirected":
         restrict_undirected(m)
     if space.direction == "acyclic":
-        domain_101_index(m) if ordered and is_ordered(space) else restrict_acyclic(m)
-    if ordered and not is_ordered(space):
+        domain_101_index(m) if ordered and space.ordered else restrict_acyclic(m)
+    if ordered and not space.ordered:
         first = space.rules.fixed.pinned
         codes = range(len(space.node_vocabulary))
         code = [sum(a * m.F[v, a] for a in codes[1:]) for v in range(m.n)] if codes else []
@@ -155,7 +147,7 @@ def _one_step(g: Any, u: int, v: int, s: int) -> float:
 def _ends(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
     """As many sources and sinks as declared; in a fixed place where edges ascend."""
     last = len(space.node_vocabulary) - 1
-    fixed = ordered and is_ordered(space)
+    fixed = ordered and space.ordered
     for name, number, label, places in (
         ("sources", space.sources, 0, range(space.sources)),
         ("sinks", space.sinks, last, range(m.n - space.sinks, m.n)),

@@ -2,190 +2,202 @@
 
 ``paper``    kernel and posterior as in Appendix B, literally
 ``compact``  the same graphs; kernel counts by marginals and the convex split of the variance
+
+Notation
+    e[u, v, a, b, l]   1 if edge u → v has label l, u has label a and v has label b
+    E[a, b, l]         number of such edges; a ≤ b where edges have no direction
+    E^c[a, b, l]       1 if E[a, b, l] = c
+    p[u, v, s, a, b]   1 if u and v ≠ u have labels a, b and distance s < n, as in (k_g)
+
+Given binary labels and distances, marginals leave one value for e and p, so that neither need be
+declared binary (docs/compact-formulation.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice, permutations
+from itertools import product
+from typing import Any
 
-import numpy as np
+import pyomo.environ as pyo
 
-from nasgoat.errors import GraphError
 from nasgoat.formulations import kernel_encoding as kernel
-from nasgoat.formulations.acquisition_rows import (
-    Acquisition,
-    Data,
-    kernel_rows,
-    posterior_mean_rows,
-    posterior_variance_rows,
-)
-from nasgoat.formulations.compact_rows import exponential_posterior_rows, linear_posterior_rows
-from nasgoat.formulations.graph_domains import graph_domain, is_ordered
-from nasgoat.formulations.graph_kernel import edge_ends, edge_type_counts, graph_counts, path_links
-from nasgoat.formulations.limit_rows import distance_by_indicator, limit_rows
-from nasgoat.formulations.tagged_model import TaggedModel
-from nasgoat.graphs import LabeledGraph
+from nasgoat.formulations.acquisition_rows import Acquisition, posterior_rows
+from nasgoat.formulations.compact_posterior import compact_posterior_rows
+from nasgoat.formulations.counts import Count, Counts, Equation
+from nasgoat.formulations.graph_domains import graph_domain
+from nasgoat.formulations.limit_rows import graph_depth_terms, limit_rows
+from nasgoat.formulations.tagged_model import Meaning, TaggedModel, Terms, linear_sum
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import GraphSpace
-from nasgoat.spaces.names import topological_orders
-from nasgoat.surrogate import LinearPosterior
-from nasgoat.surrogate.posterior import of_paper_kernel
 
-_PERMUTATIONS = 50_000  # looked at for other orders of one graph
+_End = tuple[int, int]
 
 
 def limited_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
     """The graphs with n nodes within their limits, with distance indicators."""
     m = graph_domain(space, n, ordered)
     kernel.distance_indicators(m)
-    limit_rows(m, space, distance_by_indicator)
+    limit_rows(m, space, space.pairs(n), lambda: graph_depth_terms(m, space))
     return m
 
 
-def paper_rows(
+def paper_graphs(
     space: GraphSpace, n: int, features: FeatureMap, acquisition: Acquisition
 ) -> TaggedModel:
     """The model whose kernel and posterior are those of Appendix B."""
     m = limited_domain(space, n, ordered=True)
-    labels = max(len(space.node_vocabulary), 1)
-    kernel.path_indicators(m, labels)
-    kernel.path_counts(m, labels)
-    kernel.label_counts(m, labels)
+    kernel.count_paths_and_labels(m, max(len(space.node_vocabulary), 1))
     edge_ends(m, space)
     edge_type_counts(m, space, features)
-    data = Data.of(acquisition.gp)
-    kernel_rows(m, features, data)
-    posterior_mean_rows(m, data)
-    posterior_variance_rows(m, data)
+    posterior_rows(m, features, acquisition)
     return m
 
 
-def compact_rows(
+def compact_graphs(
     space: GraphSpace, n: int, features: FeatureMap, acquisition: Acquisition
 ) -> TaggedModel:
     """The model whose kernel counts are marginals, with the convex split of the variance."""
     m = limited_domain(space, n, ordered=True)
     path_links(m, space)
     edge_ends(m, space)
-    counts = graph_counts(m, space, features)
-    posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, n)
-    if isinstance(posterior, LinearPosterior):
-        linear_posterior_rows(m, counts, posterior)
-    else:
-        exponential_posterior_rows(m, counts, posterior)
+    compact_posterior_rows(m, graph_counts(m, space, features), features, acquisition)
     return m
 
 
-@dataclass(frozen=True)
-class GraphNames:
-    """Between the graphs of a space with n nodes and the names of a model's variables."""
+def edge_ends(m: TaggedModel, space: GraphSpace) -> None:
+    """(k_e) e: each labelled edge together with the labels of its ends."""
+    if not space.edge_ops:
+        return
+    ops = range(len(space.edge_ops))
 
-    space: GraphSpace
-    n: int
+    def meaning(g: Any, u: int, v: int, x: int, a: int, b: int) -> float:
+        return float(g.edge_codes.get((u, v)) == x and g.codes[u] == a and g.codes[v] == b)
 
-    def ordered(self, graph: LabeledGraph) -> LabeledGraph:
-        """The graph with its nodes in an order that the model holds."""
-        place = self.space.node_vocabulary.index
-        codes = [place(label) for label in graph.node_labels or ()]
-        if not is_ordered(self.space):
-            first = self.space.rules.fixed.pinned
-            rest = sorted(range(first, graph.n), key=lambda v: codes[v] if codes else 0)
-            return graph.relabeled([*range(first), *rest])
-        ends = {0} if self.space.sources else set()
-        last = {len(self.space.node_vocabulary) - 1} if self.space.sinks else set()
-        order = _topological(graph, codes, ends, last)
-        return graph.relabeled(order)
+    _marginals(m, space, ("k_e", "e", "edge"), ops, m.Fe, meaning)
 
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
-        """The graph under orders of its nodes that the model holds, the given one first."""
-        if is_ordered(self.space):
-            found = [g for g in topological_orders(graph, most) if self._ends_in_place(g)]
-            return list(dict.fromkeys([graph, *found]))
-        first, n = self.space.rules.fixed.pinned, graph.n
-        labels = graph.node_labels or [""] * n
-        found = [graph]
-        seen = {graph}
-        for rest in islice(permutations(range(first, n)), _PERMUTATIONS):
-            order = [*range(first), *rest]
-            if all(labels[v] == labels[w] for v, w in enumerate(order)):
-                other = graph.relabeled(order)
-                if other not in seen:
-                    seen.add(other)
-                    found.append(other)
-            if len(found) >= most:
-                break
-        return found
 
-    def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
-        """Names of decisions that are 1, and of edges that are not there."""
-        codes = [0] * self.n
-        if graph.node_labels is not None:
-            codes = [self.space.node_vocabulary.index(label) for label in graph.node_labels]
-        ones = [f"F({v},{code})" for v, code in enumerate(codes)]
-        if graph.edge_labels is not None:
-            place = self.space.edge_vocabulary.index
-            ones += [f"Fe({u},{v},{place(x)})" for (u, v), x in graph.edge_labels.items()]
-        else:
-            ones += [f"A({u},{v})" for u, v in graph.edges]
-        missing = set(self._pairs()) - set(graph.edges)
-        return ones, [f"A({u},{v})" for u, v in sorted(missing)]
+def edge_type_terms(m: TaggedModel, space: GraphSpace, a: int, b: int, x: int) -> Terms:
+    """E[a, b, l] as terms of a sum."""
+    ends = {(a, b)} if space.directed else {(a, b), (b, a)}
+    return [(1.0, m.e[u, v, x, c, d]) for u, v in space.pairs(m.n) for c, d in sorted(ends)]
 
-    def decisions(self) -> list[str]:
-        """Names of the variables that determine a graph."""
-        labels, ops = max(len(self.space.node_vocabulary), 1), len(self.space.edge_ops)
-        return [
-            *(f"A({u},{v})" for u, v in self._pairs()),
-            *(f"F({v},{a})" for v in range(self.n) for a in range(labels)),
-            *(f"Fe({u},{v},{a})" for u, v in self._pairs() for a in range(ops)),
+
+def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> None:
+    """(k_e) E and E^c: numbers of edges of each type, and their indicators."""
+    keys = list(features.edge_types)
+    if not keys:
+        return
+    most = space.rules.max_edges
+    place = {kind: len(features.path_types) + i for i, kind in enumerate(keys)}
+
+    def count(g: Any, *kind: int) -> int:
+        return int(g.counts[place[kind]])  # type: ignore[index]
+
+    E = m.variable("E", keys, pyo.NonNegativeReals, count, bounds=(0, most))
+    sums = [(k, linear_sum([*edge_type_terms(m, space, *k), (-1.0, E[k])]) == 0) for k in keys]
+    m.rows("k_e", "E", sums)
+    kernel.count_indicators(m, "k_e", "E", keys, most, count)
+
+
+def path_links(m: TaggedModel, space: GraphSpace) -> None:
+    """(links): p for pairs u ≠ v by marginals; u < v where edges have no direction."""
+
+    def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
+        return float(g.d[u, v] == s and g.codes[u] == a and g.codes[v] == b)
+
+    _marginals(m, space, ("links", "p", "distance"), range(1, m.n), m.ds, meaning)
+
+
+def _marginals(
+    m: TaggedModel,
+    space: GraphSpace,
+    names: tuple[str, str, str],
+    kinds: range,
+    whole: Any,
+    meaning: Meaning,
+) -> None:
+    """x[u, v, k, a, b]: the pair u, v is of kind k, with labels a and b, by marginals.
+
+    Args:
+        m: The model, with F.
+        space: The space.
+        names: Tag of the rows, name of the variable, name of the rows of kinds.
+        kinds: Distances, or labels of edges.
+        whole: whole[u, v, k] is 1 if the pair is of kind k.
+        meaning: Value of the variable on a graph.
+    """
+    tag, name, part = names
+    labels, pairs = range(max(len(space.node_vocabulary), 1)), space.pairs(m.n)
+    both = list(product(labels, labels))
+    keys = [(u, v, k, a, b) for u, v in pairs for k in kinds for a, b in both]
+    x = m.variable(name, keys, pyo.UnitInterval, meaning)
+    total, tail, head = [], [], []
+    for u, v in pairs:
+        total += [
+            ((u, v, k), sum(x[u, v, k, a, b] for a, b in both) == whole[u, v, k]) for k in kinds
         ]
-
-    def decode(self, values: Mapping[str, float]) -> LabeledGraph:
-        """The graph of a point, by rounding."""
-        space, n = self.space, self.n
-        edges = [(u, v) for u, v in self._pairs() if values[f"A({u},{v})"] > 0.5]
-        nodes = names = None
-        if vocabulary := space.node_vocabulary:
-            nodes = [vocabulary[_largest(values, f"F({v},", len(vocabulary))] for v in range(n)]
-        if space.edge_ops:
-            ops = space.edge_vocabulary
-            names = [ops[_largest(values, f"Fe({u},{v},", len(ops))] for u, v in edges]
-        return LabeledGraph.from_edges(n, edges, nodes, names, space.directed)
-
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        return iter(self.space.pairs(self.n))
-
-    def _ends_in_place(self, graph: LabeledGraph) -> bool:
-        labels, space = graph.node_labels, self.space
-        if labels is None:
-            return True
-        vocabulary = space.node_vocabulary
-        first = all(label == vocabulary[0] for label in labels[: space.sources])
-        return first and all(x == vocabulary[-1] for x in labels[graph.n - space.sinks :])
+        for a in labels:
+            leaves = sum(x[u, v, k, a, b] for k in kinds for b in labels)
+            enters = sum(x[u, v, k, b, a] for k in kinds for b in labels)
+            tail.append(((u, v, a), leaves <= m.F[u, a]))
+            head.append(((u, v, a), enters <= m.F[v, a]))
+    if pairs:
+        m.rows(tag, part, total)
+        m.rows(tag, f"{name}_tail", tail)
+        m.rows(tag, f"{name}_head", head)
 
 
-def _largest(values: Mapping[str, float], prefix: str, count: int) -> int:
-    """The one label that is chosen."""
-    chosen = [a for a in range(count) if values[f"{prefix}{a})"] > 0.5]
-    if len(chosen) != 1:
-        raise GraphError(f"a node or edge must have one label, got {len(chosen)} at {prefix}...)")
-    return chosen[0]
-
-
-def _topological(
-    graph: LabeledGraph, codes: list[int], first: set[int], last: set[int]
-) -> list[int]:
-    """An order in which edges ascend, nodes with these labels first and last."""
-    rank = [
-        0 if codes and codes[v] in first else 2 if codes and codes[v] in last else 1
-        for v in range(graph.n)
+def graph_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Counts:
+    """Every count of the feature map as terms, and the equations that hold between them."""
+    counts = [_path_count(m, space, *kind) for kind in features.path_types]
+    pairs = space.most_edges(m.n)
+    counts += [
+        Count(edge_type_terms(m, space, a, b, x), upper=_most(m.n, pairs, a, b))
+        for a, b, x in features.edge_types
     ]
-    order: list[int] = []
-    left = set(range(graph.n))
-    while left:
-        free = [v for v in left if not (set(np.flatnonzero(graph.adjacency[:, v]).tolist()) & left)]
-        v = min(free, key=lambda v: (rank[v], v))
-        left.remove(v)
-        order.append(v)
-    return order
+    place = {kind: j for j, kind in enumerate(features.path_types)}
+    labels = range(max(len(space.node_vocabulary), 1))
+    equations: list[Equation] = [
+        ({j: 1.0}, count.constant) for j, count in enumerate(counts) if not count.terms
+    ]
+    equations.append(({place[0, a, a]: 1.0 for a in labels}, float(m.n)))
+    if not space.directed:
+        equations += [
+            ({place[s, a, b]: 1.0, place[s, b, a]: -1.0}, 0.0)
+            for s, a, b in features.path_types
+            if s < m.n and a < b
+        ]
+    return Counts(counts, equations + _edge_equations(m, space, features, place))
+
+
+def _edge_equations(
+    m: TaggedModel, space: GraphSpace, features: FeatureMap, place: dict[tuple[int, int, int], int]
+) -> list[Equation]:
+    """Edges are paths of length 1: Σ_l E[a, b, l] = P[1, a, b]; half if undirected and a = b."""
+    if not features.edge_types or m.n < 2:
+        return []
+    by_ends: dict[_End, dict[int, float]] = {}
+    start = len(features.path_types)
+    for i, (a, b, _) in enumerate(features.edge_types):
+        twice = 2.0 if a == b and not space.directed else 1.0
+        by_ends.setdefault((a, b), {})[start + i] = twice
+    return [(edges | {place[1, a, b]: -1.0}, 0.0) for (a, b), edges in by_ends.items()]
+
+
+def _path_count(m: TaggedModel, space: GraphSpace, s: int, a: int, b: int) -> Count:
+    """P[s, a, b], over ordered pairs of nodes."""
+    if s >= m.n:
+        return Count([])
+    if s == 0:
+        return Count([(1.0, m.F[v, a]) for v in range(m.n)], upper=m.n)
+    pairs = space.pairs(m.n)
+    terms: Terms = [(1.0, m.p[u, v, s, a, b]) for u, v in pairs]
+    if not space.directed:
+        terms += [(1.0, m.p[u, v, s, b, a]) for u, v in pairs]
+    ordered = m.n * (m.n - 1) // (2 if space.direction == "acyclic" else 1)
+    return Count(terms, upper=_most(m.n, ordered, a, b))
+
+
+def _most(n: int, pairs: int, a: int, b: int) -> int:
+    """At most all pairs; between different labels at most as many as two halves have."""
+    return pairs if a == b else min(pairs, n * n // 4)

@@ -14,16 +14,14 @@ P[s, u, v] is that variable, its own square.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
-from pyomo.core.expr.numeric_expr import LinearExpression
 
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import TaggedModel, linear_sum
 from nasgoat.kernels import FeatureMap
 
 Array = NDArray[np.float64]
@@ -85,6 +83,13 @@ def label_counts(m: TaggedModel, labels: int) -> None:
     count_indicators(m, "k_n", "N", keys, n, count)
 
 
+def count_paths_and_labels(m: TaggedModel, labels: int) -> None:
+    """(k_g) p, P, P^c and (k_n) N, N^c, where nodes have labels."""
+    path_indicators(m, labels)
+    path_counts(m, labels)
+    label_counts(m, labels)
+
+
 def count_indicators(
     m: TaggedModel, tag: str, name: str, keys: list[Any], most: int, count: Any
 ) -> None:
@@ -104,11 +109,12 @@ def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
     """(k_g): the counts P of a feature row's block g; Σ_c c² P^c is the square of each."""
     n = m.n
     if features.space.indexed:
-        return [_binary(m.ds[u, v, s]) for s, u, v in features.path_types]
+        # A cell of a smaller size lacks the last nodes.
+        return [_binary(m.ds[u, v, s]) if v < n else _NONE for s, u, v in features.path_types]
     return [
         Column(m.P[s, a, b], [(c * c, m.Pc[s, a, b, c]) for c in range(1, n * n + 1)])
         if s < n
-        else Column(None, [])  # no graph of this size has such a path
+        else _NONE  # no graph of this size has such a path
         for s, a, b in features.path_types
     ]
 
@@ -130,7 +136,7 @@ def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
             Column(m.E[kind], [(c2, m.Ec[(*kind, c)]) for c2, c in squares])
             for kind in features.edge_types
         ]
-    return [_binary(m.F[u, v, label]) for u, v, label in features.edge_types]
+    return [_binary(m.F[u, v, label]) if v < m.n else _NONE for u, v, label in features.edge_types]
 
 
 def linear_kernel_with(m: TaggedModel, features: FeatureMap, weighted_row: Array) -> Any:
@@ -160,12 +166,7 @@ class Column(NamedTuple):
     square: list[tuple[int, Any]]
 
 
-def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any:
-    """Constant + Σ coefficient · variable, without the terms that are 0."""
-    kept = [(float(coefficient), var) for coefficient, var in terms if coefficient != 0.0]
-    return LinearExpression(
-        constant=constant, linear_coefs=[c for c, _ in kept], linear_vars=[v for _, v in kept]
-    )
+_NONE = Column(None, [])  # of a feature that no graph of this size has
 
 
 def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:

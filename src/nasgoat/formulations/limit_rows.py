@@ -2,37 +2,50 @@
 
 Notation
     F[v, l], F[u, v, l], A[u, v]   labels and edges, as in the domains
-    d^s[u, v]   1 if the distance from u to v is s, as terms of a sum
+    d^s[u, v]    1 if the distance from u to v is s, as terms of a sum
+    h[u, v, s]   1 if moreover u is a source and v a sink, where labels say which nodes are
+    D[t]         1 if the depth is at least t: some source reaches some sink at a distance s ≥ t
+    depth        Σ_t D[t], the longest distance from a source to a sink that it reaches
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 
-from nasgoat.formulations.depth_rows import Distance, Terms, depth_terms
-from nasgoat.formulations.kernel_encoding import linear_sum
-from nasgoat.formulations.tagged_model import TaggedModel
+import pyomo.environ as pyo
+
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, compare, linear_sum
 from nasgoat.spaces import GraphSpace, SearchSpace
-from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.limits import Limit, Pair
+
+Distance = Callable[[TaggedModel, int, int, int], Terms]
+_Spans = dict[Pair, dict[int, Terms]]  # for a source and a sink the terms of each distance
 
 _WIDE = 1e3  # coefficients beyond this are scaled down, for the solver's absolute tolerances
 
 
-def limit_rows(m: TaggedModel, space: SearchSpace, distance: Distance) -> None:
+def limit_rows(
+    m: TaggedModel, space: SearchSpace, pairs: Sequence[Pair], depth: Callable[[], Terms]
+) -> None:
     """(limit): a row for each limit of the space.
+
+    Σ node_ops[l] F[v, l] + Σ cost[u, v, l] F[u, v, l] + edges Σ A[u, v] + depth Σ_t D[t]
+    + nodes n (<=, >= or ==) bound.
 
     Args:
         m: The model, with A and F.
         space: The space, with its limits.
-        distance: ``distance(m, u, v, s)`` gives the terms of d^s[u, v].
+        pairs: The pairs that may carry an edge, each once.
+        depth: Writes the depth, as terms of a sum; only called if a limit is on it.
     """
-    deep: Terms = []
-    if any(limit.depth for limit in space.limits):
-        deep = depth_terms(m, space, distance)
-    for place, limit in enumerate(space.limits):
+    limits = space.all_limits
+    deep = depth() if any(limit.depth for limit in limits) else []
+    for place, limit in enumerate(limits):
         terms = [*_label_terms(m, space, limit), *((limit.depth * c, x) for c, x in deep)]
-        terms += [(limit.edges, m.A[u, v]) for u, v in _edges(m, space)]
+        terms += [(limit.edges, m.A[pair]) for pair in pairs]
         name = re.sub(r"\W+", "_", limit.name)[:60].strip("_")
         if any(c for c, _ in terms):
             row = _row(limit, terms, limit.bound - limit.nodes * m.n)
@@ -42,29 +55,122 @@ def limit_rows(m: TaggedModel, space: SearchSpace, distance: Distance) -> None:
         m.rows("limit", f"{place}_{name}", [((), row)])
 
 
-def distance_by_indicator(m: TaggedModel, u: int, v: int, s: int) -> Terms:
-    """d^s[u, v] where it is a variable of its own, as in the paper."""
-    return [(1.0, m.ds[u, v, s])]
-
-
 def _row(limit: Limit, terms: Terms, bound: float) -> Any:
     largest = max((abs(c) for c, _ in terms), default=1.0)
     scale = largest if largest > _WIDE or 0 < largest < 1 / _WIDE else 1.0
-    total, right = linear_sum((c / scale, x) for c, x in terms), bound / scale
-    if limit.sense == "==":
-        return total == right
-    return total <= right if limit.sense == "<=" else total >= right
+    return compare(linear_sum((c / scale, x) for c, x in terms), limit.sense, bound / scale)
 
 
 def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
-    """Coefficients on F; a key of two is a node's label, one of three an edge's."""
+    """Coefficients on labels; a key of two is a node's label, one of three an edge's."""
     on_nodes = limit.node_coefficients(space.node_vocabulary or ("",))
-    on_edges = limit.edge_coefficients(space.edge_vocabulary)
-    labels = list(m.F.items())
-    if isinstance(space, GraphSpace) and space.edge_ops:
-        labels += m.Fe.items()
-    return [(float((on_nodes if len(key) == 2 else on_edges)[key[-1]]), x) for key, x in labels]
+    pairs = {(key[0], key[1]) for key in m.labels if len(key) == 3}
+    on_edges = {(u, v): limit.edge_cost(u, v, space.edge_vocabulary) for u, v in pairs}
+    return [
+        (float((on_nodes if len(key) == 2 else on_edges[key[0], key[1]])[key[-1]]), x)
+        for key, x in m.labels.items()
+    ]
 
 
-def _edges(m: TaggedModel, space: SearchSpace) -> list[tuple[int, int]]:
-    return space.pairs(m.n) if isinstance(space, GraphSpace) else [p for p in m.A if p[0] < p[1]]
+def cell_depth_terms(m: TaggedModel, pairs: Sequence[Pair], distance: Distance) -> Terms:
+    """The depth of a cell as terms of a sum.
+
+    Args:
+        m: The model, with distances.
+        pairs: The sources and sinks between which depth is measured.
+        distance: ``distance(m, u, v, s)`` gives the terms of d^s[u, v].
+    """
+    spans = {(u, v): {s: distance(m, u, v, s) for s in range(1, v - u + 1)} for u, v in pairs}
+    if len(pairs) == 1:
+        return [(s * c, x) for s, terms in spans[pairs[0]].items() for c, x in terms]
+
+    def depth(g: Any) -> int:
+        return max((int(g.d[u, v]) for u, v in pairs if g.d[u, v] < g.n), default=0)
+
+    return _longest(m, spans, depth)
+
+
+def graph_depth_terms(m: TaggedModel, space: GraphSpace) -> Terms:
+    """The depth of a declared graph, whose sources and sinks labels tell, as terms of a sum."""
+    return _longest(m, _labelled_spans(m, space), _labelled_depth(space))
+
+
+def _longest(m: TaggedModel, spans: _Spans, depth: Callable[[Any], int]) -> Terms:
+    """(limit) D: a distance of at least t between some of the pairs."""
+    longest = range(1, m.n)
+    D = m.variable("D", [(t,) for t in longest], pyo.Binary, lambda g, t: float(depth(g) >= t))
+    some, none = [], []
+    for t in longest:
+        by_pair = {
+            pair: [term for s, terms in by_step.items() if s >= t for term in terms]
+            for pair, by_step in spans.items()
+        }
+        for (u, v), far in by_pair.items():
+            if far:
+                some.append(((t, u, v), linear_sum([(1.0, D[t]), *_negated(far)]) >= 0))
+        every = [term for far in by_pair.values() for term in far]
+        none.append(((t,), linear_sum([(1.0, D[t]), *_negated(every)]) <= 0))
+    m.rows("limit", "depth_at_least", some)
+    m.rows("limit", "depth_at_most", none)
+    return [(1.0, D[t]) for t in longest]
+
+
+def _labelled_spans(m: TaggedModel, space: GraphSpace) -> _Spans:
+    """(limit) h: distances from sources to sinks, which labels tell."""
+    n = m.n
+    starts, stops = _end_terms(m, space)
+    pairs = list(permutations(range(n), 2))
+    keys = [(u, v, s) for u, v in pairs for s in range(1, n)]
+    is_end = _ends_of_point(space)
+
+    def meaning(g: Any, u: int, v: int, s: int) -> float:
+        sources, sinks = is_end(g)
+        return float(u in sources and v in sinks and g.d[u, v] == s)
+
+    h = m.variable("h", keys, pyo.UnitInterval, meaning)
+    m.rows("limit", "h_source", [((u, v, s), h[u, v, s] <= starts[u]) for u, v, s in keys])
+    m.rows("limit", "h_sink", [((u, v, s), h[u, v, s] <= stops[v]) for u, v, s in keys])
+    m.rows("limit", "h_distance", [(k, h[k] <= m.ds[k]) for k in keys])
+    all_three = [(k, h[k] >= starts[k[0]] + stops[k[1]] + m.ds[k] - 2) for k in keys]
+    m.rows("limit", "h_all", all_three)
+    return {(u, v): {s: [(1.0, h[u, v, s])] for s in range(1, n)} for u, v in pairs}
+
+
+def _end_terms(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]:
+    """For each node whether it is a source and whether it is a sink, as an expression."""
+    nodes, last = range(m.n), len(space.node_vocabulary) - 1
+    starts: list[Any] = [1 for _ in nodes]
+    stops: list[Any] = [1 for _ in nodes]
+    if space.sources:
+        starts = [m.F[v, 0] for v in nodes]
+        stops = [1 - m.F[v, 0] for v in nodes]
+    if space.sinks:
+        starts = starts if space.sources else [1 - m.F[v, last] for v in nodes]
+        stops = [m.F[v, last] for v in nodes]
+    return starts, stops
+
+
+def _ends_of_point(space: GraphSpace) -> Callable[[Any], tuple[set[int], set[int]]]:
+    def ends(g: Any) -> tuple[set[int], set[int]]:
+        sources, sinks = space.ends(space.batch([g.graph]))
+        return (
+            {v for v in range(g.graph.n) if sources[0, v]},
+            {v for v in range(g.graph.n) if sinks[0, v]},
+        )
+
+    return ends
+
+
+def _labelled_depth(space: GraphSpace) -> Callable[[Any], int]:
+    ends = _ends_of_point(space)
+
+    def depth(g: Any) -> int:
+        sources, sinks = ends(g)
+        reached = [int(g.d[u, v]) for u in sources for v in sinks if u != v and g.d[u, v] < g.n]
+        return max(reached, default=0)
+
+    return depth
+
+
+def _negated(terms: Terms) -> Terms:
+    return [(-c, x) for c, x in terms]

@@ -21,9 +21,8 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.kernel_encoding import linear_sum
-from nasgoat.formulations.layers import Terms, distance_terms
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.layers import distance_terms
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces.structures import acyclic_structures
 

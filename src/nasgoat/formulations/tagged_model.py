@@ -7,14 +7,18 @@ reads the adjacency and the labels off a solution.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
 
 from nasgoat.formulations.graph_point import GraphPoint
 
 Key = tuple[int, ...]
+Terms = list[tuple[float, Any]]  # of a sum: coefficients and variables
 Meaning = Callable[..., Any]
 TAGS = (
     *("C1", "C2", "C3", "C4", "C5", "C6", "C7", "C8"),
@@ -105,10 +109,11 @@ class TaggedModel:
         self.n = n
         self.pyomo = pyo.ConcreteModel()
         self._meanings: dict[str, Meaning] = {}
+        self.tags = set(TAGS)  # that rows may have; a family of one's own adds its own
         self.branched_first: set[str] = set()  # names of variables to branch on before others
         self.variance: Any = None  # the bound that the convex row holds; its tangents may be cuts
         self.convex: set[str] = set()  # variables and rows that such cuts make unnecessary
-        self.listed = False  # whether structures are columns
+        self.has_columns = False  # whether structures are columns
         self.parts: list[Part] = []  # of the cells; a solver may take them one by one
 
     def variable(
@@ -130,7 +135,7 @@ class TaggedModel:
 
     def rows(self, tag: str, part: str, rows: Iterable[tuple[Key, Any]]) -> None:
         """Add rows named ``(tag)part(key)``."""
-        if tag not in TAGS:
+        if tag not in self.tags:
             raise KeyError(tag)
         found = list(rows)
         scalar = [key for key, _ in found] == [()]
@@ -138,6 +143,11 @@ class TaggedModel:
         self.pyomo.add_component(f"({tag}){part}", block)
         for key, row in [] if scalar else found:
             block[key] = row
+
+    @property
+    def labels(self) -> dict[Key, Any]:
+        """Variables F[v, l] of nodes and F[u, v, l] (Fe in declared graphs) of edges, by key."""
+        return {key: x for name in ("F", "Fe") for key, x in getattr(self, name, {}).items()}
 
     def meaning(self, name: str) -> Meaning:
         """The function from a graph to the value of a variable."""
@@ -208,3 +218,44 @@ def _over(value: float, limit: Any) -> float:
 
 def _negated(limit: Any) -> Any:
     return None if limit is None else -pyo.value(limit)
+
+
+def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any:
+    """Constant + Σ coefficient · variable, without the terms that are 0."""
+    kept = [(float(coefficient), var) for coefficient, var in terms if coefficient != 0.0]
+    return LinearExpression(
+        constant=constant, linear_coefs=[c for c, _ in kept], linear_vars=[v for _, v in kept]
+    )
+
+
+def equate(left: Terms, right: Terms) -> Any:
+    """The row Σ left = Σ right."""
+    return linear_sum([*left, *((-c, x) for c, x in right)]) == 0
+
+
+def compare(left: Any, sense: str, right: float) -> Any:
+    """The row left (<=, >= or ==) right."""
+    if sense == "==":
+        return left == right
+    return left <= right if sense == "<=" else left >= right
+
+
+@contextmanager
+def pause_garbage_collection() -> Iterator[None]:
+    """Build a model without garbage collection.
+
+    A model is tens of thousands of small objects that all live on; to search them for garbage,
+    again and again, doubles the time it takes to build.
+
+    Example:
+        >>> with pause_garbage_collection():
+        ...     gc.isenabled()
+        False
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

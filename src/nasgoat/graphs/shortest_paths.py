@@ -39,30 +39,37 @@ def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return np.minimum(d, np.uint8(n))
 
 
-def nodes_on_paths(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each node is on a path from the first node to the last.
+def nodes_on_paths(
+    adjacency: NDArray[np.bool_],
+    sources: NDArray[np.bool_] | None = None,
+    sinks: NDArray[np.bool_] | None = None,
+) -> NDArray[np.bool_]:
+    """Whether each node is on a path from a source to a sink, shape (B, n).
 
     Args:
         adjacency: Shape (B, n, n).
-
-    Returns:
-        Shape (B, n).
+        sources: Which nodes are sources, shape (B, n); the first node if None.
+        sinks: Which nodes are sinks; the last node if None.
 
     Example:
-        >>> dead_end = np.array([[[0, 1, 1], [0, 0, 0], [0, 0, 0]]], dtype=bool)
-        >>> nodes_on_paths(dead_end).tolist()
+        >>> dangling = np.array([[[0, 1, 1], [0, 0, 0], [0, 0, 0]]], dtype=bool)
+        >>> nodes_on_paths(dangling).tolist()
         [[True, False, True]]
     """
-    reached = np.zeros(adjacency.shape[:2], dtype=bool)
-    reaching = reached.copy()
-    reached[:, 0] = reaching[:, -1] = True
-    for _ in range(adjacency.shape[-1] - 1):
-        onward = reached | (reached[:, None, :] @ adjacency)[:, 0]
-        back = reaching | (adjacency @ reaching[:, :, None])[:, :, 0]
-        if (onward == reached).all() and (back == reaching).all():
-            break
-        reached, reaching = onward, back
-    return reached & reaching
+    nodes = np.arange(adjacency.shape[-1])
+    first = np.broadcast_to(nodes == 0, adjacency.shape[:2]) if sources is None else sources
+    last = np.broadcast_to(nodes == nodes[-1], adjacency.shape[:2]) if sinks is None else sinks
+    return _reached(adjacency, first) & _reached(adjacency.transpose(0, 2, 1), last)
+
+
+def _reached(adjacency: NDArray[np.bool_], start: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The nodes that paths from the starting nodes lead to, these included."""
+    found = start.copy()
+    while True:
+        longer = found | (found[:, :, None] & adjacency).any(axis=1)
+        if (longer == found).all():
+            return longer
+        found = longer
 
 
 def is_acyclic(adjacency: NDArray[np.bool_]) -> bool:

@@ -20,7 +20,7 @@ from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status, make_optimizer
+from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
@@ -45,9 +45,7 @@ class GoatSampler(BaseSampler):
 
     Args:
         space: The space of graphs.
-        settings: Kernel, target and batch strategy.
-        optimizer: Acquisition optimiser, by name or ready made.
-        initial: Random graphs before the first proposal.
+        settings, optimizer, initial: As for :class:`~nasgoat.Optimizer`.
         batch: Proposals to compute at a time; the next trials get them without a new fit.
         seed: Seed of everything random here.
         inner: Samples what is not a graph; Optuna's TPE by default.
@@ -198,13 +196,7 @@ class GoatSampler(BaseSampler):
 
     def _fresh(self) -> Optimizer:
         """An optimiser that knows nothing yet."""
-        if isinstance(self._optimizer, str):
-            self._optimizer = make_optimizer(
-                self._optimizer,
-                self.space,
-                kernel=self.settings.kernel,
-                questions=self.settings.questions,
-            )
+        self._optimizer = self.settings.find_optimizer(self._optimizer, self.space)
         return Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
 
     def _graph_of(self, trial: FrozenTrial) -> LabeledGraph | None:

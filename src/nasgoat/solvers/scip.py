@@ -15,8 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from nasgoat.formulations import TaggedModel
-from nasgoat.formulations.building import uncollected
-from nasgoat.formulations.tagged_model import Part
+from nasgoat.formulations.tagged_model import Part, pause_garbage_collection
 from nasgoat.solvers.interface import Judge, Point, Progress, Report, SolveLimits, SolveStatus
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.solvers.scip_trees import Tree
@@ -62,7 +61,7 @@ class _Search:
         one_at_a_time = threading.Lock()
         self.judge: Judge = _LockedJudge(judge, one_at_a_time)
         self.progress = None if progress is None else _locked(progress, one_at_a_time)
-        with uncollected():
+        with pause_garbage_collection():
             self.whole = ScipModel(rows, separated=rows.variance is not None)
         self.built = time.perf_counter() - self.start
         parts: list[Part | None] = [*rows.parts] or [None]

@@ -61,13 +61,13 @@ class EdgeLabeledSpace(IndexedSpace):
 
     def _check(self, graph: LabeledGraph) -> None:
         check_labels(self, graph)
-        if self.connected and not _is_connected(graph.adjacency[None])[0]:
+        if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         while True:
             graph = self.from_digits(rng.integers(0, len(self.ops) + 1, size=len(self.places)))
-            if not self.connected or _is_connected(graph.adjacency[None])[0]:
+            if not self.connected or self._every_node_on_path(graph.adjacency[None])[0]:
                 return graph
 
     def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
@@ -86,7 +86,7 @@ class EdgeLabeledSpace(IndexedSpace):
             mutated = np.where(change, other, digits)
             fits = change.any(axis=1)
             if self.connected:
-                fits &= _is_connected(self.batch_from_digits(mutated).adjacency)
+                fits &= self._every_node_on_path(self.batch_from_digits(mutated).adjacency)
             found += [self.from_digits(row) for row in mutated[fits][: count - len(found)]]
             if len(found) == count:
                 return found
@@ -103,7 +103,7 @@ class EdgeLabeledSpace(IndexedSpace):
                     changed[place] = other
                     found.append(changed)
         if self.connected and found:
-            on_path = _is_connected(self.batch_from_digits(np.array(found)).adjacency)
+            on_path = self._every_node_on_path(self.batch_from_digits(np.array(found)).adjacency)
             found = [row for row, fits in zip(found, on_path, strict=True) if fits]
         return [self.from_digits(row) for row in found]
 
@@ -136,7 +136,7 @@ class EdgeLabeledSpace(IndexedSpace):
             numbers = np.arange(start, min(start + _BLOCK, base**width))
             batch = self.batch_from_digits((numbers[:, None] // weights) % base)
             if self.connected:
-                batch = batch.take(_is_connected(batch.adjacency))
+                batch = batch.take(self._every_node_on_path(batch.adjacency))
             yield batch
 
     def _described(self) -> str:
@@ -151,7 +151,6 @@ class EdgeLabeledSpace(IndexedSpace):
         structures = EdgeLabeledSpace(self.nodes, ["edge"], connected=True)
         return np.concatenate([batch.adjacency for batch in structures.enumerate()])
 
-
-def _is_connected(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether every node is on a path from the first node to the last, shape (B,)."""
-    return np.asarray(nodes_on_paths(adjacency).all(axis=1))
+    @staticmethod
+    def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.asarray(nodes_on_paths(adjacency).all(axis=1))

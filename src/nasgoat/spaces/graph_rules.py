@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import SpaceError, UnknownNameError
 from nasgoat.graphs import GraphBatch
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
 
 INPUT, OUTPUT = "input", "output"
 EVERY_LABEL = "*"
@@ -197,10 +197,10 @@ class GraphRules:
             yield Verdict(np.asarray(((d < n) | ~both).all(axis=(1, 2))), "be connected")
         elif self.connectivity == "paths":
             sources, sinks = self.ends(batch)
-            fed = (sources[:, :, None] & (d < n)).any(axis=1)
-            used = (sinks[:, None, :] & (d < n)).any(axis=2)
-            on_path = (fed if self.sources else batch.exists) & (
-                used if self.sinks else batch.exists
+            on_path = nodes_on_paths(
+                batch.adjacency,
+                sources if self.sources else batch.exists,
+                sinks if self.sinks else batch.exists,
             )
             yield Verdict(
                 np.asarray((on_path | ~batch.exists).all(axis=1)),

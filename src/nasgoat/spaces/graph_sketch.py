@@ -31,24 +31,16 @@ class Sketch:
     @classmethod
     def of(cls, space: GraphSpace, graph: LabeledGraph) -> Sketch:
         """The sketch of a graph."""
-        nodes, edges = graph.node_labels, graph.edge_labels
-        labels = [0] * graph.n
-        if nodes is not None:
-            labels = [space.node_vocabulary.index(label) for label in nodes]
-        codes = dict.fromkeys(graph.edges, 0)
-        if edges is not None:
-            codes = {e: space.edge_vocabulary.index(label) for e, label in edges.items()}
-        return cls(space, labels, codes)
+        slots = space.slots(graph.edges)
+        digits = slots.edge_digits(graph)
+        codes = {pair: digit - 1 for pair, digit in zip(graph.edges, digits, strict=True)}
+        return cls(space, slots.node_digits(graph) or [0] * graph.n, codes)
 
     def graph(self) -> LabeledGraph:
         """The graph, whether or not it is in the space."""
-        space, pairs = self.space, sorted(self.edges)
-        nodes = edges = None
-        if space.node_vocabulary:
-            nodes = [space.node_vocabulary[code] for code in self.labels]
-        if space.edge_ops:
-            edges = [space.edge_ops[self.edges[pair]] for pair in pairs]
-        return LabeledGraph.from_edges(self.n, pairs, nodes, edges, space.directed)
+        pairs = sorted(self.edges)
+        digits = [1 + self.edges[pair] for pair in pairs]
+        return self.space.slots(pairs).graph(self.n, digits, self.labels)
 
     def changed(
         self, labels: list[int] | None = None, edges: dict[Pair, int] | None = None

@@ -17,7 +17,6 @@ from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.limits import Pair
 from nasgoat.spaces.search_space import checked_ops, checked_sizes
-from nasgoat.spaces.slots import Slots
 
 _LISTABLE_PLACES = 20  # for edges: a million structures
 
@@ -61,12 +60,7 @@ class IndexedSpace(CellSpace):
 
     def key(self, graph: LabeledGraph) -> bytes:
         """The digits."""
-        return bytes(self.slots.edge_digits(graph))
-
-    @property
-    def slots(self) -> Slots:
-        """The codec of digits."""
-        return Slots(self.places, edge_vocabulary=self.edge_vocabulary)
+        return bytes(self.slots(self.places).edge_digits(graph))
 
     def digits(self, graph: LabeledGraph) -> NDArray[np.uint8]:
         """One digit per pair: 0 for no edge, else 1 + the place of its operation.
@@ -78,11 +72,11 @@ class IndexedSpace(CellSpace):
             >>> space.digits(cell).tolist(), space.from_digits([2, 0, 1]) == cell
             ([2, 0, 1], True)
         """
-        return np.array(self.slots.edge_digits(graph), dtype=np.uint8)
+        return np.array(self.slots(self.places).edge_digits(graph), dtype=np.uint8)
 
     def from_digits(self, digits: Sequence[int] | NDArray[np.integer]) -> LabeledGraph:
         """The cell with these digits; see :meth:`digits`."""
-        return self.slots.graph(self.nodes, [int(digit) for digit in digits])
+        return self.slots(self.places).graph(self.nodes, [int(digit) for digit in digits])
 
     def batch_from_digits(self, digits: NDArray[np.integer]) -> GraphBatch:
         """Cells from rows of digits, whether or not the space allows their structures."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import INPUT, OUTPUT, CellSpace, EdgeRow, Structures, check_ends
 from nasgoat.spaces.limits import Limit, Pair
@@ -109,9 +109,8 @@ class NodeLabeledSpace(CellSpace):
             raise GraphError(f"the graph must have {low} to {high} nodes, got {graph.n}")
         if not graph.is_acyclic():
             raise GraphError("the graph must be directed and acyclic, got a cycle")
-        source, sink = labels.index(INPUT), labels.index(OUTPUT)
-        d = shortest_distances(graph.adjacency[None])[0]
-        on_path = (d[source] < graph.n) & (d[:, sink] < graph.n)
+        ends = [np.array([[label == end for label in labels]]) for end in (INPUT, OUTPUT)]
+        on_path = nodes_on_paths(graph.adjacency[None], *ends)[0]
         if not on_path.all():
             v = int(np.argmin(on_path))
             raise GraphError(f"every node must be on a path from input to output, node {v} is not")

@@ -13,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances, topological_order
+from nasgoat.graphs.shortest_paths import (
+    nodes_on_paths,
+    shortest_distances,
+    topological_order,
+)
 
 if TYPE_CHECKING:
     from nasgoat.spaces.node_labeled import NodeLabeledSpace

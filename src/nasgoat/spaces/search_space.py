@@ -18,6 +18,7 @@ from nasgoat.spaces import limited_moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
 from nasgoat.spaces.limits import Limit, Pair, depths, totals, uniquely_named
 from nasgoat.spaces.names import Names
+from nasgoat.spaces.slots import Slots
 
 _REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
 _HOPELESS = 300  # such draws before a space too large to list is taken for used up
@@ -68,6 +69,10 @@ class SearchSpace(ABC):
             f"the space must be of cells or declared graphs to be formulated, got "
             f"{self._described()}; use another optimizer"
         )
+
+    def slots(self, pairs: Sequence[Pair]) -> Slots:
+        """The codec of digits for graphs with edges on these pairs."""
+        return Slots(pairs, self.node_vocabulary, self.edge_vocabulary, self.directed)
 
     def vocabulary(self, costs: Costs | None = None) -> Vocabulary:
         """What a limit may speak of in this space, with these costs."""

@@ -8,10 +8,11 @@ import pytest
 from nasgoat import Catalogue, LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.mip_columns import promising_structures
-from nasgoat.acquisition.proposals import Pool, Proposal
-from nasgoat.errors import GraphError
-from nasgoat.formulations.listed import Listed
+from nasgoat.acquisition.mip import choose_columns
+from nasgoat.acquisition.proposals import Proposal
+from nasgoat.formulations.compositions import compositions
+from nasgoat.formulations.structure_columns import StructureColumns
+from nasgoat.spaces.structures import acyclic_structures
 
 SPACES = {
     "six nodes": NodeLabeledSpace((6, 6), ["a", "b", "c"], max_edges=8),
@@ -26,35 +27,17 @@ def worth(proposal: Proposal) -> float:
     return proposal.lcb
 
 
-def is_held(listed: Listed, graph: LabeledGraph, value: float, space: NodeLabeledSpace) -> bool:
+def is_held(
+    columns: StructureColumns, graph: LabeledGraph, value: float, space: NodeLabeledSpace
+) -> bool:
     """Whether the list has the graph, with a bound that is not above its value."""
     labels = (graph.node_labels or ())[1:-1]
-    found = listed.allowed.get(tuple(labels.count(op) for op in space.ops))
-    matrix = listed.order(graph).adjacency
+    found = (columns.allowed or {}).get(tuple(labels.count(op) for op in space.ops))
+    matrix = columns.order(graph).adjacency
     return found is not None and any(
-        (listed.adjacency[i] == matrix).all() and floor <= value
+        (columns.adjacency[i] == matrix).all() and floor <= value
         for i, floor in zip(*found, strict=True)
     )
-
-
-def assert_floors_hold(listed: Listed, every: Pool, space: NodeLabeledSpace) -> None:
-    """The bound of a structure with a composition is not above any graph that has both."""
-    places = {matrix.tobytes(): i for i, matrix in enumerate(listed.adjacency)}
-    compared = 0
-    for proposal in every:
-        labels = (proposal.graph.node_labels or ())[1:-1]
-        found = listed.allowed.get(tuple(labels.count(op) for op in space.ops))
-        if found is None or proposal.graph.n != listed.adjacency.shape[1]:
-            continue
-        try:
-            at = places[listed.order(proposal.graph).adjacency.tobytes()]
-        except GraphError:
-            continue  # no column has this structure
-        floors = dict(zip(*found, strict=True))
-        if at in floors:
-            compared += 1
-            assert floors[at] <= worth(proposal)
-    assert compared >= sum(len(found.structures) for found in listed.allowed.values())
 
 
 @pytest.mark.parametrize("t", [5, 40])
@@ -65,10 +48,16 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     pool = Catalogue(space).optimize(acquisition, k=30)
     value, n = worth(pool[-1]), space.sizes[-1]
     search = BranchAndBound(space, prefixes=False)
-    listed = promising_structures(search, acquisition, n, value, np.inf)
-    assert listed is not None
-    assert all(is_held(listed, p.graph, worth(p), space) for p in list(pool)[:-1] if p.graph.n == n)
-    assert_floors_hold(listed, Catalogue(space).optimize(acquisition, k=10**6), space)
+    columns = choose_columns(search, acquisition, n, value, np.inf)
+    assert columns is not None
+    assert all(
+        is_held(columns, p.graph, worth(p), space) for p in list(pool)[:-1] if p.graph.n == n
+    )
+    # It is no list of everything.
+    every = acyclic_structures(n, space.edge_limit).adjacency
+    pairs = len(list(compositions(n - 2, len(space.ops)))) * len(every)
+    assert columns.allowed is not None
+    assert sum(len(found.structures) for found in columns.allowed.values()) < pairs
 
 
 def test_most_structures_are_left_out_where_much_is_known() -> None:
@@ -76,17 +65,17 @@ def test_most_structures_are_left_out_where_much_is_known() -> None:
     acquisition = random_problem(space, 150, seed=0).acquisition
     search = BranchAndBound(space)
     value = worth(search.optimize(acquisition, 5)[-1])
-    listed = promising_structures(search, acquisition, 7, value, np.inf)
-    assert listed is not None
-    assert len(listed.adjacency) < 100  # of 1,574
+    columns = choose_columns(search, acquisition, 7, value, np.inf)
+    assert columns is not None
+    assert len(columns.adjacency) < 100  # of 1,574
 
 
 def test_a_value_that_nothing_beats_leaves_nothing() -> None:
     space = SPACES["six nodes"]
     acquisition = random_problem(space, 20, seed=3).acquisition
-    listed = promising_structures(BranchAndBound(space), acquisition, 6, -1e6, np.inf)
-    assert listed is not None
-    assert listed.allowed == {}
+    columns = choose_columns(BranchAndBound(space), acquisition, 6, -1e6, np.inf)
+    assert columns is not None
+    assert columns.allowed == {}
 
 
 def test_without_time_every_structure_stays_that_no_bound_has_settled() -> None:
@@ -95,10 +84,12 @@ def test_without_time_every_structure_stays_that_no_bound_has_settled() -> None:
     search = BranchAndBound(space)
     search.prepare()
     value = worth(search.optimize(acquisition, 5)[-1])
-    hurried = promising_structures(search, acquisition, 6, value, time.perf_counter())
-    patient = promising_structures(search, acquisition, 6, value, np.inf)
+    hurried = choose_columns(search, acquisition, 6, value, time.perf_counter())
+    patient = choose_columns(search, acquisition, 6, value, np.inf)
     assert hurried is not None
     assert patient is not None
+    assert hurried.allowed
+    assert patient.allowed
     assert set(patient.allowed) <= set(hurried.allowed)
     for C, found in patient.allowed.items():
         mine = {patient.adjacency[i].tobytes() for i in found.structures}

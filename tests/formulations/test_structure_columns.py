@@ -7,9 +7,13 @@ from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
-from nasgoat.formulations.compact_model import compact_cells
+from nasgoat.formulations.cell_model import compact_domain
 from nasgoat.formulations.compositions import compositions
-from nasgoat.formulations.listed import Columns, Listed, labelled_values
+from nasgoat.formulations.structure_columns import (
+    ColumnBounds,
+    StructureColumns,
+    labelled_values,
+)
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces.structures import acyclic_structures
@@ -20,19 +24,19 @@ SPACE = NodeLabeledSpace(nodes=(6, 6), ops=["a", "b", "c"], max_edges=8)
 PROBLEM = random_problem(SPACE, 20, seed=1)
 
 
-def whole_list(space: NodeLabeledSpace, n: int) -> Listed:
+def whole_list(space: NodeLabeledSpace, n: int) -> StructureColumns:
     adjacency = acyclic_structures(n, space.edge_limit).adjacency
     every = compositions(n - 2, len(space.ops))
-    return Listed(adjacency, {C: columns(np.arange(len(adjacency))) for C in every})
+    return StructureColumns(adjacency, {C: unbounded(np.arange(len(adjacency))) for C in every})
 
 
-def columns(structures: np.ndarray) -> Columns:
-    return Columns(structures, np.full(len(structures), -np.inf))
+def unbounded(structures: np.ndarray) -> ColumnBounds:
+    return ColumnBounds(structures, np.full(len(structures), -np.inf))
 
 
 @pytest.fixture(scope="module")
 def model() -> AcquisitionModel:
-    return formulate(SPACE, PROBLEM.acquisition, listed=whole_list(SPACE, 6))
+    return formulate(SPACE, PROBLEM.acquisition, columns=whole_list(SPACE, 6))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -59,17 +63,19 @@ def test_a_wrong_binary_value_violates_a_row(model: AcquisitionModel, seed: int)
 @pytest.mark.parametrize(("n", "ops"), [(3, 2), (4, 1), (4, 2), (5, 1)])
 def test_scip_counts_each_structure_under_all_labels(n: int, ops: int) -> None:
     space = NodeLabeledSpace(n, ["a", "b"][:ops])
-    rows, listed = TaggedModel(n), whole_list(space, n)
-    compact_cells(rows, space, FeatureMap(space), listed)
-    assert ScipModel(rows).count() == len(listed.adjacency) * ops ** (n - 2)
+    rows, columns = TaggedModel(n), whole_list(space, n)
+    compact_domain(rows, space, FeatureMap(space), columns)
+    assert ScipModel(rows).count() == len(columns.adjacency) * ops ** (n - 2)
 
 
 def test_the_parts_bounds_are_exact_at_their_cells() -> None:
     rng = np.random.default_rng(3)
     whole = whole_list(SPACE, 6)
-    some = {C: np.sort(rng.choice(len(whole.adjacency), 40, replace=False)) for C in whole.allowed}
-    listed = Listed(whole.adjacency, {C: columns(rows) for C, rows in some.items()})
-    model = formulate(SPACE, PROBLEM.acquisition, listed=listed)
+    some = {
+        C: np.sort(rng.choice(len(whole.adjacency), 40, replace=False)) for C in whole.allowed or {}
+    }
+    columns = StructureColumns(whole.adjacency, {C: unbounded(rows) for C, rows in some.items()})
+    model = formulate(SPACE, PROBLEM.acquisition, columns=columns)
     for i, C in enumerate(sorted(some)):
         labels = rng.permutation(np.repeat(["a", "b", "c"], C)).tolist()
         structure = whole.adjacency[rng.choice(some[C])]
@@ -85,8 +91,8 @@ def test_the_parts_bounds_are_exact_at_their_cells() -> None:
 
 def test_labels_that_no_composition_has_are_left_out() -> None:
     whole = whole_list(SPACE, 6)
-    some = {C: columns for C, columns in whole.allowed.items() if C[0] == 0}
-    model = formulate(SPACE, PROBLEM.acquisition, listed=Listed(whole.adjacency, some))
+    some = {C: bounds for C, bounds in (whole.allowed or {}).items() if C[0] == 0}
+    model = formulate(SPACE, PROBLEM.acquisition, columns=StructureColumns(whole.adjacency, some))
     assert not any(name.startswith("F(") and name.endswith(",1)") for name in model.decisions())
     cell = LabeledGraph(whole.adjacency[7], ("input", "b", "c", "c", "b", "output"))
     values = model.encode(cell)
@@ -96,21 +102,21 @@ def test_labels_that_no_composition_has_are_left_out() -> None:
 
 
 def test_a_graph_finds_its_place_from_any_order() -> None:
-    listed, rng = whole_list(SPACE, 6), np.random.default_rng(0)
-    held = {matrix.tobytes() for matrix in listed.adjacency}
+    columns, rng = whole_list(SPACE, 6), np.random.default_rng(0)
+    held = {matrix.tobytes() for matrix in columns.adjacency}
     for cell in SPACE.sample(20, rng):
         shuffled = cell.relabeled(rng.permutation(6).tolist())
-        ordered = listed.order(shuffled)
+        ordered = columns.order(shuffled)
         assert ordered.adjacency.tobytes() in held
         assert SPACE.key(ordered.sorted_topologically()) == SPACE.key(cell)
 
 
 def test_a_structure_that_is_not_listed_is_refused() -> None:
     chain = np.eye(6, k=1, dtype=bool)[None]
-    listed = Listed(chain, {(4, 0, 0): columns(np.array([0]))})
+    columns = StructureColumns(chain, {(4, 0, 0): unbounded(np.array([0]))})
     cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (0, 2)])
     with pytest.raises(GraphError, match="must be in the list"):
-        listed.order(cell)
+        columns.order(cell)
 
 
 def test_values_under_labels_are_those_of_the_surrogate() -> None:

@@ -1,6 +1,6 @@
-"""One column for each structure, where a list of them is given.
+"""Structures as columns: a program over a list of structures, each in one order of its nodes.
 
-Notation (node-labelled cells with n nodes, u < v)
+Notation (cells with n nodes, u < v)
     X[i]        1 if the cell has the i-th structure of the list, its nodes in the list's order
     A[u, v]     Σ of X over the structures with edge u → v
     D[u, v, s]  Σ of X over those where v is s ≥ 2 edges from u
@@ -8,6 +8,10 @@ Notation (node-labelled cells with n nodes, u < v)
 
 The matrices of a list differ, and a binary A is no mean of other binary matrices: so X is binary
 where A is. These rows take the place of layers; D and W are determined by X.
+
+A list holds all structures of a family that has no rows over edges. Or it holds those that may
+still beat a value, for each composition of labels: :func:`nasgoat.acquisition.mip.choose_columns`
+asks branch and bound for them, and the relaxation is then far tighter than that of layers.
 """
 
 from __future__ import annotations
@@ -15,15 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
-from nasgoat.formulations.cell_domains import forward_pairs
-from nasgoat.formulations.kernel_encoding import linear_sum
+from nasgoat.formulations.cell_domains import choose_structure, forward_pairs, sum_columns
 from nasgoat.formulations.profiles import Profiles, profiles_of
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
@@ -32,7 +35,7 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import LinearPosterior
 
 
-class Columns(NamedTuple):
+class ColumnBounds(NamedTuple):
     """Structures that cells of one composition may have, and what such a cell is worth at least."""
 
     structures: NDArray[np.intp]  # ascending places in the list
@@ -40,26 +43,29 @@ class Columns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class StructureColumns:
     """The structures that a model is to hold, and with which labels.
 
     Args:
         adjacency: Matrices of the structures, no two isomorphic, edges ascending; (S, n, n).
-        allowed: For each composition of labels that the model is to hold, the structures.
+        allowed: For each composition of labels that the model is to hold, the structures; all
+            structures with all labels if None.
 
     Example:
         >>> chain = np.eye(3, k=1, dtype=bool)[None]
-        >>> listed = Listed(chain, {(1, 0): Columns(np.array([0]), np.array([-np.inf]))})
-        >>> listed.order(LabeledGraph.from_edges(3, [(0, 2), (2, 1)], ["in", "out", "conv"]))
+        >>> columns = StructureColumns(chain)
+        >>> columns.order(LabeledGraph.from_edges(3, [(0, 2), (2, 1)], ["in", "out", "conv"]))
         LabeledGraph.from_edges(3, [(0, 1), (1, 2)], node_labels=['in', 'conv', 'out'])
     """
 
     adjacency: NDArray[np.bool_]
-    allowed: dict[tuple[int, ...], Columns]
+    allowed: dict[tuple[int, ...], ColumnBounds] | None = None
 
     @cached_property
-    def labels(self) -> tuple[int, ...]:
-        """Labels that some cell of the model has, 1 for the first operation."""
+    def labels(self) -> tuple[int, ...] | None:
+        """Labels that some cell of the allowed compositions has, 1 for the first operation."""
+        if self.allowed is None:
+            return None
         used = np.array(list(self.allowed)).any(axis=0)
         return tuple((np.flatnonzero(used) + 1).tolist())
 
@@ -72,6 +78,10 @@ class Listed:
     def profiles(self) -> Profiles | None:
         """Profiles of these structures; none of cells too small to have any."""
         return profiles_of(self.distances) if self.adjacency.shape[1] > 3 else None
+
+    def share(self, u: int, v: int, s: int) -> float:
+        """How many of the structures, from 0 to 1, have v at distance s from u."""
+        return float((self.distances[:, u, v] == s).mean())
 
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in the order of the list."""
@@ -93,16 +103,6 @@ class Listed:
         for v in range(graph.n):
             if v not in first:
                 yield from self._orders(graph, [*first, v])
-
-
-def inner_labels(operations: int, listed: Listed | None) -> Sequence[int]:
-    """Labels of inner nodes, of a list or of all cells.
-
-    Example:
-        >>> inner_labels(3, None)
-        range(1, 4)
-    """
-    return range(1, operations + 1) if listed is None else listed.labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,48 +137,34 @@ class LabelledValues:
 
 
 def labelled_values(
-    listed: Listed, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
+    columns: StructureColumns, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
 ) -> LabelledValues:
-    """The values of listed structures under labels."""
-    n, labels = listed.adjacency.shape[1], len(features.space.node_vocabulary)
+    """What the structures of a list are worth, as a function of labels."""
+    n, labels = columns.adjacency.shape[1], len(features.space.node_vocabulary)
     place = np.full((n, labels, labels), -1)
     for j, (s, a, b) in enumerate(features.path_types):
         if s < n:
             place[s, a, b] = j
-    return LabelledValues(listed.distances, place, posterior.w, posterior.R, sqrt_beta)
+    return LabelledValues(columns.distances, place, posterior.w, posterior.R, sqrt_beta)
 
 
-def listed_structures(m: TaggedModel, listed: Listed) -> None:
+def add_columns(m: TaggedModel, columns: StructureColumns) -> None:
     """(structures): X, and what it says about edges and distances."""
-    m.listed = True
-    n, d = m.n, listed.distances
-    numbers = range(len(d))
-    places = {a.tobytes(): i for i, a in enumerate(listed.adjacency)}
-
-    def meaning(g: Any, i: int) -> float:
-        return float(places.get(g.graph.adjacency.tobytes()) == i)
-
-    X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
-    m.rows("structures", "one", [((), linear_sum((1.0, X[i]) for i in numbers) == 1)])
+    m.has_columns = True
+    choose_structure(m, columns.adjacency)
     having = {
-        (u, v, s): np.flatnonzero(d[:, u, v] == s)
-        for u, v in forward_pairs(n)
-        for s in range(1, v - u + 1)
+        (u, v, s): np.flatnonzero(columns.distances[:, u, v] == s)
+        for u, v in forward_pairs(m.n)
+        for s in range(2, v - u + 1)
     }
-    spans = [key for key, rows in having.items() if key[2] > 1 and len(rows)]
+    spans = {key: structures for key, structures in having.items() if len(structures)}
     m.variable("D", spans, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] == s))
-    edges = [((u, v), _sum_of(X, having[u, v, 1], m.A[u, v])) for u, v in forward_pairs(n)]
-    m.rows("structures", "edge", edges)
-    m.rows("structures", "distance", [(k, _sum_of(X, having[k], m.D[k])) for k in spans])
+    m.rows("structures", "distance", [(k, sum_columns(m, i, m.D[k])) for k, i in spans.items()])
 
 
-def listed_profiles(m: TaggedModel, profiles: Profiles) -> None:
+def add_column_profiles(m: TaggedModel, profiles: Profiles) -> None:
     """(profiles): W as sums of X."""
     rows = [
-        ((f, i), _sum_of(m.X, np.flatnonzero(profiles.places[f] == i), m.W[f, i])) for f, i in m.W
+        ((f, i), sum_columns(m, np.flatnonzero(profiles.places[f] == i), m.W[f, i])) for f, i in m.W
     ]
     m.rows("profiles", "value", rows)
-
-
-def _sum_of(X: Any, rows: NDArray[np.intp], total: Any) -> Any:
-    return linear_sum([(1.0, total), *((-1.0, X[i]) for i in rows.tolist())]) == 0

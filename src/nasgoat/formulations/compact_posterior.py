@@ -15,16 +15,28 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
+from nasgoat.formulations.acquisition_rows import Acquisition
 from nasgoat.formulations.counts import Counts, count_variables
-from nasgoat.formulations.kernel_encoding import linear_sum
-from nasgoat.formulations.layers import Terms
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
 from nasgoat.formulations.variance_bound import VarianceBound, single_counts, variance_bound
+from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, LinearPosterior
+from nasgoat.surrogate.posterior import of_paper_kernel
 
 Array = NDArray[np.float64]
 Squares = dict[int, Terms]
 _LARGEST_EXPONENT = 20.0  # exp of more is no bound that a linear program could use
+
+
+def compact_posterior_rows(
+    m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: Acquisition
+) -> Squares:
+    """(Acq-Opt), lines 2 to 4, on counts, for either kernel; answers the squares of counts."""
+    posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, m.n)
+    if isinstance(posterior, LinearPosterior):
+        return linear_posterior_rows(m, counts, posterior)
+    exponential_posterior_rows(m, counts, posterior)
+    return {}
 
 
 def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> Squares:

@@ -1,0 +1,66 @@
+"""Options in groups: a dataclass gives the command line its fields under a heading."""
+
+from dataclasses import dataclass, fields
+from typing import Annotated
+
+import pytest
+import typer
+
+from nasgoat.cli.app import run
+from nasgoat.cli.options import Seed, Solving, with_groups
+from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
+
+
+@dataclass(frozen=True)
+class Colours:
+    """Which colours are used."""
+
+    colour: Annotated[str, typer.Option("--colour", "-c", help="A colour.")] = "red"
+    seed: Seed = 0
+
+
+def call(verb: object, *arguments: str) -> None:
+    app = typer.Typer(add_completion=False)
+    app.command()(with_groups(verb))  # type: ignore[arg-type]
+    app(list(arguments), standalone_mode=False)
+
+
+def test_a_verb_gets_its_groups_and_its_own_options() -> None:
+    got: list[object] = []
+
+    def verb(top: int = 5, *, colours: Colours) -> None:
+        got.extend((top, colours))
+
+    call(verb)
+    call(verb, "-c", "blue", "--seed", "3", "--top", "2")
+    assert got == [5, Colours("red", 0), 2, Colours("blue", 3)]
+
+
+def test_a_group_may_be_called_like_an_option_of_another() -> None:
+    got: list[object] = []
+
+    def verb(colour: Colours, solving: Solving) -> None:
+        got.extend((colour, solving))
+
+    call(verb, "--colour", "blue", "--optimizer", "scip")
+    assert got == [Colours("blue", 0), Solving(optimizer="scip")]
+
+
+def test_two_groups_cannot_have_an_option_of_the_same_name() -> None:
+    def verb(colours: Colours, proposing: Proposing) -> None: ...
+
+    with pytest.raises(ValueError, match="duplicate parameter name: 'seed'"):
+        with_groups(verb)
+
+
+def test_help_shows_every_option_of_search_under_its_heading(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run(["search", "--help"]) == 0
+    said = capsys.readouterr().out
+    places = []
+    for group in (Target, Proposing, Solving, Evaluating, Output):
+        places.append(said.index(str(group.__doc__).rstrip(".")))
+        places += [said.index(f"--{field.name.replace('_', '-')} ") for field in fields(group)]
+    assert places == sorted(places)
