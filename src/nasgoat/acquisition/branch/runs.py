@@ -188,14 +188,17 @@ class LinearRun:
         return bound_structures(problem.tables, problem.shapes, problem.changes, group)
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:
-        scratch = (worker.stack, worker.products, worker.potentials)
-        settings = (self._phase is _Phase.ROOT, best, MARGIN, _PAUSE)
         status, found = search(
             self._problem,
-            *scratch,
+            worker.stack,
+            worker.products,
+            worker.potentials,
             worker.order,
             self.roots,
-            *settings,
+            self._phase is _Phase.ROOT,
+            best,
+            MARGIN,
+            _PAUSE,
             worker.chosen,
             worker.values,
         )

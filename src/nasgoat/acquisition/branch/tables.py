@@ -81,7 +81,7 @@ def feature_columns(
 
 def count_labels(paths: Floats) -> int:
     """Labels of nodes in a table of paths: all codes but those of the source, the sink and "*"."""
-    return paths.shape[2] - 3
+    return int(paths.shape[2]) - 3
 
 
 def path_columns(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None) -> Floats:
