@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.experiments.compare_tables import Scene, scenes
+from nasgoat.experiments.compare_tables import Scene, split_scenes
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels, Rule
-from nasgoat.figures.quantities import number
+from nasgoat.figures.quantities import format_number
 
 Array = NDArray[np.float64]
 #: The baselines of the paper's main figure; the others have one of their own.
@@ -31,33 +31,33 @@ class _Group:
     methods: Sequence[str]
 
 
-def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
+def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each setting and group of methods."""
     found: dict[str, list[Chart]] = {}
-    for group in _groups(records):
-        for scene in scenes(records):
+    for group in _group_methods(records):
+        for scene in split_scenes(records):
             own = found.setdefault(f"{scene.setting.capitalize()} setting{group.said}", [])
-            own += [_curves_chart(records, scene, group, test) for test in (False, True)]
+            own += [_chart_curves(records, scene, group, test) for test in (False, True)]
     return found
 
 
-def panels(records: ExperimentRecords) -> dict[str, Panels]:
+def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
     """One figure per setting and group of methods."""
     caption = (
         "Median over seeds with one standard deviation. Top: mean error of the cell of lowest "
         "error so far. Bottom: test error of the same cell. Dotted: the best cell of the table."
     )
-    found, drawn = scenes(records), {}
+    found, drawn = split_scenes(records), {}
     for setting in dict.fromkeys(scene.setting for scene in found):
         own = [scene for scene in found if scene.setting == setting]
         tests = (False, True) if any(scene.has_test for scene in own) else (False,)
-        for group in _groups(records):
-            rows = [[_curves_chart(records, scene, group, test) for scene in own] for test in tests]
+        for group in _group_methods(records):
+            rows = [[_chart_curves(records, scene, group, test) for scene in own] for test in tests]
             drawn[f"{records.name}-{setting}{group.suffix}"] = Panels(rows, caption)
     return drawn
 
 
-def _groups(records: ExperimentRecords) -> list[_Group]:
+def _group_methods(records: ExperimentRecords) -> list[_Group]:
     declared = records.declaration["methods"]
     names = [method["name"] for method in declared]
     ours = [method["name"] for method in declared if method["method"] == "goat"]
@@ -70,30 +70,35 @@ def _groups(records: ExperimentRecords) -> list[_Group]:
     ]
 
 
-def _styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
+def _choose_styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
     """Series, dashes and weight of each method: the same in all charts of an experiment.
 
-    Ours have the colour of their kernel, heavy with our own settings and dashed with others.
+    Ours are heavy with our own settings and dashed with others. They have the colour of their
+    kernel where that tells them apart, and colours of their own where it does not.
     """
-    styles: dict[str, dict[str, Any]] = {}
-    others = 0
+    ours: dict[str, dict[str, Any]] = {}
+    others: dict[str, dict[str, Any]] = {}
     for method in records.declaration["methods"]:
         options = method.get("options", {})
         if method["method"] == "goat":
             own = options.get("preset", "default") == "default"
             series = 2 if options.get("kernel") == "linear" else 1
-            styles[method["name"]] = {"series": series, "bold": own, "dashed": not own}
+            ours[method["name"]] = {"series": series, "bold": own, "dashed": not own}
         else:
-            series, dashed = _OTHERS[others % len(_OTHERS)], others // len(_OTHERS) % 2 == 1
-            styles[method["name"]] = {"series": series, "dashed": dashed}
-            others += 1
-    return styles
+            turn, place = divmod(len(others), len(_OTHERS))
+            others[method["name"]] = {"series": _OTHERS[place], "dashed": turn % 2 == 1}
+    if len({(style["series"], style["bold"]) for style in ours.values()}) < len(ours):
+        for i, style in enumerate(ours.values()):
+            style["series"] = i % 8 + 1
+    return {**ours, **others}
 
 
-def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
+def _chart_curves(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
     """Error, or test error, of the best cell so far against evaluations."""
     first = int(records.declaration["initial"])
-    known = {name: curves(scene.runs[name], test) for name in group.methods if name in scene.runs}
+    known = {
+        name: collect_curves(scene.runs[name], test) for name in group.methods if name in scene.runs
+    }
     kept = {name: values[:, first - 1 :] for name, values in known.items() if values is not None}
     what = "test error" if test else scene.metric.split(" after ")[0]
     title = f"{scene.benchmark}, {scene.setting}: median {what} against evaluations"
@@ -110,9 +115,9 @@ def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test:
     floor = [] if test else [Rule(scene.optimum, "best of the table")]
     return Chart(
         title,
-        f"Lowest median at the end: {best}, {number(ends[best])}.",
+        f"Lowest median at the end: {best}, {format_number(ends[best])}.",
         *axes,
-        marks=[*floor, *_median_marks(kept, first, _styles(records))],
+        marks=[*floor, *_draw_medians(kept, first, _choose_styles(records))],
         heading=scene.benchmark,
         caption=f"{what.capitalize()} {of}: median of {said} seeds, "
         "band of one standard deviation.",
@@ -121,7 +126,7 @@ def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test:
     )
 
 
-def _median_marks(
+def _draw_medians(
     kept: Mapping[str, Array], first: int, styles: Mapping[str, Mapping[str, Any]]
 ) -> list[Mark]:
     """Medians over runs and, below all of them, bands of one standard deviation."""
@@ -138,12 +143,12 @@ def _median_marks(
     return [*bands, *sorted(lines, key=lambda line: line.bold)]
 
 
-def curve(run: Record, column: int) -> Array | None:
+def expand_steps(run: Record, column: int) -> Array | None:
     """A value of the best cell after each evaluation; None if the run did not keep it.
 
     Example:
         >>> run = {"evaluations": 4, "steps": [[1, 9.0, 9.0, None], [3, 8.0, 8.5, None]]}
-        >>> curve(run, 1).tolist(), curve(run, 3)
+        >>> expand_steps(run, 1).tolist(), expand_steps(run, 3)
         ([9.0, 9.0, 8.0, 8.0], None)
     """
     steps = run["steps"]
@@ -155,8 +160,8 @@ def curve(run: Record, column: int) -> Array | None:
     return held
 
 
-def curves(runs: Iterable[Record], test: bool = False) -> Array | None:
+def collect_curves(runs: Iterable[Record], test: bool = False) -> Array | None:
     """The curves of runs, one row each: mean error of the best cell, or its test error."""
-    found = [curve(run, _TEST if test else _MEAN) for run in runs]
+    found = [expand_steps(run, _TEST if test else _MEAN) for run in runs]
     kept = [values for values in found if values is not None]
     return np.array(kept) if kept else None

@@ -133,10 +133,10 @@ def _measure(settings: Mapping[str, Any]) -> ScaleRecord:
     optimizer = timed_optimizer(settings["method"], space, kernel, **limits)
     start = time.process_time()
     pool = optimizer.optimize(problem.acquisition, settings["top"], problem.observed)
-    return _record(settings, pool, optimizer, time.process_time() - start)
+    return _make_record(settings, pool, optimizer, time.process_time() - start)
 
 
-def _record(
+def _make_record(
     settings: Mapping[str, Any], pool: Pool, optimizer: AcquisitionOptimizer, used: float
 ) -> ScaleRecord:
     # The last proposal carries the bound on everything outside the pool.
