@@ -1,6 +1,7 @@
 """Spaces from TOML: presets, round trips, and one line for whatever is wrong."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from nasgoat import GraphSpace, NodeLabeledSpace, load_space, nasbench101
 from nasgoat.errors import NasgoatError, SpaceFileError
-from nasgoat.spaces import SearchSpace, parse_space, preset, preset_names, to_toml
+from nasgoat.spaces import ChainSpace, SearchSpace, parse_space, preset, preset_names, to_toml
 from nasgoat.spaces.presets import preset_text
 from tests.declared_cells import DECLARED_CELLS
 from tests.graph_spaces import graph_spaces
@@ -103,6 +104,43 @@ def test_bad_input_is_one_line_with_file_line_and_key(
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+CHAIN = """\
+[space]
+kind = "chain"
+layers = 3
+ops = ["conv", "pool"]
+[limits]
+fast = "sum(latency) <= 9"
+[costs.latency]
+conv = [1.0, 2.0, 3.0]
+pool = 1.5
+[costs.latency.1]
+pool = 4.0
+"""
+
+
+def test_costs_by_layer_are_those_of_python() -> None:
+    costs: dict[str, Any] = {"conv": [1.0, 2.0, 3.0], "pool": 1.5, "1": {"pool": 4.0}}
+    space = ChainSpace(3, ["conv", "pool"]).constrain(
+        {"fast": "sum(latency) <= 9"}, costs={"latency": costs}
+    )
+    assert parse_space(CHAIN) == space
+    assert parse_space(to_toml(space)) == space
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("2.0, 3.0]", "2.0]", r"c:8: costs.latency.conv: .* must have 3 numbers"),
+        ("latency.1", "latency.7", r"c:10: costs.latency.7: .* must be a layer from 0 to 2"),
+        ("latency.1", "latency.'0>2'", r"c:10: costs.latency.0>2: .* must be a layer"),
+    ],
+)
+def test_costs_of_places_that_are_not_there(old: str, new: str, said: str) -> None:
+    with pytest.raises(SpaceFileError, match=said):
+        parse_space(CHAIN.replace(old, new), "c")
 
 
 def test_min_over_max_in_a_graph_space(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ from nasgoat.spaces.names import CellNames, Names
 from nasgoat.spaces.orbits import inner_cycles, smallest_in_orbit
 from nasgoat.spaces.search_space import SearchSpace
 
-INPUT, OUTPUT = "input", "output"
+INPUT = "input"
+OUTPUT = "output"
 Matrices = NDArray[np.bool_]
 _LARGEST = 10**7  # cells that can be listed in reasonable time and memory
 _BLOCK = 2**15  # cells enumerated at a time

@@ -1,7 +1,7 @@
 """Spaces from TOML and back: one table for the space, one for its limits, one for each cost.
 
     [space]
-    kind = "node-labelled"        # or edge-labelled, darts-like, graph
+    kind = "node-labelled"        # or edge-labelled, darts-like, chain, graph
     nodes = [2, 7]
     ops = ["conv3x3", "conv1x1", "maxpool3x3"]
     max_edges = 9
@@ -13,8 +13,8 @@
     conv3x3 = 9.0e5               # wherever it stands
     conv1x1 = [1.0e5, 2.0e5]      # by layer, where the space has layers
 
-    [costs.params.3]              # layer 3; "0>3" is the edge from node 0 to node 3
-    maxpool3x3 = 10.0
+    [costs.params.3]              # at layer 3, beside what it costs everywhere;
+    maxpool3x3 = 10.0             # [costs.params."0>3"]: on the edge from node 0 to node 3
 
 Whatever is wrong is one line: file, line, key, what it must be and what it is.
 """
@@ -144,28 +144,26 @@ def _read_costs(document: TomlDocument, space: SearchSpace) -> dict[str, Any]:
     ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))
     for name in costs:
         for key, cost in document.table(("costs", name)).items():
-            path = ("costs", name, key)
-            if isinstance(cost, dict):
-                _check_place(document, path, ops)
-                continue
-            document.check_keys(path[:-1], (key,), ops)
-            if isinstance(cost, list) and not _COSTS_BY_LAYER.holds(cost):
-                raise document.wrong_value(path, f"must be {_COSTS_BY_LAYER.said}", cost)
-            if not isinstance(cost, list) and not FINITE.holds(cost):
-                raise document.wrong_value(path, f"must be {FINITE.said}", cost)
-    try:
-        space.constrain(costs=costs)
-    except NasgoatError as problem:
-        raise document.error_at(("costs",), f": {problem}") from None
+            _check_cost(document, ("costs", name, key), cost, ops)
+            try:
+                space.constrain(costs={name: {key: cost}})
+            except NasgoatError as problem:
+                raise document.error_at(("costs", name, key), f": {problem}") from None
     return costs
 
 
-def _check_place(document: TomlDocument, path: Keys, ops: list[str]) -> None:
-    """Refuse a table of costs that is of no place, or holds something else than costs."""
-    if not _PLACE.fullmatch(path[-1]):
-        demand = 'with a table must be a layer such as 3 or an edge such as "0>3"'
-        raise document.wrong_value(path, demand, path[-1])
-    document.read(path, dict.fromkeys(ops, FINITE))
+def _check_cost(document: TomlDocument, path: Keys, cost: Any, ops: list[str]) -> None:
+    """Refuse what is neither a cost of an operation nor a table of costs at a place."""
+    if isinstance(cost, dict):
+        if not _PLACE.fullmatch(path[-1]):
+            demand = 'with a table must be a layer such as 3 or an edge such as "0>3"'
+            raise document.wrong_value(path, demand, path[-1])
+        document.read(path, dict.fromkeys(ops, FINITE))
+        return
+    document.check_keys(path[:-1], (path[-1],), ops)
+    wanted = _COSTS_BY_LAYER if isinstance(cost, list) else FINITE
+    if not wanted.holds(cost):
+        raise document.wrong_value(path, f"must be {wanted.said}", cost)
 
 
 def to_toml(space: SearchSpace) -> str:
