@@ -1,8 +1,8 @@
-"""Draws the way of the data through the packages: ``python docs/site/draw_architecture.py``."""
+"""Draws the way of the data through the packages: ``python -m docs.site.draw_architecture``."""
 
 from pathlib import Path
 
-from draw_overview import STYLE, flow, text
+from docs.site.draw_overview import STYLE, flow, text
 
 FILE = Path(__file__).parents[1] / "images" / "architecture.svg"
 TITLE = "From a space to proposals: which package does what, and where yours goes"

@@ -95,8 +95,7 @@ def _order_of(request: Request, columns: StructureColumns | None) -> Order:
     listed = columns or needed_columns(space, n)
     if listed is not None and space.labels_on == "nodes":
         return listed.order
-    ordered: Order = space.names(n).ordered
-    return ordered
+    return space.names(n).order
 
 
 def _write_paper_graphs(request: Request) -> Written:
@@ -164,9 +163,9 @@ class AcquisitionModel:
         self.space.check(graph)
         if graph.n != self.n:
             raise GraphError(f"the graph must have {self.n} nodes, got {graph.n}")
-        return self.rows.values(GraphPoint(self.ordered(graph), self.n, self.features))
+        return self.rows.values(GraphPoint(self.order(graph), self.n, self.features))
 
-    def ordered(self, graph: LabeledGraph) -> LabeledGraph:
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in an order that the model holds."""
         return self.written.order(graph)
 
