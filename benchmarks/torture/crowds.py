@@ -23,8 +23,7 @@ import optuna
 from nasgoat import GoatSampler, LabeledGraph, nasbench201, suggest_graph
 from nasgoat.child_process import ChildProcess, ChildTimeoutError
 from nasgoat.errors import StudyError
-from nasgoat.evaluation import FailureKind, Isolated
-from nasgoat.evaluation.evaluators import kill_children
+from nasgoat.evaluation import FailureKind, Isolated, kill_children
 from nasgoat.integrations import StorageAddress, StudyLedger
 
 TASKS, KILLED, HUNG = 100, 20, 10

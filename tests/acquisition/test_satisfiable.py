@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from nasgoat import NodeLabeledSpace, Optimizer, darts, nasbench101
 from nasgoat.acquisition.satisfiable import (
     _has_solution,
+    find_smallest_conflict,
     is_satisfiable,
     require_satisfiable,
-    smallest_conflict,
 )
 from nasgoat.errors import EmptySpaceError
 from nasgoat.spaces import SearchSpace
@@ -36,7 +36,7 @@ def test_a_smallest_conflict_is_named() -> None:
         "some": "conv3x3 + conv1x1 >= 2",
     }
     space = nasbench101().constrain(limits, costs={"params": {"conv3x3": 4, "conv1x1": 1}})
-    conflict = smallest_conflict(space)
+    conflict = find_smallest_conflict(space)
     assert conflict is not None
     assert [limit.name for limit in conflict] == ["many", "cheap"]
     with pytest.raises(EmptySpaceError, match=r"under many: conv3x3 >= 3 and cheap: 4\*conv3x3"):
@@ -45,7 +45,7 @@ def test_a_smallest_conflict_is_named() -> None:
 
 def test_a_limit_that_contradicts_the_space_itself_is_named_alone() -> None:
     space = darts().constrain("edges <= 9", "depth <= 4", "skip_connect >= 9")
-    conflict = smallest_conflict(space)
+    conflict = find_smallest_conflict(space)
     assert conflict is not None
     assert [limit.text for limit in conflict] == ["skip_connect >= 9"]
 

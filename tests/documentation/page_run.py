@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.cli.app import run as main
-from nasgoat.evaluation.evaluators import allow_children
+from nasgoat.evaluation import allow_children
 from nasgoat.spaces import parse_space
 
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 from nasgoat.errors import SettingError
-from nasgoat.evaluation import FailureKind, Inline, Isolated, Outcome, kill_children
-from nasgoat.evaluation.evaluators import allow_children
+from nasgoat.evaluation import (
+    FailureKind,
+    Inline,
+    Isolated,
+    Outcome,
+    allow_children,
+    kill_children,
+)
 from nasgoat.graphs import LabeledGraph
 
 CELL = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"])

@@ -8,10 +8,10 @@ import pytest
 
 from nasgoat.errors import SettingError
 from nasgoat.experiments import figures_of, tables_of
-from nasgoat.experiments.compare_charts import curves
+from nasgoat.experiments.compare_charts import collect_curves
 from nasgoat.experiments.compare_methods import MethodSpec
 from nasgoat.experiments.compare_study import CompareStudy, execute
-from nasgoat.experiments.compare_tables import evaluations_to_optimum, scenes
+from nasgoat.experiments.compare_tables import evaluations_to_optimum, list_contests
 from nasgoat.experiments.records import ExperimentRecords
 
 GOAT = MethodSpec("goat-l", "goat", options={"kernel": "linear"})
@@ -79,7 +79,7 @@ def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch
             raise SettingError("noisy must be off")
         return object()
 
-    monkeypatch.setattr("nasgoat.experiments.compare_study._table", refuse)
+    monkeypatch.setattr("nasgoat.experiments.compare_study._load_table", refuse)
     assert {run.settings["noisy"] for run in STUDY.runs()} == {False}
     assert STUDY.left_out() == ["nb201/cifar10, noisy: noisy must be off"]
 
@@ -104,7 +104,7 @@ def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
     old = tuple({**run, "steps": None, "test_error": None} for run in records.runs)
     without = replace(records, runs=old)
     assert tables_of(without)[2].rows == tables_of(records)[2].rows
-    assert curves(scenes(without)[0].runs["random"]) is None
+    assert collect_curves(list_contests(without)[0].runs["random"]) is None
     assert list(figures_of(without)) == ["small-deterministic", "small-noisy"]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.panels import panels_figure
-from nasgoat.report.chart_svg import draw_chart, legend
+from nasgoat.figures.panels import draw_panels
+from nasgoat.report.chart_svg import draw_chart, draw_legend
 
 SHAPES = ("circle", "ring", "square", "diamond", "triangle", "down", "dash", "cross")
 MARKS: list[Mark] = [
@@ -24,14 +24,14 @@ def chart(marks: list[Mark], heading: str = "nb201", y: str = "error", log: bool
 
 
 def test_both_drawings_have_the_names_of_a_chart() -> None:
-    figure = panels_figure([[chart(MARKS)]])
+    figure = draw_panels([[chart(MARKS)]])
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["ours", "others", "best"]
-    assert all(f">{name}<" in str(legend(chart(MARKS))) for name in names)
+    assert all(f">{name}<" in str(draw_legend(chart(MARKS))) for name in names)
 
 
 def test_lines_hold_the_values_and_bands_do_not_widen_the_range() -> None:
-    axes = panels_figure([[chart(MARKS)]]).axes[0]
+    axes = draw_panels([[chart(MARKS)]]).axes[0]
     assert [np.asarray(line.get_ydata()).tolist() for line in axes.lines[1:]] == [
         [4, 3, 2],
         [3, 2, 1],
@@ -43,23 +43,23 @@ def test_lines_hold_the_values_and_bands_do_not_widen_the_range() -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_is_drawn_by_both(shape: str, tmp_path: Path) -> None:
     marks: list[Mark] = [Points([1, 2], [0.0, 5.0], 1, shape, bars=[(0.0, 1.0), (4.0, 6.0)])]
-    panels_figure([[chart(marks, log=True)]]).savefig(tmp_path / "points.png")
+    draw_panels([[chart(marks, log=True)]]).savefig(tmp_path / "points.png")
     assert shape in draw_chart(chart([Points([1], [1], 1, shape, ["title"])]))
 
 
 def test_a_chart_of_nothing_says_why() -> None:
-    axes = panels_figure([[chart(MARKS), chart([], "nb101")]]).axes
+    axes = draw_panels([[chart(MARKS), chart([], "nb101")]]).axes
     assert [a.get_title() for a in axes] == ["nb201", "nb101"]
     assert [text.get_text() for text in axes[1].texts] == ["Text."]
 
 
 def test_a_name_is_not_said_twice() -> None:
     same = chart(MARKS), chart(MARKS), chart(MARKS, "Gap.", y="gap")
-    axes = panels_figure([same]).axes
+    axes = draw_panels([same]).axes
     assert [a.get_ylabel() for a in axes] == ["error", "", "gap"]
     assert [a.get_title() for a in axes] == ["nb201", "nb201", ""]
 
 
 def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
     hostile = [Line([0, 1], [1, 2], name=r"$\frac{1}{0}$"), Line([0, 1], [1, 2], name="<" * 500)]
-    panels_figure([[chart([*hostile], heading="$x")]]).savefig(tmp_path / "names.png")
+    draw_panels([[chart([*hostile], heading="$x")]]).savefig(tmp_path / "names.png")

@@ -9,7 +9,15 @@ import pytest
 
 from nasgoat import GoatSampler, LabeledGraph, suggest_graph
 from nasgoat.integrations import GraphParameters
-from nasgoat.spaces import NodeLabeledSpace, SearchSpace, nasbench101, nasbench201
+from nasgoat.spaces import (
+    GraphSpace,
+    NodeLabeledSpace,
+    SearchSpace,
+    darts,
+    molecules,
+    nasbench101,
+    nasbench201,
+)
 
 SPACE = NodeLabeledSpace((2, 5), ["a", "b"], max_edges=6)
 
@@ -113,3 +121,49 @@ def test_parameters_are_one_to_one_with_graphs(space: SearchSpace) -> None:
         values = parameters.encode(graph)
         assert all(value < 2**53 for value in values.values())
         assert space.key(parameters.decode(values)) == space.key(graph)
+
+
+@pytest.mark.parametrize(
+    ("space", "graph", "stored"),
+    [
+        (
+            nasbench101(),
+            '{"nodes": 5, "edges": [[0, 1], [0, 3], [1, 2], [1, 3], [1, 4], [2, 4], [3, 4]], '
+            '"node_labels": ["input", "conv3x3", "maxpool3x3", "conv1x1", "output"]}',
+            {"graph": 502741284864},
+        ),
+        (
+            nasbench201(),
+            '{"nodes": 4, "edges": [[0, 1], [0, 2], [1, 3], [2, 3]], "edge_labels": '
+            '["avg_pool_3x3", "nor_conv_1x1", "skip_connect", "nor_conv_1x1"]}',
+            {"graph": 13757},
+        ),
+        (
+            darts(),
+            '{"nodes": 6, "edges": [[0, 2], [0, 3], [0, 4], [0, 5], [1, 2], [1, 4], [1, 5], '
+            '[2, 3]], "edge_labels": ["sep_conv_5x5", "max_pool_3x3", "dil_conv_5x5", '
+            '"sep_conv_3x3", "sep_conv_5x5", "max_pool_3x3", "avg_pool_3x3", "sep_conv_3x3"]}',
+            {"graph_0": 589864, "graph_1": 69340240896},
+        ),
+        (
+            molecules(),
+            '{"nodes": 3, "edges": [[0, 2], [1, 2]], "node_labels": ["O", "F", "O"], '
+            '"edge_labels": ["single", "single"], "directed": false}',
+            {"graph": 11957272838144},
+        ),
+        (
+            GraphSpace((2, 4), node_ops=["C", "O"]),
+            '{"nodes": 3, "edges": [[0, 1], [0, 2], [1, 0], [1, 2]], "node_labels": '
+            '["C", "O", "O"]}',
+            {"graph": 92464},
+        ),
+    ],
+    ids=["nodes", "edges", "darts", "undirected", "directed"],
+)
+def test_graphs_are_stored_as_in_the_studies_of_version_0_1(
+    space: SearchSpace, graph: str, stored: dict[str, int]
+) -> None:
+    parameters = GraphParameters(space)
+    cell = LabeledGraph.from_json(graph)
+    assert parameters.encode(cell) == stored
+    assert space.key(parameters.decode(stored)) == space.key(cell)

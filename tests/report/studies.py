@@ -12,7 +12,7 @@ from nasgoat.bayesopt import Ticket
 from nasgoat.evaluation import FailureKind, Outcome
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.stored_search import StoredSearch, StudyStatus, read_stored_search
-from nasgoat.report import SearchRun
+from nasgoat.report import ReportedSearch
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 
 HOSTILE = (
@@ -49,7 +49,7 @@ def made(
     gap: float = 0.0,
     command: str = "nasgoat search --seed 0",
     folder: Path | None = None,
-) -> SearchRun:
+) -> ReportedSearch:
     """A search of so many proposals; some failed for a reason, the last ones never ended."""
     tickets = [
         _ended(ticket, failed or {}) if ticket.number < count - unfinished else ticket
@@ -69,7 +69,7 @@ def made(
         command=command,
     )
     stored = StoredSearch(status, space, tuple(tickets), 0, None, None, "0.1.0")
-    return SearchRun(stored, folder)
+    return ReportedSearch(stored, folder)
 
 
 def store(
@@ -78,7 +78,7 @@ def store(
     count: int,
     failed: Mapping[int, str] | None = None,
     unfinished: int = 0,
-) -> SearchRun:
+) -> ReportedSearch:
     """The same, kept in a study and read again."""
     address = StorageAddress.of(folder / "study.db")
     with StudyLedger(address, "demo", space, OURS) as ledger:
@@ -88,7 +88,7 @@ def store(
         ledger.propose(tickets)
         for ticket in tickets[: count - unfinished]:
             ledger.finish(_ended(ticket, failed or {}))
-    return SearchRun(read_stored_search(address, "demo"), folder)
+    return ReportedSearch(read_stored_search(address, "demo"), folder)
 
 
 def _tickets(

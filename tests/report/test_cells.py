@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nasgoat.graphs import LabeledGraph
-from nasgoat.report.cells import cell, in_words, operation_classes
+from nasgoat.report.cells import assign_classes, describe_graph, draw_cell
 from nasgoat.spaces import SearchSpace, preset, preset_names
 from tests.graph_spaces import DECLARED
 from tests.report.studies import HOSTILE, hostile_space
@@ -17,9 +17,9 @@ from tests.report.studies import HOSTILE, hostile_space
 def test_every_node_and_edge_of_every_kind_of_graph_is_drawn(
     space: SearchSpace, large: bool
 ) -> None:
-    classes = operation_classes([*space.node_vocabulary, *space.edge_vocabulary])
+    classes = assign_classes([*space.node_vocabulary, *space.edge_vocabulary])
     for graph in space.sample(3, np.random.default_rng(0)):
-        read = ET.fromstring(cell(graph, classes, "c", "A cell", large))  # noqa: S314
+        read = ET.fromstring(draw_cell(graph, classes, "c", "A cell", large))  # noqa: S314
         kinds = [str(part.get("class")).split()[0] for part in read]
         assert kinds.count("node") == graph.n
         assert kinds.count("edge") == len(graph.edges)
@@ -40,7 +40,7 @@ def test_a_chain_of_layers_keeps_its_nodes_apart_and_its_labels_inside(
 ) -> None:
     edges = [(i, i + 1) for i in range(layers)]
     graph = LabeledGraph.from_edges(layers + 1, edges, edge_labels=["mb_3x3"] * layers)
-    read = ET.fromstring(cell(graph, {"mb_3x3": "o1"}, "c", "A chain", large))  # noqa: S314
+    read = ET.fromstring(draw_cell(graph, {"mb_3x3": "o1"}, "c", "A chain", large))  # noqa: S314
     width, height = map(float, str(read.get("viewBox")).split()[2:])
     boxes = [
         tuple(float(str(box.get(k))) for k in ("x", "y", "width", "height"))
@@ -58,7 +58,7 @@ def test_labels_are_cut_and_stay_text() -> None:
     graph = LabeledGraph.from_edges(
         8, [(i, i + 1) for i in range(7)], ["input", *HOSTILE, "output"]
     )
-    drawn = cell(graph, operation_classes(HOSTILE), "c", "A cell", large=True)
+    drawn = draw_cell(graph, assign_classes(HOSTILE), "c", "A cell", large=True)
     assert "<script" not in drawn
     assert "\x00" not in drawn
     assert "x" * 41 not in drawn
@@ -69,9 +69,9 @@ def test_labels_are_cut_and_stay_text() -> None:
 
 def test_the_words_tell_the_whole_graph() -> None:
     graph = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], edge_labels=["a", "b"], directed=False)
-    assert in_words(graph) == "3 nodes; 2 edges: 0 with 1 a, 1 with 2 b"
-    assert in_words(LabeledGraph.from_edges(1, [])) == "1 node; 0 edges"
+    assert describe_graph(graph) == "3 nodes; 2 edges: 0 with 1 a, 1 with 2 b"
+    assert describe_graph(LabeledGraph.from_edges(1, [])) == "1 node; 0 edges"
 
 
 def test_an_operation_has_one_colour_all_over_a_page() -> None:
-    assert operation_classes(["input", "b", "a", "output", "b"]) == {"b": "o1", "a": "o2"}
+    assert assign_classes(["input", "b", "a", "output", "b"]) == {"b": "o1", "a": "o2"}

@@ -4,7 +4,7 @@ import itertools
 import xml.etree.ElementTree as ET
 
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
-from nasgoat.report.chart_svg import draw_chart, figure, legend
+from nasgoat.report.chart_svg import draw_chart, draw_figure, draw_legend
 
 
 def chart(*marks: Mark) -> Chart:
@@ -44,11 +44,13 @@ def test_a_legend_names_each_series_once_there_are_two() -> None:
         Points([0], [1], name="c"),
         Rule(0.5, "rule"),
     ]
-    names = legend(chart(*two))
+    names = draw_legend(chart(*two))
     assert names is not None
     assert [name in names for name in ("a &amp; b", ">c<", "rule")] == [True, True, True]
-    assert legend(chart(two[0])) is None
+    assert draw_legend(chart(two[0])) is None
 
 
 def test_a_wide_figure_scrolls_in_a_box_with_a_name() -> None:
-    assert 'role="region" tabindex="0" aria-label="A &lt;chart&gt;"' in figure(chart(), wide=True)
+    assert 'role="region" tabindex="0" aria-label="A &lt;chart&gt;"' in draw_figure(
+        chart(), wide=True
+    )

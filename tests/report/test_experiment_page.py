@@ -8,7 +8,7 @@ import pytest
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import read_experiment, tables_of
 from nasgoat.report import experiment_page
-from nasgoat.report.experiment_page import emphasised
+from nasgoat.report.experiment_page import emphasise
 from tests.report.documents import assert_sound
 from tests.report.experiments import compare, kernels, scale, write
 
@@ -97,5 +97,5 @@ def test_records_that_lack_something_are_one_error(tmp_path: Path) -> None:
 
 
 def test_stars_that_do_not_pair_are_stars() -> None:
-    assert emphasised("2 ** 3 = 8") == "2 ** 3 = 8"
-    assert emphasised("**0.1**, <2>") == "<b>0.1</b>, &lt;2&gt;"
+    assert emphasise("2 ** 3 = 8") == "2 ** 3 = 8"
+    assert emphasise("**0.1**, <2>") == "<b>0.1</b>, &lt;2&gt;"

@@ -10,8 +10,8 @@ from nasgoat.errors import StudyError
 from nasgoat.evaluation import Outcome
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import read_stored_search
-from nasgoat.report import SearchRun, search_page
-from nasgoat.report.search_run import error_of, sqrt_beta_of
+from nasgoat.report import ReportedSearch, search_page
+from nasgoat.report.reported_search import error_of, sqrt_beta_of
 from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
 from tests.report.documents import assert_sound
 from tests.report.studies import OURS, RANDOM, hostile_space, made, store
@@ -112,7 +112,7 @@ def test_a_benchmark_that_is_not_there_costs_the_regret_alone() -> None:
 
 def test_the_same_study_gives_the_same_file(tmp_path: Path) -> None:
     run = store(tmp_path, nasbench101(), 8, failed={6: "no memory"})
-    again = SearchRun(
+    again = ReportedSearch(
         read_stored_search(StorageAddress.of(tmp_path / "study.db"), "demo"), tmp_path
     )
     assert search_page(run) == search_page(again)
@@ -148,7 +148,7 @@ def test_the_state_says_why_a_search_ended(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text("{")
     assert run.state == "stopped"
     running = replace(run.stored, status=replace(run.stored.status, running=True))
-    assert SearchRun(running, tmp_path).state == "running"
+    assert ReportedSearch(running, tmp_path).state == "running"
 
 
 @pytest.mark.parametrize("error", [0.0, -3.0, 1e99, 1e-99, 5e-324, 1.0])
@@ -156,7 +156,7 @@ def test_errors_of_any_size_can_be_drawn(error: float) -> None:
     run = made(nasbench201(), 8)
     outcomes = [Outcome.of({"error": error * scale}) for scale in (1, 1, 2, 1, 0, 3, 1, 1)]
     tickets = [replace(t, outcome=o) for t, o in zip(run.tickets, outcomes, strict=True)]
-    html = search_page(SearchRun(replace(run.stored, tickets=tuple(tickets))))
+    html = search_page(ReportedSearch(replace(run.stored, tickets=tuple(tickets))))
     assert_sound(html)
     assert "nan" not in html
     assert "inf" not in html.replace("information", "")
@@ -167,7 +167,7 @@ def test_a_study_that_makes_no_sense_is_one_error() -> None:
     wrong = replace(run.tickets[6].proposal, mean="much")  # type: ignore[arg-type]
     tickets = (*run.tickets[:6], replace(run.tickets[6], proposal=wrong))
     with pytest.raises(StudyError, match="the study 'demo' must be sound, got"):
-        search_page(SearchRun(replace(run.stored, tickets=tickets)))
+        search_page(ReportedSearch(replace(run.stored, tickets=tickets)))
 
 
 def test_beta_is_what_the_acquisition_says() -> None:

@@ -69,13 +69,13 @@ class AskTell(ABC):
         """Up to k graphs to evaluate next, none seen or proposed before; fewer if none are left."""
         if k < 1:
             raise SettingError(f"the number of proposals must be at least 1, got {k}")
-        proposals = self._initial_proposals(k)
+        proposals = self._propose_initial(k)
         # A batch may begin with the initial design: the method must not propose that part again.
         self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
         if len(proposals) < k and self._graphs:
             proposals += self._propose(k - len(proposals))
         elif len(proposals) < k:
-            proposals += self._random_proposals(k - len(proposals), proposals)
+            proposals += self._propose_random(k - len(proposals), proposals)
         self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
         return proposals
 
@@ -86,7 +86,7 @@ class AskTell(ABC):
             GraphError: If the graph is not in the space.
             ObservationError: If the error is not a finite number.
         """
-        key = self._checked_key(graph)
+        key = self._check_and_key(graph)
         if isinstance(error, bool) or not isinstance(error, int | float | np.number):
             raise ObservationError(f"the error must be a number, got {error!r}")
         try:
@@ -102,15 +102,15 @@ class AskTell(ABC):
 
     def expect(self, graph: LabeledGraph) -> None:
         """Note that a graph is being evaluated elsewhere: it is not proposed meanwhile."""
-        self._pending[self._checked_key(graph)] = graph
+        self._pending[self._check_and_key(graph)] = graph
 
     def expect_only(self, graphs: Iterable[LabeledGraph]) -> None:
         """Note that exactly these graphs are being evaluated, whatever was proposed before."""
-        self._pending = {self._checked_key(graph): graph for graph in graphs}
+        self._pending = {self._check_and_key(graph): graph for graph in graphs}
 
     def tell_failed(self, graph: LabeledGraph) -> None:
         """Note that a graph could not be evaluated: it is not proposed again, nor learnt from."""
-        key = self._checked_key(graph)
+        key = self._check_and_key(graph)
         self._pending.pop(key, None)
         self._seen.add(key)
 
@@ -118,13 +118,13 @@ class AskTell(ABC):
     def _propose(self, k: int) -> list[Proposal]:
         """Up to k proposals beyond the initial design; at least one graph was told."""
 
-    def _checked_key(self, graph: LabeledGraph) -> bytes:
+    def _check_and_key(self, graph: LabeledGraph) -> bytes:
         if not isinstance(graph, LabeledGraph):
             raise GraphError(f"the graph must be a LabeledGraph, got {type(graph).__name__}")
         self.space.check(graph)
         return self.space.key(graph)
 
-    def _initial_proposals(self, k: int) -> list[Proposal]:
+    def _propose_initial(self, k: int) -> list[Proposal]:
         """What the initial design still has to offer."""
         if self._design is None:
             self._design = initial_design(self.space, self.initial, self.seed)
@@ -132,7 +132,7 @@ class AskTell(ABC):
         left = [g for g in self._design if self.space.key(g) not in taken]
         return [Proposal(graph, Certificate(Status.INITIAL)) for graph in left[:k]]
 
-    def _random_proposals(self, k: int, others: list[Proposal]) -> list[Proposal]:
+    def _propose_random(self, k: int, others: list[Proposal]) -> list[Proposal]:
         """More of the initial design, for when it is used up and nothing is known yet."""
         taken = self._taken() | {self.space.key(p.graph) for p in others}
         rng = np.random.default_rng([self.seed, _MORE_STREAM, len(taken)])

@@ -197,7 +197,7 @@ def mutations_of(
     return found
 
 
-def heuristic_proposals(
+def propose_heuristically(
     space: SearchSpace,
     acquisition: LowerConfidenceBound,
     k: int,
@@ -212,7 +212,7 @@ def heuristic_proposals(
         >>> space, rng = nasbench201(), np.random.default_rng(0)
         >>> cells = space.sample(5, rng)
         >>> lcb = LowerConfidenceBound().given(GraphGP(space).fit(cells, range(5)))
-        >>> found = heuristic_proposals(space, lcb, 2, set(), cells, rng)
+        >>> found = propose_heuristically(space, lcb, 2, set(), cells, rng)
         >>> [str(proposal.certificate.status) for proposal in found]
         ['heuristic', 'heuristic']
     """

@@ -89,7 +89,7 @@ class Catalogue:
         values = acquisition.combine(mean, std)
         best.take_first(
             Scored(self.graph(i), float(values[i]), float(mean[i]), float(std[i]))
-            for i in _ascending(values, k + len(exclude))
+            for i in _order_ascending(values, k + len(exclude))
         )
         seconds = time.perf_counter() - start
         return best.pool(
@@ -98,7 +98,7 @@ class Catalogue:
         )
 
 
-def _ascending(values: NDArray[np.float64], at_least: int) -> Iterator[int]:
+def _order_ascending(values: NDArray[np.float64], at_least: int) -> Iterator[int]:
     """Places of the values in ascending order, ties by place; at least so many of them."""
     rounded = np.round(values, TIE_DECIMALS)
     at_least = min(at_least, len(values))

@@ -14,9 +14,8 @@ from math import comb
 import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.blas import one_blas_thread
-from nasgoat.acquisition.branch.promising import promising
-from nasgoat.acquisition.branch.skeletons import OutOfTimeError
+from nasgoat.acquisition.branch.blocks import OutOfTimeError
+from nasgoat.acquisition.branch.composition_bounds import bound_compositions
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
@@ -240,17 +239,16 @@ def choose_columns(
         block = None
     if block is None:
         return None
-    with one_blas_thread():
-        found = promising(
-            block,
-            FeatureMap(space),
-            posterior,
-            acquisition.sqrt_beta,
-            n,
-            compositions(inner, ops),
-            value,
-            deadline,
-        )
+    found = bound_compositions(
+        block,
+        FeatureMap(space),
+        posterior,
+        acquisition.sqrt_beta,
+        n,
+        compositions(inner, ops),
+        value,
+        deadline,
+    )
     none = np.zeros(0, dtype=np.int64)
     kept = np.unique(np.concatenate([none, *(rows for rows, _ in found.values())]))
     if len(kept) > _COLUMNS:

@@ -24,7 +24,15 @@ from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import pause_garbage_collection
 from nasgoat.graphs import LabeledGraph
-from nasgoat.solvers import Point, Report, SolveLimits, SolverMissingError, SolveStatus
+from nasgoat.solvers import (
+    Point,
+    Report,
+    SolveLimits,
+    SolverMissingError,
+    SolveStatus,
+    SolveTask,
+    solve,
+)
 from nasgoat.spaces import SearchSpace
 
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of
@@ -122,52 +130,38 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
         descend(pool, np.random.default_rng(problem.seed), seconds=WARM_SHARE * limits.seconds)
     for n in reversed(problem.space.sizes):
         left = limits.seconds - (time.monotonic() - start)
-        if left <= 0:
-            send(("size", (n, _unproven())))
-            continue
-        began, columns = time.perf_counter(), problem.columns.get(n)
-        if columns is not None and not columns.allowed:
-            send(("size", (n, Report(SolveStatus.COMPLETE, pool.cutoff))))
-            continue
-        with pause_garbage_collection():
-            model = formulate(
-                problem.space,
-                problem.acquisition,
-                problem.formulation,
-                n,
-                symmetry=True,
-                columns=columns,
-            )
-        built = time.perf_counter() - began
-        # A list of structures need not hold graphs that are not below the cut-off.
-        below = math.inf if columns is None else pool.cutoff
-        known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
-        check_model(model, known, problem.acquisition)
-        send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
-        report = _search(problem.solver, model, pool, replace(limits, seconds=left), send)
-        report = replace(
-            report,
-            seconds=time.perf_counter() - began,
-            build_seconds=report.build_seconds + built,
-        )
+        if left > 0:
+            report = _solve_size(problem, n, pool, replace(limits, seconds=left), send)
+        else:
+            report = Report(SolveStatus.STOPPED, -math.inf)
         send(("size", (n, report)))
 
 
-def _search(
-    solver: str, model: AcquisitionModel, pool: KBest, limits: SolveLimits, send: Send
+def _solve_size(
+    problem: MipProblem, n: int, pool: KBest, limits: SolveLimits, send: Send
 ) -> Report:
-    judge = ModelJudge(model, pool)
+    """Build, check and solve the model of n nodes."""
+    start, columns = time.perf_counter(), problem.columns.get(n)
+    if columns is not None and not columns.allowed:
+        return Report(SolveStatus.COMPLETE, pool.cutoff)
+    asked = (problem.space, problem.acquisition, problem.formulation, n)
+    with pause_garbage_collection():
+        model = formulate(*asked, symmetry=True, columns=columns)
+    built = time.perf_counter() - start
+    # A list of structures need not hold graphs that are not below the cut-off.
+    below = math.inf if columns is None else pool.cutoff
+    known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
+    check_model(model, known, problem.acquisition)
+    send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
 
     def tell(line: str) -> None:
-        send(("progress", f"{model.n} nodes: {line}"))
+        send(("progress", f"{n} nodes: {line}"))
 
-    if solver == "gurobi":
-        from nasgoat.solvers.gurobi import search_with_gurobi
-
-        return search_with_gurobi(model.rows, model.decisions(), judge, limits, tell)
-    from nasgoat.solvers.scip import search_with_scip
-
-    return search_with_scip(model.rows, model.decisions(), judge, limits, tell)
+    judge = ModelJudge(model, pool)
+    task = SolveTask(model.rows, model.decisions(), judge, limits, tell)
+    report = solve(problem.solver, task)
+    seconds, built = time.perf_counter() - start, built + report.build_seconds
+    return replace(report, seconds=seconds, build_seconds=built)
 
 
 class ModelJudge:
@@ -231,7 +225,3 @@ def _exported(model: AcquisitionModel) -> Path:
     linear = model.rows.pyomo.component("(exponential)K_xx") is None
     folder = Path(tempfile.mkdtemp(prefix="nasgoat-"))
     return export(model.rows, folder / ("model.lp" if linear else "model.cip"))
-
-
-def _unproven() -> Report:
-    return Report(SolveStatus.STOPPED, -math.inf)

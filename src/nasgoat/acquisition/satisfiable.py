@@ -30,7 +30,7 @@ def require_satisfiable(space: SearchSpace) -> None:
         ...     print(problem)
         the limits must leave at least one graph, got none under edges >= 5 and depth == 3
     """
-    conflict = smallest_conflict(space)
+    conflict = find_smallest_conflict(space)
     if conflict is None:
         return
     said = " and ".join(
@@ -41,7 +41,7 @@ def require_satisfiable(space: SearchSpace) -> None:
     raise EmptySpaceError(f"the limits must leave at least one graph, got none {reason}")
 
 
-def smallest_conflict(space: SearchSpace) -> tuple[Limit, ...] | None:
+def find_smallest_conflict(space: SearchSpace) -> tuple[Limit, ...] | None:
     """Fewest limits that no graph satisfies together; None if some graph satisfies all.
 
     A deletion filter finds limits of which none can go; then smaller sets are tried, the smallest
@@ -49,7 +49,7 @@ def smallest_conflict(space: SearchSpace) -> tuple[Limit, ...] | None:
     """
     if not space.limits or is_satisfiable(space):
         return None
-    conflict = _irreducible(space)
+    conflict = _reduce_conflict(space)
     tried = 0
     for size in range(1, len(conflict)):
         tried += comb(len(space.limits), size)
@@ -71,7 +71,7 @@ def is_satisfiable(space: SearchSpace) -> bool:
         return _has_solution(space)
 
 
-def _irreducible(space: SearchSpace) -> tuple[Limit, ...]:
+def _reduce_conflict(space: SearchSpace) -> tuple[Limit, ...]:
     """Leave out limits one after the other as long as the rest still contradict each other."""
     left: Sequence[Limit] = space.limits
     for limit in space.limits:

@@ -16,22 +16,13 @@ adapted to architectures by naszilla.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.baselines.dense_network import DenseNetwork
-from nasgoat.baselines.encodings import standardized_adjacency
-from nasgoat.baselines.method import (
-    Data,
-    Graphs,
-    Prediction,
-    PredictorSearch,
-    Setup,
-    bound_values,
-    draw_deviations,
-    standardize,
-)
+from nasgoat.baselines.dense_predictors import AdjacencySearch
 
 Array = NDArray[np.floating]
 _BATCH = 20
@@ -39,50 +30,36 @@ _PRIOR_LOG_VARIANCE = float(np.log(1e-3))
 _SMALL = 1e-16
 
 
-class Bohamiann(PredictorSearch):
-    """Predicts with the mean and spread of sampled networks, on the adjacency encoding.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Bohamiann(AdjacencySearch):
+    """Predicts with the mean and spread of sampled networks.
 
     Args:
         setup: Space, initial design, seed and budget.
         steps: Steps of the sampler in each fit, as many as in the public code.
         burn_in: How many of them are burn-in.
         keep_every: Steps from one kept network to the next.
-        as_published: Rank candidates as the public code does by mistake, see
-            :func:`~nasgoat.baselines.method.draw_deviations`.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> method = Bohamiann(Setup(nasbench201(), initial=5), steps=200, burn_in=100)
-        >>> for proposal in method.ask(5):
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(5))
-        5
+        as_published: See :class:`~nasgoat.baselines.dense_predictors.AdjacencySearch`.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        steps: int = 10_000,
-        burn_in: int = 1_000,
-        keep_every: int = 50,
-        as_published: bool = False,
-    ) -> None:
-        super().__init__(setup, draw_deviations if as_published else bound_values)
-        self.steps, self.burn_in, self.keep_every = steps, burn_in, keep_every
+    steps: int = 10_000
+    burn_in: int = 1_000
+    keep_every: int = 50
 
-    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
-        """Mean and spread of the standardised error that the sampled networks predict."""
-        graphs, errors = data
-        rows, new = standardized_adjacency(self.space, graphs, candidates)
-        targets, _, _ = standardize(errors)
+    def predict_rows(
+        self,
+        rows: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        new: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and spread of what the sampled networks predict."""
         network = DenseNetwork((rows.shape[1], 50, 50, 1), activation="tanh")
         theta = np.append(network.initial(rng)[0], np.float32(_PRIOR_LOG_VARIANCE))
         slope = mean_gradient(network, rows, targets, rng)
         samples = sghmc(slope, theta, len(rows), rng, self.steps, self.burn_in, self.keep_every)
         predicted = np.array([network.predict(s[None, :-1], new)[0, :, 0] for s in samples])
-        mean, std = predicted.mean(axis=0).astype(float), predicted.std(axis=0).astype(float)
-        return Prediction(mean, std, float(targets.min()))
+        return predicted.mean(axis=0).astype(float), predicted.std(axis=0).astype(float)
 
 
 def mean_gradient(

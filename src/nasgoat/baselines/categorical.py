@@ -16,7 +16,7 @@ import numpy as np
 
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines.encodings import arrange
-from nasgoat.baselines.method import Method, Setup, heuristic
+from nasgoat.baselines.method import Method, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
@@ -136,8 +136,8 @@ class CategoricalSearch(Method):
     #: Choices for each wanted graph before one is repaired; few where each takes a new fit.
     tries: ClassVar[int] = 2
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         # Now, not at the first proposal: a space without an encoding is refused before anything
         # is evaluated.
         self.encoded = CategoricalSpace(self.space)

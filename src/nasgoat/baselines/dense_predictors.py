@@ -14,6 +14,7 @@ Notation, of Bayesian linear regression (Bishop, Pattern Recognition and Machine
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,6 @@ from nasgoat.baselines.method import (
     Graphs,
     Prediction,
     PredictorSearch,
-    Setup,
     bound_values,
     draw_deviations,
     draw_values,
@@ -38,6 +38,7 @@ Array = NDArray[np.float64]
 _LOG_BOUNDS = (-10.0, 12.0)  # of log α and log β: beyond, nothing changes any more
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Bananas(PredictorSearch):
     """Thompson sampling with five dense networks of ten layers on the path encoding.
 
@@ -47,27 +48,12 @@ class Bananas(PredictorSearch):
         layers: Hidden layers of each.
         width: Width of the hidden layers.
         epochs: Passes over the data.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> method = Bananas(Setup(nasbench201(), initial=5), epochs=10)
-        >>> for proposal in method.ask(5):
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(5))
-        5
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        members: int = 5,
-        layers: int = 10,
-        width: int = 20,
-        epochs: int = 150,
-    ) -> None:
-        super().__init__(setup, draw_values)
-        self.members, self.layers, self.width, self.epochs = members, layers, width, epochs
+    members: int = 5
+    layers: int = 10
+    width: int = 20
+    epochs: int = 150
 
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """Mean and spread of the ensemble's predicted errors."""
@@ -89,34 +75,57 @@ class Bananas(PredictorSearch):
         predicted = network.predict(theta, rows[len(graphs) :])[:, :, 0].astype(float)
         return Prediction(predicted.mean(axis=0), predicted.std(axis=0), float(errors.min()))
 
+    def score(self, prediction: Prediction, rng: np.random.Generator) -> Array:
+        """Thompson sampling."""
+        return draw_values(prediction, rng)
 
-class Dngo(PredictorSearch):
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdjacencySearch(PredictorSearch):
+    """A predictor on the adjacency encoding; encoding and errors are standardised.
+
+    Args:
+        setup: Space, initial design, seed and budget.
+        as_published: Rank candidates as the public code does by mistake, see
+            :func:`~nasgoat.baselines.method.draw_deviations`.
+    """
+
+    as_published: bool = False
+
+    @abstractmethod
+    def predict_rows(
+        self, rows: Array, targets: Array, new: Array, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Mean and standard deviation of the target at new rows."""
+
+    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        """Mean and standard deviation of the standardised error."""
+        rows, new = standardized_adjacency(self.space, data.graphs, candidates)
+        targets, _, _ = standardize(data.errors)
+        mean, std = self.predict_rows(rows, targets, new, rng)
+        return Prediction(mean, std, float(targets.min()))
+
+    def score(self, prediction: Prediction, rng: np.random.Generator) -> Array:
+        """Half a deviation below the mean, or as in the public code."""
+        return draw_deviations(prediction, rng) if self.as_published else bound_values(prediction)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Dngo(AdjacencySearch):
     """Bayesian linear regression on the last hidden layer of a network with three tanh layers.
 
     Args:
         setup: Space, initial design, seed and budget.
         epochs: Passes over the data.
-        as_published: Rank candidates as the public code does by mistake, see
-            :func:`~nasgoat.baselines.method.draw_deviations`.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> method = Dngo(Setup(nasbench201(), initial=5), epochs=10)
-        >>> for proposal in method.ask(5):
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(5))
-        5
+        as_published: See :class:`AdjacencySearch`.
     """
 
-    def __init__(self, setup: Setup, *, epochs: int = 500, as_published: bool = False) -> None:
-        super().__init__(setup, draw_deviations if as_published else bound_values)
-        self.epochs = epochs
+    epochs: int = 500
 
-    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
-        """The posterior of the standardised error, noise included."""
-        graphs, errors = data
-        rows, new = standardized_adjacency(self.space, graphs, candidates)
-        targets, _, _ = standardize(errors)
+    def predict_rows(
+        self, rows: Array, targets: Array, new: Array, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """The posterior at new rows, noise included."""
         network = DenseNetwork((rows.shape[1], 50, 50, 50, 1), activation="tanh")
         theta = train(network, rows, targets, rng, self.epochs, batch=10, rate=0.01)
         layers = network.layers(theta)
@@ -124,8 +133,7 @@ class Dngo(PredictorSearch):
             network.forward(layers, part.astype(np.float32))[-2][0].astype(float)
             for part in (rows, new)
         ]
-        mean, std = BayesianLinear.fit(basis[0], targets).predict(basis[1])
-        return Prediction(mean, std, float(targets.min()))
+        return BayesianLinear.fit(basis[0], targets).predict(basis[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ naszilla runs them.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,8 +26,6 @@ from nasgoat.baselines.method import (
     Graphs,
     Prediction,
     PredictorSearch,
-    Setup,
-    bound_values,
     standardize,
 )
 from nasgoat.graphs import LabeledGraph
@@ -48,6 +47,7 @@ def kernel(distances: Array) -> Array:
     return values
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DistanceSearch(PredictorSearch):
     """Bayesian optimisation with a distance kernel and μ - σ/2 over variations of the best.
 
@@ -62,19 +62,11 @@ class DistanceSearch(PredictorSearch):
 
     batch: ClassVar[int] = 1
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        parents: int = 5,
-        edits: int = 19,
-        repetitions: int = 5,
-        pool: int = 200,
-        as_published: bool = False,
-    ) -> None:
-        super().__init__(setup, bound_values)
-        self.parents, self.edits, self.repetitions, self.pool = parents, edits, repetitions, pool
-        self.as_published = as_published
+    parents: int = 5
+    edits: int = 19
+    repetitions: int = 5
+    pool: int = 200
+    as_published: bool = False
 
     @abstractmethod
     def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
@@ -123,6 +115,7 @@ class GPBayesOpt(DistanceSearch):
 
     Example:
         >>> from nasgoat import nasbench201
+        >>> from nasgoat.baselines import Setup
         >>> space = nasbench201()
         >>> method = GPBayesOpt(Setup(space))
         >>> cell = space.from_digits([1, 2, 3, 4, 1, 2])
@@ -142,14 +135,6 @@ class Nasbot(DistanceSearch):
     The original has the OTMANN distance, by optimal transport, and an evolutionary acquisition
     optimiser; the paper's comparison ran naszilla's version. Where edges carry the labels and
     nodes are indexed, the distance is that of operation counts plus differing places.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> space = nasbench201()
-        >>> method = Nasbot(Setup(space))
-        >>> cell = space.from_digits([1, 2, 3, 4, 1, 2])
-        >>> method.distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
-        [[2.0]]
     """
 
     def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:

@@ -14,6 +14,7 @@ only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ from nasgoat.baselines.method import (
     Method,
     Prediction,
     PredictorSearch,
-    Setup,
     draw_values,
     heuristic,
     standardize,
@@ -38,6 +38,7 @@ _CANDIDATES = 50  # per evaluation
 _STREAM = 4  # of the GCN predictor's candidates and training, which happen once
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Bonas(PredictorSearch):
     """Thompson sampling over mutations with five graph networks.
 
@@ -51,29 +52,17 @@ class Bonas(PredictorSearch):
         epochs: Passes over the data.
         width: Width of the convolutions.
         full: Train as the public code does: width 144, 300 epochs, batches of 7, rate 1e-4.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> method = Bonas(Setup(nasbench201(), initial=5), epochs=5)
-        >>> for proposal in method.ask(5):
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(5))
-        5
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        members: int = 5,
-        epochs: int = 60,
-        width: int = 48,
-        full: bool = False,
-    ) -> None:
-        super().__init__(setup, draw_values)
-        self.members = members
-        self.epochs, self.width, self.batch_size, self.rate = epochs, width, 32, 5e-3
-        if full:
+    members: int = 5
+    epochs: int = 60
+    width: int = 48
+    full: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.batch_size, self.rate = 32, 5e-3
+        if self.full:
             self.epochs, self.width, self.batch_size, self.rate = 300, 144, 7, 1e-4
 
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
@@ -89,7 +78,12 @@ class Bonas(PredictorSearch):
             predicted = networks.predict(new) * sd + mean
         return Prediction(predicted.mean(axis=0), predicted.std(axis=0), float(errors.min()))
 
+    def score(self, prediction: Prediction, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Thompson sampling."""
+        return draw_values(prediction, rng)
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class GcnPredictor(Method):
     """Random graphs, one training, then the candidates of lowest predicted error.
 
@@ -104,28 +98,15 @@ class GcnPredictor(Method):
             take up the whole of the regressor's attention.
         as_published: Take the first candidates instead of the best, as the public code does by
             mistake: random search.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> method = GcnPredictor(Setup(nasbench201(), initial=5, evaluations=10), epochs=5)
-        >>> for proposal in [*method.ask(5), *method.ask(4)]:
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(1))
-        1
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        epochs: int = 300,
-        width: int = 144,
-        two_stages: bool = True,
-        as_published: bool = False,
-    ) -> None:
-        super().__init__(setup)
-        self.epochs, self.width = epochs, width
-        self.two_stages, self.as_published = two_stages, as_published
+    epochs: int = 300
+    width: int = 144
+    two_stages: bool = True
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.chosen = int(_CHOSEN_SHARE * self.evaluations)
         self._ranking: list[Proposal] | None = None
 

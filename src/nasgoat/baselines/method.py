@@ -8,7 +8,7 @@ minimised.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -54,22 +54,26 @@ class Data(NamedTuple):
     errors: Array
 
 
+@dataclass(eq=False, repr=False)
 class Method(AskTell):
     """A baseline: :meth:`_choose` makes the proposals, random graphs fill up the batch.
+
+    The fields of a subclass that is a dataclass are its options.
 
     Args:
         setup: Space, initial design, seed, budget and kind of error.
     """
 
+    setup: Setup
     #: Proposals per iteration in the method's own publication.
     batch: ClassVar[int] = 5
     #: Baselines have no Gaussian process of ours to show.
-    surrogate: None = None
+    surrogate: ClassVar[None] = None
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup.space, setup.initial, setup.seed)
-        self.evaluations = setup.evaluations
-        self.noisy = setup.noisy
+    def __post_init__(self) -> None:
+        super().__init__(self.setup.space, self.setup.initial, self.setup.seed)
+        self.evaluations = self.setup.evaluations
+        self.noisy = self.setup.noisy
 
     def _propose(self, k: int) -> list[Proposal]:
         taken = self._taken()
@@ -115,45 +119,12 @@ class Prediction:
     incumbent: float
 
 
-#: Values of the candidates, to be minimised, from their predictions.
-Acquisition = Callable[[Prediction, np.random.Generator], Array]
-
-
-class PredictorSearch(Method):
-    """The loop around a predictor; a method says which predictor, acquisition and candidates.
-
-    Args:
-        setup: Space, initial design, seed, budget and kind of error.
-        acquisition: Such as :func:`draw_values` (Thompson sampling), :func:`bound_values` or
-            :func:`improvement_values`.
-    """
-
-    def __init__(self, setup: Setup, acquisition: Acquisition) -> None:
-        super().__init__(setup)
-        self.acquisition = acquisition
-
-    @abstractmethod
-    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
-        """Fit the predictor to what was observed, and predict the candidates."""
-
-    def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
-        """Distinct graphs to choose from, none of them taken; mutations of the best by default."""
-        return mutation_candidates(self.space, self._best(_PARENTS), taken, rng)
-
-    def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        candidates = self._candidates(taken, rng)
-        if not candidates:
-            return []
-        prediction = self.predict(self._data(), candidates, rng)
-        return lowest(candidates, self.acquisition(prediction, rng), k)
-
-
 def draw_values(prediction: Prediction, rng: np.random.Generator) -> Array:
     """One draw from N(μ, σ) for each candidate: independent Thompson sampling."""
     return prediction.mean + prediction.std * rng.standard_normal(len(prediction.mean))
 
 
-def bound_values(prediction: Prediction, rng: np.random.Generator) -> Array:
+def bound_values(prediction: Prediction) -> Array:
     """The lower confidence bound μ - σ/2."""
     return prediction.mean - EXPLORATION * prediction.std
 
@@ -166,7 +137,7 @@ def draw_deviations(prediction: Prediction, rng: np.random.Generator) -> Array:
     return rng.normal(0.0, prediction.std)
 
 
-def improvement_values(prediction: Prediction, rng: np.random.Generator) -> Array:
+def improvement_values(prediction: Prediction) -> Array:
     """The negative expected improvement on the incumbent."""
     return -expected_improvement(prediction.incumbent, prediction.mean, prediction.std)
 
@@ -183,6 +154,44 @@ def expected_improvement(incumbent: float, mean: Array, std: Array) -> Array:
     u = gain / safe
     improvement: Array = gain * norm.cdf(u) + safe * norm.pdf(u)
     return improvement
+
+
+@dataclass(eq=False, repr=False)
+class PredictorSearch(Method):
+    """The loop around a predictor: a subclass says how to predict, and may change the rest.
+
+    Args:
+        setup: Space, initial design, seed, budget and kind of error.
+
+    Example:
+        >>> from nasgoat import nasbench201, run
+        >>> class FewestEdges(PredictorSearch):
+        ...     def predict(self, data, candidates, rng):
+        ...         edges = np.array([float(len(graph.edges)) for graph in candidates])
+        ...         return Prediction(edges, np.ones(len(edges)), data.errors.min())
+        >>> method = FewestEdges(Setup(nasbench201()))
+        >>> run(method, lambda cell: 5.0 + len(cell.edges), evaluations=30, batch=5).best.error
+        8.0
+    """
+
+    @abstractmethod
+    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        """Fit the predictor to what was observed, and predict the candidates."""
+
+    def score(self, prediction: Prediction, rng: np.random.Generator) -> Array:
+        """The acquisition: a value for each candidate, to be minimised; μ - σ/2 by default."""
+        return bound_values(prediction)
+
+    def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
+        """Distinct graphs to choose from, none of them taken; mutations of the best by default."""
+        return mutation_candidates(self.space, self._best(_PARENTS), taken, rng)
+
+    def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
+        candidates = self._candidates(taken, rng)
+        if not candidates:
+            return []
+        prediction = self.predict(self._data(), candidates, rng)
+        return lowest(candidates, self.score(prediction, rng), k)
 
 
 def heuristic(graph: LabeledGraph, value: float | None = None) -> Proposal:

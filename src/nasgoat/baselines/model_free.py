@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.method import Method, Setup, heuristic
+from nasgoat.baselines.method import Method, heuristic
 from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
 
@@ -35,6 +36,7 @@ class RandomSearch(Method):
         return []  # random graphs fill what a method leaves
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Evolution(Method):
     """Mutates the winners of tournaments.
 
@@ -58,20 +60,14 @@ class Evolution(Method):
 
     batch: ClassVar[int] = 1
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        population: int = 30,
-        tournament: int = 10,
-        remove: str = "worst",
-    ) -> None:
-        super().__init__(setup)
-        if remove not in REMOVALS:
-            raise UnknownNameError("remove", remove, REMOVALS)
-        self.population = population
-        self.tournament = tournament
-        self.remove = remove
+    population: int = 30
+    tournament: int = 10
+    remove: str = "worst"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.remove not in REMOVALS:
+            raise UnknownNameError("remove", self.remove, REMOVALS)
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         errors = np.array(self._errors)
@@ -114,8 +110,8 @@ class LocalSearch(Method):
 
     batch: ClassVar[int] = 1
 
-    def __init__(self, setup: Setup) -> None:
-        super().__init__(setup)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._starts: list[int] = []  # observations of the present random start
         self._current: int | None = None  # the observation whose neighbours are tried
         self._neighbours: dict[bytes, LabeledGraph] = {}

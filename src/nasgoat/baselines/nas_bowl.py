@@ -10,6 +10,7 @@ Source: Ru et al., ICLR 2021, and its public code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from nasgoat.baselines.method import (
     Graphs,
     Prediction,
     PredictorSearch,
-    Setup,
     improvement_values,
 )
 from nasgoat.graphs import LabeledGraph
@@ -36,6 +36,7 @@ _NOISE_BOUNDS = (1e-5, 1e-2)
 _PARENTS = 10
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NasBowl(PredictorSearch):
     """Takes the graphs of highest expected improvement from a pool of mutations.
 
@@ -49,26 +50,11 @@ class NasBowl(PredictorSearch):
         as_published: Choose depth (and noise) with the public code's likelihood, whose
             log-determinant has the wrong sign, and take for incumbent the observation of best
             posterior mean.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> method = NasBowl(Setup(nasbench201(), initial=5))
-        >>> for proposal in method.ask(5):
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(5))
-        5
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        *,
-        pool: int = 200,
-        skip: str = "skip_connect",
-        as_published: bool = False,
-    ) -> None:
-        super().__init__(setup, improvement_values)
-        self.pool, self.skip, self.as_published = pool, skip, as_published
+    pool: int = 200
+    skip: str = "skip_connect"
+    as_published: bool = False
 
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """The posterior of the standardised log error."""
@@ -79,6 +65,10 @@ class NasBowl(PredictorSearch):
         mean, std = posterior(gram[:m, :m], gram[:m], gram.diagonal(), z, noise)
         incumbent = z[np.argmin(mean[:m])] if self.as_published else z.min()
         return Prediction(mean[m:], std[m:], incumbent)
+
+    def score(self, prediction: Prediction, rng: np.random.Generator) -> Array:
+        """Expected improvement, negated."""
+        return improvement_values(prediction)
 
     def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         on_nodes = bool(self.space.node_vocabulary)

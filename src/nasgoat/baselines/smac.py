@@ -30,15 +30,6 @@ class Smac(CategoricalSearch):
     """SMAC, asked for as many configurations as the batch has.
 
     SMAC itself fits its forest again after eight evaluations, so a batch of five costs it nothing.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> from nasgoat.baselines.method import Setup
-        >>> method = Smac(Setup(nasbench201(), initial=5))
-        >>> for proposal in method.ask(5):
-        ...     method.tell(proposal.graph, error=5.0 + len(proposal.graph.edges))
-        >>> len(method.ask(2))
-        2
     """
 
     batch: ClassVar[int] = 5

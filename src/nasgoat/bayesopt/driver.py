@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, outcome_of
+from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, read_outcome
 from nasgoat.bayesopt.ledger import Ledger, Ticket
 from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
-from nasgoat.bayesopt.results import SearchResult, Stop, evaluation_of, iteration_of
+from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
 
 logger = logging.getLogger(__name__)
@@ -213,7 +213,7 @@ class Driver:
         for future in sorted(done, key=lambda future: self._running[future].number):
             ticket = self._running.pop(future)
             self._pace.end(ticket.number, "evaluation")
-            self._finish(ticket, outcome_of(future))
+            self._finish(ticket, read_outcome(future))
         if not done:
             self.workers.check()
 
@@ -231,7 +231,7 @@ class Driver:
             self._failures = 0
             logger.info("evaluation %d ended: %s", ticket.number, outcome.metrics)
             if self.events.evaluation:
-                self.events.evaluation(evaluation_of(ticket))
+                self.events.evaluation(Evaluation.of(ticket))
         else:
             self._failures += 1
             logger.info("evaluation %d failed: %s", ticket.number, outcome.failure.reason)
@@ -245,6 +245,6 @@ class Driver:
     def _report(self, batch: list[Ticket]) -> None:
         if self.events.iteration is None:
             return
-        iteration = iteration_of(batch, self._tickets.values(), self._elapsed)
+        iteration = Iteration.of(batch, self._tickets.values(), self._elapsed)
         if iteration is not None:
             self.events.iteration(iteration)

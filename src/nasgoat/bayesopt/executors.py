@@ -83,7 +83,7 @@ class Workers:
         return cls(executor, lambda: known)
 
 
-def outcome_of(future: Future[Outcome]) -> Outcome:
+def read_outcome(future: Future[Outcome]) -> Outcome:
     """What a future brought; an executor that broke ends the search, a lost task does not."""
     try:
         return future.result()

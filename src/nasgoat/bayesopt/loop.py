@@ -71,7 +71,9 @@ def search(
     """
     plan = Plan(evaluations, batch, asynchronous)
     asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
-    evaluator = _evaluator(objective, timeout, memory_limit, seed, executor is None and workers)
+    evaluator = _make_evaluator(
+        objective, timeout, memory_limit, seed, executor is None and workers
+    )
     if executor is not None:
         hands = Workers.on(executor, workers)
     else:
@@ -79,10 +81,10 @@ def search(
     events = Events(on_evaluation, iteration=on_iteration)
     driver = Driver(asker, evaluator, plan, ledger or MemoryLedger(), hands, events)
     if not asynchronous:
-        return _checked(driver.run())
+        return _raise_if_failing(driver.run())
     with ThreadPoolExecutor(1, "nasgoat-ask") as thread:  # workers are served while it computes
         driver.asks_in = thread
-        return _checked(driver.run())
+        return _raise_if_failing(driver.run())
 
 
 def run(
@@ -97,10 +99,10 @@ def run(
     events = Events(on_evaluation, iteration=on_iteration)
     plan = Plan(evaluations, batch)
     driver = Driver(asker, Inline(objective), plan, MemoryLedger(), events=events)
-    return _checked(driver.run())
+    return _raise_if_failing(driver.run())
 
 
-def _evaluator(
+def _make_evaluator(
     objective: Objective | str,
     timeout: float | None,
     memory_limit: float | None,
@@ -121,7 +123,7 @@ def _evaluator(
     return Inline(objective)
 
 
-def _checked(result: SearchResult) -> SearchResult:
+def _raise_if_failing(result: SearchResult) -> SearchResult:
     if result.stop is not Stop.FAILING:
         return result
     failure = result.failures[-1].outcome

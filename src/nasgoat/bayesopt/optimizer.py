@@ -18,7 +18,7 @@ from nasgoat.acquisition import (
     Proposal,
     Status,
 )
-from nasgoat.acquisition.candidates import heuristic_proposals
+from nasgoat.acquisition.candidates import propose_heuristically
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import SolverLostError
 from nasgoat.spaces import SearchSpace
@@ -108,4 +108,4 @@ class Optimizer(AskTell):
             logger.warning("the acquisition optimiser found nothing in its limits; falling back")
         rng = np.random.default_rng([self.seed, _FALLBACK_STREAM, len(self._graphs)])
         best = [g for g, _ in sorted(self.observations, key=lambda pair: pair[1])[:10]]
-        return heuristic_proposals(self.space, acquisition, k, exclude, best, rng)
+        return propose_heuristically(self.space, acquisition, k, exclude, best, rng)

@@ -23,6 +23,12 @@ class Evaluation:
     proposal: Proposal
     metrics: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, ticket: Ticket) -> Evaluation:
+        """The evaluation that a ticket with metrics stands for."""
+        metrics = ticket.outcome.metrics if ticket.outcome else None
+        return cls(ticket.number, ticket.iteration, ticket.proposal, metrics or {})
+
     @property
     def graph(self) -> LabeledGraph:
         """The graph that was evaluated."""
@@ -50,6 +56,20 @@ class Iteration:
     evaluations: int
     seconds: float
 
+    @classmethod
+    def of(
+        cls, batch: Sequence[Ticket], tickets: Collection[Ticket], seconds: float
+    ) -> Iteration | None:
+        """What progress shows when a batch has ended; None before the first success."""
+        evaluations = [Evaluation.of(t) for t in tickets if t.outcome and t.outcome.metrics]
+        if not evaluations:
+            return None
+        best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
+        numbers = {ticket.number for ticket in batch}
+        shown = tuple(e for e in evaluations if e.number in numbers)
+        done = sum(ticket.finished for ticket in tickets)
+        return cls(batch[0].iteration, shown, best, done, seconds)
+
 
 class Stop(enum.StrEnum):
     """Why a search ended."""
@@ -75,7 +95,7 @@ class SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
         return cls(
-            tuple(evaluation_of(t) for t in tickets if t.outcome and t.outcome.metrics),
+            tuple(Evaluation.of(t) for t in tickets if t.outcome and t.outcome.metrics),
             seconds,
             tuple(values for _, values in sorted(fits.items())),
             tuple(t for t in tickets if t.outcome and t.outcome.failure),
@@ -98,23 +118,3 @@ class SearchResult:
         """The lowest error after each evaluation."""
         best: list[float] = np.minimum.accumulate([e.error for e in self.evaluations]).tolist()
         return best
-
-
-def evaluation_of(ticket: Ticket) -> Evaluation:
-    """The evaluation that a ticket with metrics stands for."""
-    metrics = ticket.outcome.metrics if ticket.outcome else None
-    return Evaluation(ticket.number, ticket.iteration, ticket.proposal, metrics or {})
-
-
-def iteration_of(
-    batch: Sequence[Ticket], tickets: Collection[Ticket], seconds: float
-) -> Iteration | None:
-    """What progress shows when a batch has ended; None before the first success."""
-    evaluations = [evaluation_of(t) for t in tickets if t.outcome and t.outcome.metrics]
-    if not evaluations:
-        return None
-    best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
-    numbers = {ticket.number for ticket in batch}
-    shown = tuple(e for e in evaluations if e.number in numbers)
-    done = sum(ticket.finished for ticket in tickets)
-    return Iteration(batch[0].iteration, shown, best, done, seconds)

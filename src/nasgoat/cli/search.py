@@ -60,8 +60,7 @@ def _say_how_to_resume() -> Iterator[None]:
 
 def _run(session: Session, workers: Workers, interrupts: Interrupts) -> SearchResult:
     """Run the session, and leave nothing running behind it."""
-    from nasgoat.evaluation import kill_children
-    from nasgoat.evaluation.evaluators import allow_children
+    from nasgoat.evaluation import allow_children, kill_children
 
     allow_children()  # an earlier search of this process forbade them
     try:

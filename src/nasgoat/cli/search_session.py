@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,10 @@ class Session:
         plan: Budget, batch size, asynchronous or not.
         settings: Those of our own method; None for another method.
         choice: The acquisition optimiser of our own method; None for another method.
+        declaration: What must be the same when the search is resumed.
+        study: The name of the study.
+        folder: Where the run's files go.
+        address: Where the study is stored.
     """
 
     task: Task
@@ -55,44 +59,20 @@ class Session:
     plan: Plan
     settings: Settings | None
     choice: Choice | None
-    study: str = field(init=False)
-    folder: Path = field(init=False)
-    address: StorageAddress = field(init=False)
+    declaration: dict[str, Any]
+    study: str
+    folder: Path
+    address: StorageAddress
 
     def __post_init__(self) -> None:
-        self.study = self.output.study or f"{self.task.slug}-seed{self.proposing.seed}"
-        self.folder, self.address = choose_folder(
-            self.output.report,
-            self.output.storage,
-            self.study,
-            self.declaration(),
-            self.plan.evaluations,
-        )
         self._painter = Painter()
-
-    def declaration(self) -> dict[str, Any]:
-        """What must be the same when the search is resumed."""
-        document = {
-            "objective": self.task.objective,
-            "direction": "minimize",
-            "method": self.proposing.method,
-            "settings": self.settings and asdict(self.settings),
-            "optimizer": self.solving.optimizer if self.settings else None,
-            "initial": self.proposing.initial,
-            "batch": None if self.plan.asynchronous else self.plan.batch,
-            "asynchronous": self.plan.asynchronous,
-            "seed": self.proposing.seed,
-            "space": self.task.space.to_dict(),
-        }
-        plain: dict[str, Any] = json.loads(json.dumps(document))
-        return plain
 
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
         """Search until done or asked to stop; what a dead session left behind comes first."""
         if not self.output.quiet:
             note(f"searching {self.task.name}: {self.task.space.describe()}")
-        space, declaration = self.task.space, self.declaration()
-        with StudyLedger(self.address, self.study, space, declaration) as ledger:
+        space = self.task.space
+        with StudyLedger(self.address, self.study, space, self.declaration) as ledger:
             # Reads the whole study: a damaged one is refused before anything is written.
             driver = self._make_driver(ledger, workers, stopping)
             plan = {
@@ -214,12 +194,41 @@ def open_session(
     target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
 ) -> Session:
     """A session from the options of ``nasgoat search``; wrong ones are told before it begins."""
-    settings = proposing.settings()
+    settings, choice = proposing.settings(), None
     solving.effort()
-    own = own_batch(proposing.method) if proposing.batch is None else proposing.batch
-    plan = Plan(proposing.evaluations, own, evaluating.asynchronous)
+    batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
+    plan = Plan(proposing.evaluations, batch, evaluating.asynchronous)
     task = make_task(target, evaluating, proposing.seed)
-    if proposing.method != OURS:
-        return Session(task, proposing, solving, output, plan, None, None)
-    choice = choose(task.space, settings.kernel, settings.questions, solving.optimizer)
-    return Session(task, proposing, solving, output, plan, settings, choice)
+    ours = proposing.method == OURS
+    if ours:
+        choice = choose(task.space, settings.kernel, settings.questions, solving.optimizer)
+    declaration = {
+        "objective": task.objective,
+        "direction": "minimize",
+        "method": proposing.method,
+        "settings": asdict(settings) if ours else None,
+        "optimizer": solving.optimizer if ours else None,
+        "initial": proposing.initial,
+        "batch": None if plan.asynchronous else plan.batch,
+        "asynchronous": plan.asynchronous,
+        "seed": proposing.seed,
+        "space": task.space.to_dict(),
+    }
+    declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
+    study = output.study or f"{task.slug}-seed{proposing.seed}"
+    folder, address = choose_folder(
+        output.report, output.storage, study, declaration, plan.evaluations
+    )
+    return Session(
+        task=task,
+        proposing=proposing,
+        solving=solving,
+        output=output,
+        plan=plan,
+        settings=settings if ours else None,
+        choice=choice,
+        declaration=declaration,
+        study=study,
+        folder=folder,
+        address=address,
+    )

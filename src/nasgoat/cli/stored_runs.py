@@ -201,7 +201,7 @@ def _report_search(
 ) -> tuple[str, dict[str, Any], Path]:
     """The report of a search, facts about it, and where it goes unless somebody says."""
     from nasgoat.integrations.stored_search import read_stored_search
-    from nasgoat.report import SearchRun, search_page
+    from nasgoat.report import ReportedSearch, search_page
 
     address, folder = _find_study(run, storage, "report")
     if study is None:
@@ -209,7 +209,7 @@ def _report_search(
         if others:
             known = ", ".join(sorted([study, *others])[:10])
             raise StudyError(f"--study must be given, got none; the storage holds {known}")
-    found = SearchRun(read_stored_search(address, study), folder)
+    found = ReportedSearch(read_stored_search(address, study), folder)
     facts = {
         "kind": "search",
         "study": study,

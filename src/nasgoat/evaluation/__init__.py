@@ -3,14 +3,20 @@
 Kept light on purpose: every worker process imports this package.
 """
 
-from nasgoat.evaluation.evaluators import Evaluator, Inline, Isolated, kill_children
+from nasgoat.evaluation.evaluators import (
+    Evaluator,
+    Inline,
+    Isolated,
+    allow_children,
+    kill_children,
+)
 from nasgoat.evaluation.outcomes import (
     LARGEST_ERROR,
     Failure,
     FailureKind,
     Objective,
     Outcome,
-    checked_metrics,
+    check_metrics,
 )
 
 __all__ = [
@@ -22,6 +28,7 @@ __all__ = [
     "Isolated",
     "Objective",
     "Outcome",
-    "checked_metrics",
+    "allow_children",
+    "check_metrics",
     "kill_children",
 ]

@@ -81,7 +81,7 @@ class Outcome:
     def of(cls, answer: object) -> Outcome:
         """The outcome of an objective that returned this."""
         try:
-            return cls(checked_metrics(answer))
+            return cls(check_metrics(answer))
         except ObservationError as problem:
             return cls(None, Failure(FailureKind.VALUE, str(problem)))
 
@@ -91,26 +91,26 @@ class Outcome:
         return cls(None, Failure(kind, reason, traceback))
 
 
-def checked_metrics(answer: object) -> dict[str, Any]:
+def check_metrics(answer: object) -> dict[str, Any]:
     """What an objective returned as metrics with a usable ``error``.
 
     Raises:
         ObservationError: If there is no error, or it is no finite number of sensible size.
 
     Example:
-        >>> checked_metrics(3)
+        >>> check_metrics(3)
         {'error': 3.0}
     """
     if not isinstance(answer, Mapping):
-        return {"error": _checked_error(answer)}
+        return {"error": _check_error(answer)}
     if "error" not in answer:
         names = reprlib.repr(sorted(map(str, answer)))
         raise ObservationError(f"the objective must return 'error', got {names}")
-    others = {str(name): _plain(value) for name, value in answer.items() if name != "error"}
-    return {"error": _checked_error(answer["error"]), **others}
+    others = {str(name): _make_plain(value) for name, value in answer.items() if name != "error"}
+    return {"error": _check_error(answer["error"]), **others}
 
 
-def _checked_error(value: object) -> float:
+def _check_error(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ObservationError(f"the error must be a number, got {reprlib.repr(value)}")
     try:
@@ -124,7 +124,7 @@ def _checked_error(value: object) -> float:
     return error
 
 
-def _plain(value: object) -> Any:
+def _make_plain(value: object) -> Any:
     """A further metric as JSON holds it; what JSON can't hold becomes its text."""
     if isinstance(value, Real) and not isinstance(value, bool | int):
         value = float(value)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.experiments.compare_tables import Scene, scenes
+from nasgoat.experiments.compare_tables import Contest, list_contests
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels, Rule
-from nasgoat.figures.quantities import number
+from nasgoat.figures.quantities import format_number
 
 Array = NDArray[np.float64]
 #: The baselines of the paper's main figure; the others have one of their own.
@@ -31,33 +31,35 @@ class _Group:
     methods: Sequence[str]
 
 
-def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
+def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each setting and group of methods."""
     found: dict[str, list[Chart]] = {}
-    for group in _groups(records):
-        for scene in scenes(records):
-            own = found.setdefault(f"{scene.setting.capitalize()} setting{group.said}", [])
-            own += [_curves_chart(records, scene, group, test) for test in (False, True)]
+    for group in _group_methods(records):
+        for contest in list_contests(records):
+            own = found.setdefault(f"{contest.setting.capitalize()} setting{group.said}", [])
+            own += [_chart_curves(records, contest, group, test) for test in (False, True)]
     return found
 
 
-def panels(records: ExperimentRecords) -> dict[str, Panels]:
+def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
     """One figure per setting and group of methods."""
     caption = (
         "Median over seeds with one standard deviation. Top: mean error of the cell of lowest "
         "error so far. Bottom: test error of the same cell. Dotted: the best cell of the table."
     )
-    found, drawn = scenes(records), {}
-    for setting in dict.fromkeys(scene.setting for scene in found):
-        own = [scene for scene in found if scene.setting == setting]
-        tests = (False, True) if any(scene.has_test for scene in own) else (False,)
-        for group in _groups(records):
-            rows = [[_curves_chart(records, scene, group, test) for scene in own] for test in tests]
+    found, drawn = list_contests(records), {}
+    for setting in dict.fromkeys(contest.setting for contest in found):
+        own = [contest for contest in found if contest.setting == setting]
+        tests = (False, True) if any(contest.has_test for contest in own) else (False,)
+        for group in _group_methods(records):
+            rows = [
+                [_chart_curves(records, contest, group, test) for contest in own] for test in tests
+            ]
             drawn[f"{records.name}-{setting}{group.suffix}"] = Panels(rows, caption)
     return drawn
 
 
-def _groups(records: ExperimentRecords) -> list[_Group]:
+def _group_methods(records: ExperimentRecords) -> list[_Group]:
     declared = records.declaration["methods"]
     names = [method["name"] for method in declared]
     ours = [method["name"] for method in declared if method["method"] == "goat"]
@@ -70,50 +72,57 @@ def _groups(records: ExperimentRecords) -> list[_Group]:
     ]
 
 
-def _styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
+def _choose_styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
     """Series, dashes and weight of each method: the same in all charts of an experiment.
 
-    Ours have the colour of their kernel, heavy with our own settings and dashed with others.
+    Ours are heavy with our own settings and dashed with others. They have the colour of their
+    kernel where that tells them apart, and colours of their own where it does not.
     """
-    styles: dict[str, dict[str, Any]] = {}
-    others = 0
+    ours: dict[str, dict[str, Any]] = {}
+    others: dict[str, dict[str, Any]] = {}
     for method in records.declaration["methods"]:
         options = method.get("options", {})
         if method["method"] == "goat":
             own = options.get("preset", "default") == "default"
             series = 2 if options.get("kernel") == "linear" else 1
-            styles[method["name"]] = {"series": series, "bold": own, "dashed": not own}
+            ours[method["name"]] = {"series": series, "bold": own, "dashed": not own}
         else:
-            series, dashed = _OTHERS[others % len(_OTHERS)], others // len(_OTHERS) % 2 == 1
-            styles[method["name"]] = {"series": series, "dashed": dashed}
-            others += 1
-    return styles
+            turn, place = divmod(len(others), len(_OTHERS))
+            others[method["name"]] = {"series": _OTHERS[place], "dashed": turn % 2 == 1}
+    if len({(style["series"], style["bold"]) for style in ours.values()}) < len(ours):
+        for i, style in enumerate(ours.values()):
+            style["series"] = i % 8 + 1
+    return {**ours, **others}
 
 
-def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
+def _chart_curves(records: ExperimentRecords, contest: Contest, group: _Group, test: bool) -> Chart:
     """Error, or test error, of the best cell so far against evaluations."""
     first = int(records.declaration["initial"])
-    known = {name: curves(scene.runs[name], test) for name in group.methods if name in scene.runs}
+    known = {
+        name: collect_curves(contest.runs[name], test)
+        for name in group.methods
+        if name in contest.runs
+    }
     kept = {name: values[:, first - 1 :] for name, values in known.items() if values is not None}
-    what = "test error" if test else scene.metric.split(" after ")[0]
-    title = f"{scene.benchmark}, {scene.setting}: median {what} against evaluations"
+    what = "test error" if test else contest.metric.split(" after ")[0]
+    title = f"{contest.benchmark}, {contest.setting}: median {what} against evaluations"
     axes = Axis("evaluation", integer=True), Axis(f"{what} (%)")
     if not kept:
-        same = test and "test error" in scene.metric
+        same = test and "test error" in contest.metric
         why = "its error is the mean test error:\nsee above" if same else "not measured"
-        return Chart(title, "", *axes, heading=scene.benchmark, caption=why, height=320.0)
+        return Chart(title, "", *axes, heading=contest.benchmark, caption=why, height=320.0)
     ends = {name: float(np.median(values[:, -1])) for name, values in kept.items()}
     best = min(ends, key=lambda name: ends[name])
     seeds = sorted({len(values) for values in kept.values()})
     said = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     of = "of the same cell" if test else "of the cell of lowest error so far"
-    floor = [] if test else [Rule(scene.optimum, "best of the table")]
+    floor = [] if test else [Rule(contest.optimum, "best of the table")]
     return Chart(
         title,
-        f"Lowest median at the end: {best}, {number(ends[best])}.",
+        f"Lowest median at the end: {best}, {format_number(ends[best])}.",
         *axes,
-        marks=[*floor, *_median_marks(kept, first, _styles(records))],
-        heading=scene.benchmark,
+        marks=[*floor, *_draw_medians(kept, first, _choose_styles(records))],
+        heading=contest.benchmark,
         caption=f"{what.capitalize()} {of}: median of {said} seeds, "
         "band of one standard deviation.",
         note=f"{said} seeds",
@@ -121,7 +130,7 @@ def _curves_chart(records: ExperimentRecords, scene: Scene, group: _Group, test:
     )
 
 
-def _median_marks(
+def _draw_medians(
     kept: Mapping[str, Array], first: int, styles: Mapping[str, Mapping[str, Any]]
 ) -> list[Mark]:
     """Medians over runs and, below all of them, bands of one standard deviation."""
@@ -138,12 +147,12 @@ def _median_marks(
     return [*bands, *sorted(lines, key=lambda line: line.bold)]
 
 
-def curve(run: Record, column: int) -> Array | None:
+def expand_steps(run: Record, column: int) -> Array | None:
     """A value of the best cell after each evaluation; None if the run did not keep it.
 
     Example:
         >>> run = {"evaluations": 4, "steps": [[1, 9.0, 9.0, None], [3, 8.0, 8.5, None]]}
-        >>> curve(run, 1).tolist(), curve(run, 3)
+        >>> expand_steps(run, 1).tolist(), expand_steps(run, 3)
         ([9.0, 9.0, 8.0, 8.0], None)
     """
     steps = run["steps"]
@@ -155,8 +164,8 @@ def curve(run: Record, column: int) -> Array | None:
     return held
 
 
-def curves(runs: Iterable[Record], test: bool = False) -> Array | None:
+def collect_curves(runs: Iterable[Record], test: bool = False) -> Array | None:
     """The curves of runs, one row each: mean error of the best cell, or its test error."""
-    found = [curve(run, _TEST if test else _MEAN) for run in runs]
+    found = [expand_steps(run, _TEST if test else _MEAN) for run in runs]
     kept = [values for values in found if values is not None]
     return np.array(kept) if kept else None

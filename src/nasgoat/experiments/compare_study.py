@@ -116,7 +116,7 @@ class CompareStudy:
         found = {}
         for name, setting in product(self.benchmarks, self.settings):
             try:
-                _table(name, setting == "noisy")
+                _load_table(name, setting == "noisy")
             except (DataError, SettingError) as problem:
                 found[name, setting] = str(problem)
         return found
@@ -125,7 +125,7 @@ class CompareStudy:
 def execute(settings: Mapping[str, Any]) -> list[Record]:
     """One run: its summary, then one line per evaluation."""
     spec, seed = MethodSpec(**settings["method"]), settings["seed"]
-    table = _table(settings["benchmark"], settings["noisy"])
+    table = _load_table(settings["benchmark"], settings["noisy"])
     evaluations, noisy = settings["evaluations"], settings["noisy"]
     rng = np.random.default_rng([seed, _NOISE_STREAM])
     begun, used = time.perf_counter(), time.process_time()
@@ -137,17 +137,21 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
         "cpu_seconds": round(time.process_time() - used, 3),
         "seconds_per_iteration": round(asker.used / max(asker.asked, 1), 4),
     }
-    lines = _evaluations(result, table, seed)
-    summary = {**_summary(lines, table, settings), "certified": _certified(result), **seconds}
+    lines = _list_evaluations(result, table, seed)
+    summary = {
+        **_summarise(lines, table, settings),
+        "certified": _measure_certified(result),
+        **seconds,
+    }
     return [{**summary, "versions": versions()}, *lines]
 
 
 @lru_cache(maxsize=2)
-def _table(name: str, noisy: bool) -> Benchmark:
+def _load_table(name: str, noisy: bool) -> Benchmark:
     return benchmark(name, noisy)
 
 
-def _evaluations(result: SearchResult, table: Benchmark, seed: int) -> list[Record]:
+def _list_evaluations(result: SearchResult, table: Benchmark, seed: int) -> list[Record]:
     """One line per evaluation."""
     best = np.inf
     lines = []
@@ -178,7 +182,7 @@ def _evaluations(result: SearchResult, table: Benchmark, seed: int) -> list[Reco
     return lines
 
 
-def _summary(lines: Sequence[Record], table: Benchmark, settings: Mapping[str, Any]) -> Record:
+def _summarise(lines: Sequence[Record], table: Benchmark, settings: Mapping[str, Any]) -> Record:
     best = [line for line in lines if line["error"] == line["best_error"]]
     # The first of equals is what a search returns.
     best = [line for i, line in enumerate(best) if not i or line["error"] < best[i - 1]["error"]]
@@ -193,23 +197,23 @@ def _summary(lines: Sequence[Record], table: Benchmark, settings: Mapping[str, A
         "evaluations": settings["evaluations"],
         "metric": table.metric,
         "optimum": round(optimum, 6),
-        "steps": [[line["number"] + 1, *map(_rounded, _errors(line))] for line in best],
+        "steps": [[line["number"] + 1, *map(_round, _list_errors(line))] for line in best],
         "regret": max(round(last["mean_error"] - optimum, 6), 0.0),
-        "test_error": _rounded(last["test_error"]),
+        "test_error": _round(last["test_error"]),
         "reached": reached[0] if reached else None,
         "iterations": max(line["iteration"] for line in lines),
     }
 
 
-def _errors(line: Record) -> tuple[float, float, float | None]:
+def _list_errors(line: Record) -> tuple[float, float, float | None]:
     return line["error"], line["mean_error"], line["test_error"]
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-def _certified(result: SearchResult) -> float | None:
+def _measure_certified(result: SearchResult) -> float | None:
     """Share of the iterations whose proposals are all proven optimal; None without any proof."""
     by_iteration: dict[int, list[Status]] = {}
     for evaluation in result.evaluations:

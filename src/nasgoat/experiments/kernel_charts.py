@@ -71,15 +71,15 @@ def find_predictions(records: ExperimentRecords, benchmark: str, kernel: str) ->
     return Predictions(run, truth, mean, std, 1 if lines else GROUP)
 
 
-def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
+def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each kernel on each benchmark."""
     return {
-        f"Predictions on {benchmark}": [_predictions_chart(points) for points in found]
-        for benchmark, found in _predictions(records).items()
+        f"Predictions on {benchmark}": [_chart_predictions(points) for points in found]
+        for benchmark, found in _find_by_benchmark(records).items()
     }
 
 
-def panels(records: ExperimentRecords) -> dict[str, Panels]:
+def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
     """One figure per benchmark.
 
     Where the details of the runs were not kept, points are means over groups of cells and the
@@ -90,9 +90,9 @@ def panels(records: ExperimentRecords) -> dict[str, Panels]:
         "replication, bars of one standard deviation, both axes logarithmic"
     ).format(**records.declaration)
     drawn = {}
-    for benchmark, found in _predictions(records).items():
+    for benchmark, found in _find_by_benchmark(records).items():
         error = "test error" if benchmark == "nb101" else "validation error"
-        row = [_predictions_chart(points, i % 8 + 1, error) for i, points in enumerate(found)]
+        row = [_chart_predictions(points, i % 8 + 1, error) for i, points in enumerate(found)]
         ending = "" if all(points.cells == 1 for points in found) else "-grouped"
         notes = {points.note for points in found} - {""}
         name = f"{records.name}-{benchmark.replace('/', '-')}{ending}"
@@ -100,7 +100,7 @@ def panels(records: ExperimentRecords) -> dict[str, Panels]:
     return drawn
 
 
-def _predictions(records: ExperimentRecords) -> dict[str, list[Predictions]]:
+def _find_by_benchmark(records: ExperimentRecords) -> dict[str, list[Predictions]]:
     """By benchmark, those of each kernel; none where nothing was kept."""
     found = {
         benchmark: [find_predictions(records, benchmark, kernel) for kernel in KERNELS]
@@ -110,7 +110,7 @@ def _predictions(records: ExperimentRecords) -> dict[str, list[Predictions]]:
     return {name: every for name, every in kept.items() if every}
 
 
-def _predictions_chart(points: Predictions, series: int = 1, error: str = "error") -> Chart:
+def _chart_predictions(points: Predictions, series: int = 1, error: str = "error") -> Chart:
     """Predictions of one replication against the truth, with bars of one standard deviation."""
     run = points.run
     truth = np.exp(points.truth)

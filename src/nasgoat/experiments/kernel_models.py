@@ -88,7 +88,7 @@ def predict(
         mean, latent = gp.predict(test)
         std = np.sqrt(latent**2 + gp.noise_)
         return Prediction(scale * mean + shift, scale * std, gp.hyperparameters)
-    grams = _grams(kernel, [*train, *test])
+    grams = _compute_grams(kernel, [*train, *test])
     z = (logs - shift) / scale
     fits = [_Fit.of(name, gram, z, noise) for name, gram in grams.items()]
     best = max(fits, key=lambda fit: fit.likelihood)
@@ -97,7 +97,7 @@ def predict(
     return Prediction(scale * mean + shift, scale * std, fitted)
 
 
-def _grams(kernel: str, graphs: Sequence[LabeledGraph]) -> dict[int, Array]:
+def _compute_grams(kernel: str, graphs: Sequence[LabeledGraph]) -> dict[int, Array]:
     """The unit-diagonal Gram matrices to choose from, by depth (0 where there is none)."""
     if kernel == "WL-edge":
         # GraKeL's WL kernel takes no notice of labels on edges: what it sees of the original graph
@@ -127,7 +127,7 @@ class _Fit:
         K = gram[: len(z), : len(z)]
         fixed = None if isinstance(noise, str) else float(noise)
         bounds = [PAPER_BOUNDS] if fixed is not None else [PAPER_BOUNDS, NOISE_BOUNDS]
-        loss = _loss(K, z, fixed)
+        loss = _make_loss(K, z, fixed)
         start = [0.0] if fixed is not None else [0.0, np.log(1e-2)]
         found = minimize(loss, start, method="L-BFGS-B", bounds=np.log(bounds))
         theta = np.exp(found.x)
@@ -146,7 +146,7 @@ class _Fit:
         return mean, np.sqrt(latent + self.noise)
 
 
-def _loss(K: Array, z: Array, fixed: float | None) -> Callable[[Array], float]:
+def _make_loss(K: Array, z: Array, fixed: float | None) -> Callable[[Array], float]:
     """-log p(z) of log σ² (and log noise), by the eigenvalues of K."""
     values, vectors = np.linalg.eigh(K)
     values = np.maximum(values, 0.0)

@@ -123,8 +123,8 @@ class KernelStudy:
 def execute(settings: Mapping[str, Any]) -> list[Record]:
     """One run: its measures, then one line per predicted graph."""
     train, test, seed = settings["train"], settings["test"], settings["seed"]
-    table = _table(settings["benchmark"], settings["cells"])
-    graphs, errors = _sample(settings["benchmark"], settings["cells"], train + test, seed)
+    table = _load_table(settings["benchmark"], settings["cells"])
+    graphs, errors = _draw_sample(settings["benchmark"], settings["cells"], train + test, seed)
     learnt = {table.space.key(graph) for graph in graphs[:train]}
     begun, used = time.perf_counter(), time.process_time()
     found = predict(
@@ -140,7 +140,7 @@ def execute(settings: Mapping[str, Any]) -> list[Record]:
         **settings,
         "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
         "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
-        "spearman": _spearman(truth, found.mean),
+        "spearman": _correlate_ranks(truth, found.mean),
         "target_sd": float(truth.std()),
         "known": float(np.mean([table.space.key(graph) in learnt for graph in graphs[train:]])),
         "hyperparameters": found.fitted,
@@ -177,7 +177,7 @@ def group_means(
     return [[round(float(value), 4) for value in row] for row in rows]
 
 
-def _spearman(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
+def _correlate_ranks(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
     """The rank correlation; 0 where all predictions are the same and rank nothing."""
     if np.ptp(predicted) == 0 or np.ptp(truth) == 0:
         return 0.0
@@ -185,7 +185,7 @@ def _spearman(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> flo
 
 
 @lru_cache(maxsize=4)
-def _table(name: str, cells: str) -> Benchmark:
+def _load_table(name: str, cells: str) -> Benchmark:
     table = benchmark(name)
     if cells != "searched" and isinstance(table, NasBench201):
         return NasBench201(table.dataset, space=nasbench201(connected=False))
@@ -193,12 +193,12 @@ def _table(name: str, cells: str) -> Benchmark:
 
 
 @lru_cache(maxsize=4)
-def _sample(
+def _draw_sample(
     name: str, cells: str, count: int, seed: int
 ) -> tuple[list[LabeledGraph], NDArray[np.float64]]:
     """Graphs at random and their mean errors, the same for every kernel."""
-    table, rng = _table(name, cells), np.random.default_rng(seed)
-    draw = _as_nas_bowl if cells == "nas-bowl" else SearchSpace.sample
+    table, rng = _load_table(name, cells), np.random.default_rng(seed)
+    draw = _draw_as_nas_bowl if cells == "nas-bowl" else SearchSpace.sample
     graphs = draw(table.space, count, rng)
     if len(graphs) < count:
         most = f"at most {len(graphs)} together, all cells of {name}"
@@ -206,7 +206,9 @@ def _sample(
     return graphs, np.array([table.mean_error(graph) for graph in graphs])
 
 
-def _as_nas_bowl(space: SearchSpace, count: int, rng: np.random.Generator) -> list[LabeledGraph]:
+def _draw_as_nas_bowl(
+    space: SearchSpace, count: int, rng: np.random.Generator
+) -> list[LabeledGraph]:
     """Cells of random matrices, repeats included; with labels on edges, distinct ones with a path.
 
     As ``random_sampling`` does in NAS-BOWL's code, whose script of the same comparison has 50

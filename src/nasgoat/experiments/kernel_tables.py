@@ -43,7 +43,7 @@ _SCALE = (
 )
 
 
-def tables(records: ExperimentRecords) -> list[Table]:
+def make_tables(records: ExperimentRecords) -> list[Table]:
     """One table per benchmark, draw of cells and noise."""
     found = []
     for noise in records.declaration["noises"]:
@@ -54,11 +54,11 @@ def tables(records: ExperimentRecords) -> list[Table]:
                     r for r in records.runs if (r["benchmark"], r["cells"], r["noise"]) == wanted
                 ]
                 if own:
-                    found.append(_table(name, noise, own))
+                    found.append(_make_table(name, noise, own))
     return found
 
 
-def _table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
+def _make_table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
     by_kernel = {k: [r for r in runs if r["kernel"] == k] for k in KERNELS}
     by_kernel = {kernel: own for kernel, own in by_kernel.items() if own}
     first = runs[0]
@@ -69,27 +69,27 @@ def _table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
         f"{first['test']} to predict"
     )
     columns = ("kernel", "replications", *(h for m in MEASURES for h in (_HEADS[m], "paper")))
-    rows = tuple(_row(name, kernel, own) for kernel, own in by_kernel.items())
+    rows = tuple(_make_row(name, kernel, own) for kernel, own in by_kernel.items())
     sd = float(np.mean([run["target_sd"] for run in runs]))
     known = float(np.mean([run.get("known", 0.0) for run in runs]))
     twice = f"; {known:.0%} of these are training cells as well" if known else ""
     notes = (
         f"{_SCALE} The standard deviation of the target over the test cells is {sd:.2f}{twice}.",
     )
-    return Table(title, columns, rows, (*notes, _far(name, by_kernel)))
+    return Table(title, columns, rows, (*notes, _name_far(name, by_kernel)))
 
 
-def _row(name: str, kernel: str, runs: Sequence[Record]) -> tuple[str, ...]:
+def _make_row(name: str, kernel: str, runs: Sequence[Record]) -> tuple[str, ...]:
     cells = [kernel, str(len(runs))]
     for measure in MEASURES:
         values = [run[measure] for run in runs]
-        cells.append(_spread(float(np.mean(values)), float(np.std(values))))
-        known = published(name, kernel, measure)
-        cells.append("–" if known is None else _spread(*known))
+        cells.append(_format_spread(float(np.mean(values)), float(np.std(values))))
+        known = find_published(name, kernel, measure)
+        cells.append("–" if known is None else _format_spread(*known))
     return tuple(cells)
 
 
-def _far(name: str, by_kernel: dict[str, list[Record]]) -> str:
+def _name_far(name: str, by_kernel: dict[str, list[Record]]) -> str:
     found = [
         f"{kernel} {_HEADS[measure][:-2]}"
         for kernel, runs in by_kernel.items()
@@ -100,15 +100,15 @@ def _far(name: str, by_kernel: dict[str, list[Record]]) -> str:
     return f"More than two of the paper's standard deviations away from the paper: {said}."
 
 
-def _spread(mean: float, sd: float) -> str:
+def _format_spread(mean: float, sd: float) -> str:
     return f"{mean:.2f} ({sd:.2f})"
 
 
-def published(benchmark: str, kernel: str, measure: str) -> Pair | None:
+def find_published(benchmark: str, kernel: str, measure: str) -> Pair | None:
     """Mean and deviation in the paper; None where it has none.
 
     Example:
-        >>> published("nb101", "ESP", "spearman")
+        >>> find_published("nb101", "ESP", "spearman")
         (0.93, 0.02)
     """
     row = PAPER.get(benchmark, {}).get(kernel)
@@ -122,6 +122,6 @@ def is_far(benchmark: str, kernel: str, measure: str, mean: float) -> bool:
         >>> is_far("nb101", "ESP", "spearman", 0.88), is_far("nb101", "ESP", "spearman", 0.90)
         (True, False)
     """
-    known = published(benchmark, kernel, measure)
+    known = find_published(benchmark, kernel, measure)
     # The paper's numbers have two decimals: a difference that rounding explains is none.
     return known is not None and abs(mean - known[0]) > FAR * known[1] + 0.005

@@ -53,7 +53,7 @@ class ExperimentRecords:
     def details(self, run: str) -> list[Record]:
         """The lines of a run; none if its details were not kept."""
         path = self.folder / DETAILS / f"{run}.jsonl"
-        return _lines(path) if path.exists() else []
+        return _read_lines(path) if path.exists() else []
 
 
 def is_experiment(folder: str | Path) -> bool:
@@ -77,7 +77,7 @@ def read_experiment(folder: str | Path) -> ExperimentRecords:
             raise ExperimentFileError(path, None, "format", f"must be {FORMAT}, got another")
         names = ("kind", "name", "title", "description", "declaration", "command", "versions")
         told = {name: head[name] for name in names}
-        return ExperimentRecords(folder, **told, runs=tuple(_summary(folder)))
+        return ExperimentRecords(folder, **told, runs=tuple(_read_summary(folder)))
     except (ValueError, KeyError, TypeError) as problem:
         if isinstance(problem, ExperimentFileError):
             raise
@@ -108,7 +108,7 @@ class RecordFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / DETAILS).mkdir(parents=True, exist_ok=True)
-        self.known = {line["run"]: line for line in _summary(folder)}
+        self.known = {line["run"]: line for line in _read_summary(folder)}
 
     def missing(self, runs: Iterable[Run]) -> list[Run]:
         """The runs that are still to be done.
@@ -133,33 +133,33 @@ class RecordFolder:
         summary = {"run": run.id, "settings": run.fingerprint, **lines[0]}
         details = [{"kind": "run", **summary}, *({**line, "run": run.id} for line in lines[1:])]
         path = self.folder / DETAILS / f"{run.id}.jsonl"
-        write_whole(path, "".join(_line(line) for line in details))
+        write_whole(path, "".join(_format_line(line) for line in details))
         self.known[run.id] = summary
 
     def write_summary(self) -> None:
         """Write the summaries of all runs, sorted by their names."""
         lines = [self.known[name] for name in sorted(self.known)]
-        write_whole(self.folder / SUMMARY, "".join(_line(line) for line in lines))
+        write_whole(self.folder / SUMMARY, "".join(_format_line(line) for line in lines))
 
 
-def _summary(folder: Path) -> list[Record]:
+def _read_summary(folder: Path) -> list[Record]:
     """One line per finished run: those of the summary, then details that it lacks."""
     path = folder / SUMMARY
-    found = {line["run"]: line for line in _lines(path)} if path.exists() else {}
+    found = {line["run"]: line for line in _read_lines(path)} if path.exists() else {}
     for details in sorted((folder / DETAILS).glob("*.jsonl")):
         if details.stem not in found:
             with details.open(encoding="utf-8") as file:
-                first = _parsed(details, 1, file.readline())
+                first = _parse_line(details, 1, file.readline())
             found[details.stem] = {key: value for key, value in first.items() if key != "kind"}
     return [found[name] for name in sorted(found)]
 
 
-def _lines(path: Path) -> list[Record]:
+def _read_lines(path: Path) -> list[Record]:
     lines = path.read_text(encoding="utf-8").split("\n")
-    return [_parsed(path, i, line) for i, line in enumerate(lines, start=1) if line]
+    return [_parse_line(path, i, line) for i, line in enumerate(lines, start=1) if line]
 
 
-def _parsed(path: Path, number: int, line: str) -> Record:
+def _parse_line(path: Path, number: int, line: str) -> Record:
     try:
         record: Record = json.loads(line)
     except ValueError:
@@ -169,5 +169,5 @@ def _parsed(path: Path, number: int, line: str) -> Record:
     return record
 
 
-def _line(record: Mapping[str, Any]) -> str:
+def _format_line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"

@@ -13,7 +13,7 @@ from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.records import ExperimentRecords, read_experiment
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Chart, Panels
-from nasgoat.figures.panels import panels_figure
+from nasgoat.figures.panels import draw_panels
 
 if TYPE_CHECKING:
     from nasgoat.figures import Figure
@@ -68,20 +68,20 @@ def execute(kind: str, settings: dict[str, Any]) -> list[Record]:
 
 def tables_of(records: ExperimentRecords) -> list[Table]:
     """The tables of an experiment, from its records alone."""
-    tables: list[Table] = _module(records.kind, "tables").tables(records)
+    tables: list[Table] = _module(records.kind, "tables").make_tables(records)
     return tables
 
 
 def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts of an experiment under the headings they belong to, from its records alone."""
-    found: dict[str, list[Chart]] = _module(records.kind, "charts").charts(records)
+    found: dict[str, list[Chart]] = _module(records.kind, "charts").make_charts(records)
     kept = {heading: [c for c in charts if c.marks] for heading, charts in found.items()}
     return {heading: charts for heading, charts in kept.items() if charts}
 
 
 def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
     """The figures of an experiment by name, in the order to show them, from its records alone."""
-    return {name: panels_figure(panels.rows) for name, panels in _panels(records).items()}
+    return {name: draw_panels(panels.rows) for name, panels in _panels(records).items()}
 
 
 def captions_of(records: ExperimentRecords) -> dict[str, str]:
@@ -117,7 +117,7 @@ def write_results(folder: Path, figures: Path | None = None) -> list[Path]:
 
 
 def _panels(records: ExperimentRecords) -> dict[str, Panels]:
-    panels: dict[str, Panels] = _module(records.kind, "charts").panels(records)
+    panels: dict[str, Panels] = _module(records.kind, "charts").make_panels(records)
     return panels
 
 

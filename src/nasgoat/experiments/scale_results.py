@@ -27,54 +27,54 @@ _HOW = (
 )
 
 
-def tables(records: ExperimentRecords) -> list[Table]:
+def make_tables(records: ExperimentRecords) -> list[Table]:
     """One table of everything."""
     title = "Seconds and gap of the acquisition optimisers"
     note = _HOW.format(top=records.declaration["top"])
-    return [Table(title, _COLUMNS, rows(records.runs), (note,))]
+    return [Table(title, _COLUMNS, _make_rows(records.runs), (note,))]
 
 
-def rows(runs: Sequence[Record]) -> tuple[tuple[str, ...], ...]:
+def _make_rows(runs: Sequence[Record]) -> tuple[tuple[str, ...], ...]:
     """One row for each problem size and method."""
     groups: dict[tuple[Any, ...], list[Record]] = {}
     order = sorted(runs, key=lambda r: (r["kernel"], r["nodes"], r["observations"]))
     for run in order:
         key = (run["method"], run["kernel"], run["nodes"], run["observations"])
         groups.setdefault(key, []).append(run)
-    return tuple(_row(key, found) for key, found in groups.items())
+    return tuple(_make_row(key, found) for key, found in groups.items())
 
 
-def _row(key: tuple[Any, ...], runs: Sequence[Record]) -> tuple[str, ...]:
+def _make_row(key: tuple[Any, ...], runs: Sequence[Record]) -> tuple[str, ...]:
     statuses = [run["status"] for run in runs]
     gaps = [run["gap"] for run in runs if run["gap"] is not None]
     return (
         *map(str, key),
         str(len(runs)),
         max(set(statuses), key=statuses.count),
-        _middle(runs, "cpu_seconds", ".2f"),
-        _middle(runs, "seconds", ".2f"),
-        _middle(runs, "build_seconds", ".2f"),
+        _format_median(runs, "cpu_seconds", ".2f"),
+        _format_median(runs, "seconds", ".2f"),
+        _format_median(runs, "build_seconds", ".2f"),
         f"{max(gaps):.1e}" if gaps else "–",
-        *(_middle(runs, name, ".0f") for name in ("variables", "constraints", "tree_nodes")),
+        *(_format_median(runs, name, ".0f") for name in ("variables", "constraints", "tree_nodes")),
     )
 
 
-def _middle(runs: Sequence[Record], key: str, form: str) -> str:
+def _format_median(runs: Sequence[Record], key: str, form: str) -> str:
     values = [run[key] for run in runs if run[key] is not None]
     return f"{median(values):{form}}" if values else "–"
 
 
-def charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
+def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each kernel and number of observations."""
     declared = records.declaration
     return {
-        f"The {kernel} kernel, {t} observations": _scaling_charts(records, kernel, t)
+        f"The {kernel} kernel, {t} observations": _chart_quantities(records, kernel, t)
         for kernel in declared["kernels"]
         for t in declared["observations"]
     }
 
 
-def panels(records: ExperimentRecords) -> dict[str, Panels]:
+def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
     """One figure per kernel, of the first number of observations."""
     caption = (
         "Seconds, gap and size of the model against the number of nodes, median over seeds; "
@@ -83,20 +83,20 @@ def panels(records: ExperimentRecords) -> dict[str, Panels]:
     t = records.declaration["observations"][0]
     drawn = {}
     for kernel in records.declaration["kernels"]:
-        if row := [chart for chart in _scaling_charts(records, kernel, t) if chart.marks]:
+        if row := [chart for chart in _chart_quantities(records, kernel, t) if chart.marks]:
             drawn[f"{records.name}-{kernel}"] = Panels([row], caption)
     return drawn
 
 
-def _scaling_charts(records: ExperimentRecords, kernel: str, t: int) -> list[Chart]:
+def _chart_quantities(records: ExperimentRecords, kernel: str, t: int) -> list[Chart]:
     own = [r for r in records.runs if (r["kernel"], r["observations"]) == (kernel, t)]
     # Records may be older than the declaration, and have methods that it no longer names.
     found = sorted({str(r["method"]) for r in own})
     methods = list(dict.fromkeys([*records.declaration["methods"], *found]))
-    return [_scaling_chart(own, methods, key) for key in _QUANTITIES]
+    return [_chart_quantity(own, methods, key) for key in _QUANTITIES]
 
 
-def _scaling_chart(runs: Sequence[Record], methods: Sequence[str], key: str) -> Chart:
+def _chart_quantity(runs: Sequence[Record], methods: Sequence[str], key: str) -> Chart:
     """A quantity against the number of nodes, hollow where not every seed was proven optimal."""
     marks: list[Mark] = []
     for i, method in enumerate(methods):

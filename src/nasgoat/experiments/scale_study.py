@@ -133,10 +133,10 @@ def _measure(settings: Mapping[str, Any]) -> ScaleRecord:
     optimizer = timed_optimizer(settings["method"], space, kernel, **limits)
     start = time.process_time()
     pool = optimizer.optimize(problem.acquisition, settings["top"], problem.observed)
-    return _record(settings, pool, optimizer, time.process_time() - start)
+    return _make_record(settings, pool, optimizer, time.process_time() - start)
 
 
-def _record(
+def _make_record(
     settings: Mapping[str, Any], pool: Pool, optimizer: AcquisitionOptimizer, used: float
 ) -> ScaleRecord:
     # The last proposal carries the bound on everything outside the pool.
@@ -162,22 +162,3 @@ def _record(
         constraints=report.constraints,
         tree_nodes=report.nodes,
     )
-
-
-def ratios(records: Sequence[ScaleRecord], of: str, to: str) -> dict[str, float]:
-    """Processor seconds of one method over those of another, on the problems that both solved.
-
-    Example:
-        >>> study = ScaleStudy(methods=("catalogue",), nodes=(3,), observations=(5,), top=1)
-        >>> ratios(list(study.records()), "catalogue", "catalogue")
-        {'n = 3, t = 5, seed 0': 1.0}
-    """
-    by_problem: dict[str, dict[str, ScaleRecord]] = {}
-    for record in records:
-        name = f"n = {record.nodes}, t = {record.observations}, seed {record.seed}"
-        by_problem.setdefault(name, {})[record.method] = record
-    return {
-        name: found[of].cpu_seconds / found[to].cpu_seconds
-        for name, found in by_problem.items()
-        if of in found and to in found
-    }

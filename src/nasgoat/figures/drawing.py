@@ -44,7 +44,7 @@ def draw(graph: LabeledGraph, title: str | None = None) -> Figure:
     axes = figure.add_subplot()
     draw_on(axes, graph, layout)
     if title:
-        axes.set_title(plain(title, 80), fontsize=11, color="#222222")
+        axes.set_title(make_plain(title, 80), fontsize=11, color="#222222")
     figure.tight_layout()
     return figure
 
@@ -57,12 +57,12 @@ def save(graph: LabeledGraph, path: str | FilePath, title: str | None = None) ->
 def draw_on(axes: Axes, graph: LabeledGraph, layout: Layout | None = None) -> None:
     """Draw the graph into axes of a larger figure."""
     layout = layout or lay_out(graph)
-    colours = _colours(graph)
+    colours = _choose_colours(graph)
     for (u, v), points in layout.edges.items():
         label = None if graph.edge_labels is None else graph.edge_labels[u, v]
         colour = _LINE if label is None else colours[label]
         straight = layout.style != "layers"
-        course = _cut(points, _node_text(graph, v), straight) if graph.directed else points
+        course = _cut_at_box(points, _node_text(graph, v), straight) if graph.directed else points
         _draw_edge(axes, _make_path(course, straight), colour, graph.directed)
         if label is not None:
             _draw_edge_label(axes, points, label, colour)
@@ -70,10 +70,10 @@ def draw_on(axes: Axes, graph: LabeledGraph, layout: Layout | None = None) -> No
         text = _node_text(graph, v)
         ends = graph.node_labels is None or text in ("input", "output")
         _draw_node(axes, point, text, _ENDS if ends else colours[text])
-    _frame(axes, layout)
+    _set_frame(axes, layout)
 
 
-def plain(text: str, longest: int = _LABEL_LENGTH) -> str:
+def make_plain(text: str, longest: int = _LABEL_LENGTH) -> str:
     """Text that matplotlib shows as it is: one line, cut, no mathematics, no control characters."""
     shown = "".join(c if c.isprintable() else "?" for c in text)
     shown = shown if len(shown) <= longest else shown[: longest - 1] + "…"
@@ -84,7 +84,7 @@ def _node_text(graph: LabeledGraph, v: int) -> str:
     return str(v) if graph.node_labels is None else graph.node_labels[v]
 
 
-def _cut(points: list[Point], text: str, straight: bool) -> list[Point]:
+def _cut_at_box(points: list[Point], text: str, straight: bool) -> list[Point]:
     """The line up to the border of the box around the text, so that its arrow head shows."""
     (x0, y0), (x1, y1) = points[-2:]
     half = (_CHARACTER * min(len(text), _LABEL_LENGTH) / 2 + _PADDING) / _UNIT
@@ -95,7 +95,7 @@ def _cut(points: list[Point], text: str, straight: bool) -> list[Point]:
     return [*points[:-1], (x1 - share * (x1 - x0), y1 - share * (y1 - y0))]
 
 
-def _colours(graph: LabeledGraph) -> dict[str, str]:
+def _choose_colours(graph: LabeledGraph) -> dict[str, str]:
     labels = set(graph.node_labels or ()) | set((graph.edge_labels or {}).values())
     operations = sorted(labels - {"input", "output"})
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(operations)}
@@ -104,7 +104,7 @@ def _colours(graph: LabeledGraph) -> dict[str, str]:
 def _draw_node(axes: Axes, point: Point, text: str, colour: str) -> None:
     axes.text(
         *point,
-        plain(text),
+        make_plain(text),
         ha="center",
         va="center",
         fontsize=9.5,
@@ -134,7 +134,7 @@ def _draw_edge_label(axes: Axes, points: list[Point], label: str, colour: str) -
     axes.text(
         middle[0],
         middle[1],
-        plain(label),
+        make_plain(label),
         ha="center",
         va="center",
         fontsize=8,
@@ -157,7 +157,7 @@ def _make_path(points: list[Point], straight: bool) -> Path:
     return Path(vertices, [Path.MOVETO] + [Path.CURVE4] * (len(vertices) - 1))
 
 
-def _frame(axes: Axes, layout: Layout) -> None:
+def _set_frame(axes: Axes, layout: Layout) -> None:
     lines = [*layout.edges.values(), list(layout.nodes.values())]
     points = np.array([point for line in lines for point in line])
     (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
@@ -185,8 +185,8 @@ def ladder(graph: LabeledGraph) -> str:
     if chain is not None and graph.n >= _CHAIN:
         return _write_chain(graph, chain)
     ordered = graph.sorted_topologically() if graph.is_acyclic() else graph
-    names = _names(ordered)
-    labels = {edge: _shown(x) for edge, x in (ordered.edge_labels or {}).items()}
+    names = _name_columns(ordered)
+    labels = {edge: _shorten(x) for edge, x in (ordered.edge_labels or {}).items()}
     # Each column holds its name; each edge's label fits between its two columns.
     widths = [max(len(name), _NARROWEST) + 2 for name in names]
     for (u, v), label in labels.items():
@@ -195,22 +195,24 @@ def ladder(graph: LabeledGraph) -> str:
     starts = [sum(widths[:v]) for v in range(ordered.n)]
     bars = [start + 2 for start in starts]
     head = "".join(name.ljust(width) for name, width in zip(names, widths, strict=True))
-    rows = [_row(bars, edge, labels.get(edge, ""), ordered.directed) for edge in ordered.edges]
-    return "\n".join([head.rstrip(), _row(bars, None, "", True), *rows])
+    rows = [
+        _write_row(bars, edge, labels.get(edge, ""), ordered.directed) for edge in ordered.edges
+    ]
+    return "\n".join([head.rstrip(), _write_row(bars, None, "", True), *rows])
 
 
-def _names(graph: LabeledGraph) -> list[str]:
+def _name_columns(graph: LabeledGraph) -> list[str]:
     if graph.node_labels is None:
         return [f"({v})" for v in range(graph.n)]
-    return [_shown(label) for label in graph.node_labels]
+    return [_shorten(label) for label in graph.node_labels]
 
 
-def _shown(label: str) -> str:
+def _shorten(label: str) -> str:
     text = "".join(c if c.isprintable() else "?" for c in label)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def _row(bars: list[int], edge: tuple[int, int] | None, label: str, directed: bool) -> str:
+def _write_row(bars: list[int], edge: tuple[int, int] | None, label: str, directed: bool) -> str:
     line = [" "] * (bars[-1] + 1)
     for bar in bars:
         line[bar] = "│"
@@ -235,7 +237,7 @@ def _write_chain(graph: LabeledGraph, chain: list[int]) -> str:
     labels = graph.edge_labels or {}
     lines = [f"({chain[0]})"]
     for edge in pairwise(chain):
-        step = f" ─ {_shown(labels[edge])} ─▶ ({edge[1]})"
+        step = f" ─ {_shorten(labels[edge])} ─▶ ({edge[1]})"
         if len(lines[-1]) + len(step) > _LINE_LENGTH:
             lines.append("   ")
         lines[-1] += step

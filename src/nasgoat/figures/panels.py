@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasgoat.figures.charts import MANY_POINTS, Band, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.drawing import PALETTE, plain
+from nasgoat.figures.drawing import PALETTE, make_plain
 from nasgoat.figures.scales import Scale
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _LEGEND_ROW = 0.2  # inches
 _LONGEST = 40  # characters of a name
 
 
-def panels_figure(rows: Sequence[Sequence[Chart]]) -> Figure:
+def draw_panels(rows: Sequence[Sequence[Chart]]) -> Figure:
     """Rows of charts under one legend; a chart without marks shows its caption instead.
 
     The vertical range is that of lines, points and rules. Bands may reach beyond it: those of a
@@ -38,7 +38,7 @@ def panels_figure(rows: Sequence[Sequence[Chart]]) -> Figure:
         >>> from nasgoat.figures.charts import Axis
         >>> marks = [Line([0, 1], [9.0, 7.5], name="random"), Line([0, 1], [8.0, 7.0], name="goat")]
         >>> chart = Chart("Errors", "", Axis("evaluation"), Axis("error (%)"), marks, "nb201")
-        >>> figure = panels_figure([[chart]])
+        >>> figure = draw_panels([[chart]])
         >>> figure.axes[0].get_title(), [text.get_text() for text in figure.legends[0].get_texts()]
         ('nb201', ['random', 'goat'])
     """
@@ -63,7 +63,7 @@ def panels_figure(rows: Sequence[Sequence[Chart]]) -> Figure:
     figure.tight_layout(rect=(0, 0, 1, 1 - (room if shown else 0.0) / figure.get_figheight()))
     if shown:
         figure.legend(
-            [handles[name] for name in shown], [plain(name, _LONGEST) for name in shown],
+            [handles[name] for name in shown], [make_plain(name, _LONGEST) for name in shown],
             loc="upper center", ncols=per_row, frameon=False, fontsize=9, columnspacing=1.4,
         )  # fmt: skip
     return figure
@@ -83,15 +83,15 @@ def _draw_chart(axes: Axes, chart: Chart, left_name: str) -> dict[str, Any]:
     """Draw a chart; the vertical name of its left neighbour is not repeated."""
     if chart.heading.rstrip(".").lower() != chart.y.name:
         title = f"{chart.heading} ({chart.note})" if chart.note else chart.heading
-        axes.set_title(plain(title, 60), fontsize=10)
+        axes.set_title(make_plain(title, 60), fontsize=10)
     if not chart.marks:
         axes.set_axis_off()
         axes.text(0.5, 0.5, chart.caption, ha="center", va="center", wrap=True, fontsize=9)
         return {}
     across, up = chart.scales(bands=False)
-    axes.set_xlabel(plain(chart.x.name, _LONGEST), fontsize=9)
+    axes.set_xlabel(make_plain(chart.x.name, _LONGEST), fontsize=9)
     if chart.y.name != left_name:
-        axes.set_ylabel(plain(chart.y.name, _LONGEST), fontsize=9)
+        axes.set_ylabel(make_plain(chart.y.name, _LONGEST), fontsize=9)
     axes.tick_params(labelsize=8)
     axes.set(xscale=_kind(across), yscale=_kind(up))
     axes.set(xlim=(across.low, across.high), ylim=(up.low, up.high))
@@ -126,11 +126,13 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
             color=COLOURS[mark.series], alpha=0.10, linewidth=0,
         )  # fmt: skip
     if isinstance(mark, Line):
+        # Lines to compare with, which have no name, are seen through a cloud of points.
+        above = mark.bold or not mark.name
         return axes.plot(
             mark.x, shown(mark.y), color=COLOURS[mark.series],
             drawstyle="steps-post" if mark.steps else "default",
             linestyle=_DASHES[mark.series % 3] if mark.dashed else "-",
-            linewidth=2.4 if mark.bold else 1.3, zorder=3 if mark.bold else 2,
+            linewidth=2.4 if mark.bold else 1.3, zorder=3 if above else 2,
         )[0]  # fmt: skip
     if isinstance(mark, Points):
         return _draw_points(axes, mark, shown)
@@ -139,13 +141,14 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
 
 def _draw_points(axes: Axes, mark: Points, shown: Any) -> Any:
     colour = COLOURS[mark.series]
-    size, alpha = (3.0, 0.7) if mark.bars else (5.0, 1.0)
+    size, alpha, edge = (3.0, 0.7, 1.0) if mark.bars else (5.0, 1.0, 1.0)
     if len(mark.x) > MANY_POINTS:
-        size, alpha = 2.4, 0.45
+        size, alpha, edge = 2.4, 0.45, 0.0
     look: dict[str, Any] = {
         "fmt": _MARKERS[mark.shape],
         "color": colour,
         "markersize": size,
+        "markeredgewidth": edge,
         "markerfacecolor": "white" if mark.shape == "ring" else colour,
         "elinewidth": 0.6,
         "alpha": alpha,

@@ -7,38 +7,38 @@ import math
 NOTHING = "–"
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def format_number(value: float | None, digits: int = 3) -> str:
     """A number with so many decimals; very small and very large ones with a power of ten.
 
     Example:
-        >>> [number(x) for x in (None, 0.0, -1.23456, 12345.6, 4.2e-7, 3e9)]
+        >>> [format_number(x) for x in (None, 0.0, -1.23456, 12345.6, 4.2e-7, 3e9)]
         ['–', '0.000', '−1.235', '12345.600', '4.20e−7', '3.00e+9']
     """
     if value is None or not math.isfinite(value):
         return NOTHING if value is None else str(value)
     if value != 0 and not 10.0 ** (1 - digits) / 2 <= abs(value) < 1e6:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
-        return _signed(f"{mantissa}e{int(exponent):+d}")
-    return _signed(f"{value:.{digits}f}")
+        return _set_sign(f"{mantissa}e{int(exponent):+d}")
+    return _set_sign(f"{value:.{digits}f}")
 
 
-def fixed(value: float | None, digits: int = 3) -> str:
+def format_fixed(value: float | None, digits: int = 3) -> str:
     """A number with so many decimals, however small it is.
 
     Example:
-        >>> [fixed(x) for x in (None, -0.00001, 1.5)]
+        >>> [format_fixed(x) for x in (None, -0.00001, 1.5)]
         ['–', '0.000', '1.500']
     """
     if value is None or not math.isfinite(value) or abs(value) >= 1e6:
-        return number(value, digits)
-    return _signed(f"{round(value, digits) + 0.0:.{digits}f}")
+        return format_number(value, digits)
+    return _set_sign(f"{round(value, digits) + 0.0:.{digits}f}")
 
 
-def percent(share: float | None) -> str:
+def format_percent(share: float | None) -> str:
     """A share in percent; 100 % only if it is all.
 
     Example:
-        >>> [percent(x) for x in (None, 0.5, 0.999, 1.0)]
+        >>> [format_percent(x) for x in (None, 0.5, 0.999, 1.0)]
         ['–', '50 %', '99.9 %', '100 %']
     """
     if share is None:
@@ -47,11 +47,11 @@ def percent(share: float | None) -> str:
     return f"{shown:g} %"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time span in its two largest units.
 
     Example:
-        >>> [duration(x) for x in (0.04, 12.34, 75.0, 7322.0, 200000.0)]
+        >>> [format_duration(x) for x in (0.04, 12.34, 75.0, 7322.0, 200000.0)]
         ['0.04 s', '12.3 s', '1 min 15 s', '2 h 2 min', '2 d 7 h']
     """
     if seconds < 10:
@@ -66,15 +66,15 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def plural(count: int, thing: str) -> str:
+def format_count(count: int, thing: str) -> str:
     """A count with its noun.
 
     Example:
-        >>> plural(1, "cell"), plural(1200, "cell")
+        >>> format_count(1, "cell"), format_count(1200, "cell")
         ('1 cell', '1,200 cells')
     """
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
-def _signed(text: str) -> str:
+def _set_sign(text: str) -> str:
     return text.replace("-", "−")

@@ -90,7 +90,7 @@ class Scale:
         values = self._decades(most)
         if len(values) < 3:
             values = self._within_decades((1, 2, 5))
-        found = [(value, _short(value)) for value in values[-most:]]
+        found = [(value, _format_short(value)) for value in values[-most:]]
         if len(values) < 3:
             found = [tick for tick in self._linear_ticks(most, integer) if tick[0] > 0]
         if not self.zero:
@@ -105,7 +105,7 @@ class Scale:
             step = max(step, 1.0)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-        return [(i * step, _fixed(i * step, decimals)) for i in range(first, last + 1)]
+        return [(i * step, _format_fixed(i * step, decimals)) for i in range(first, last + 1)]
 
     def _decades(self, most: int) -> list[float]:
         first = math.ceil(math.log10(self.low) - 1e-9)
@@ -119,13 +119,13 @@ class Scale:
         return [value for value in values if self.low <= value <= self.high]
 
 
-def _fixed(value: float, decimals: int) -> str:
+def _format_fixed(value: float, decimals: int) -> str:
     if decimals > 4 or abs(value) >= 1e6:
-        return _short(value)
+        return _format_short(value)
     return f"{value + 0.0:.{decimals}f}".replace("-", "−")
 
 
-def _short(value: float) -> str:
+def _format_short(value: float) -> str:
     if value == 0 or 1e-3 <= abs(value) < 1e5:
         return f"{value:.10g}".replace("-", "−")
     mantissa, _, exponent = f"{value:e}".partition("e")

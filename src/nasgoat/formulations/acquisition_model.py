@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
@@ -51,10 +52,11 @@ class Written(NamedTuple):
 class Request(NamedTuple):
     """What is to be written: see :func:`formulate`."""
 
-    space: Any
+    space: Any  # what its layout says it is
     n: int
     features: FeatureMap
     acquisition: Acquisition
+    formulation: str = "compact"
     symmetry: bool = False
     columns: StructureColumns | None = None
 
@@ -63,57 +65,40 @@ class Layout(NamedTuple):
     """How spaces of one layout are written.
 
     Args:
-        paper: Writes the paper's formulation.
-        compact: Writes the compact one.
+        write: Writes a formulation.
         domain: Writes the graphs of a space with n nodes, within limits, without an acquisition.
     """
 
-    paper: Callable[[Request], Written]
-    compact: Callable[[Request], Written]
+    write: Callable[[Request], Written]
     domain: Callable[[Any, int], TaggedModel]
 
 
-def _write_paper_cells(request: Request) -> Written:
-    space, n, features, acquisition = request[:4]
-    return Written(paper_cells(space, n, features, acquisition), _order_of(request, None))
+def _write_cells(request: Request) -> Written:
+    space, n, on_nodes = request.space, request.n, request.space.labels_on == "nodes"
+    columns = needed_columns(space, n)
+    if request.formulation == "paper":
+        rows = paper_cells(*request[:4])
+    else:
+        columns = request.columns if on_nodes and request.columns is not None else columns
+        rows = compact_cells(*request[:4], columns)
+        if request.symmetry and columns is None and on_nodes:
+            symmetry_rows(rows, range(1, len(space.ops) + 1))
+            place = space.node_vocabulary.index
+            return Written(rows, lambda g: least_order(g, [place(x) for x in g.node_labels or ()]))
+    if columns is not None and on_nodes:
+        return Written(rows, columns.order, columns.labels)
+    return Written(rows, space.names(n).order)
 
 
-def _write_compact_cells(request: Request) -> Written:
-    space, n, features, acquisition, symmetry, columns = request
-    if space.labels_on == "edges" or columns is None:
-        columns = needed_columns(space, n)
-    rows = compact_cells(space, n, features, acquisition, columns)
-    if symmetry and columns is None and space.labels_on == "nodes":
-        symmetry_rows(rows, range(1, len(space.ops) + 1))
-        place = space.node_vocabulary.index
-        return Written(rows, lambda g: least_order(g, [place(x) for x in g.node_labels or ()]))
-    return Written(rows, _order_of(request, columns), None if columns is None else columns.labels)
-
-
-def _order_of(request: Request, columns: StructureColumns | None) -> Order:
-    space, n = request.space, request.n
-    listed = columns or needed_columns(space, n)
-    if listed is not None and space.labels_on == "nodes":
-        return listed.order
-    return space.names(n).order
-
-
-def _write_paper_graphs(request: Request) -> Written:
-    return Written(paper_graphs(*request[:4]), request.space.names(request.n).ordered)
-
-
-def _write_compact_graphs(request: Request) -> Written:
-    return Written(compact_graphs(*request[:4]), request.space.names(request.n).ordered)
+def _write_graphs(request: Request) -> Written:
+    write = paper_graphs if request.formulation == "paper" else compact_graphs
+    return Written(write(*request[:4]), request.space.names(request.n).order)
 
 
 #: How spaces are written, by their ``layout``; a layout of one's own is an entry more.
 LAYOUTS: dict[str, Layout] = {
-    "cell": Layout(_write_paper_cells, _write_compact_cells, domain_of_cells),
-    "graph": Layout(
-        _write_paper_graphs,
-        _write_compact_graphs,
-        lambda space, n: limited_domain(space, n, ordered=True),
-    ),
+    "cell": Layout(_write_cells, domain_of_cells),
+    "graph": Layout(_write_graphs, partial(limited_domain, ordered=True)),
 }
 
 
@@ -205,6 +190,7 @@ def formulate(
         columns: Hold these structures and compositions only (compact, node-labelled only).
 
     Example:
+        >>> import numpy as np
         >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
         >>> space = nasbench201()
         >>> cells = space.sample(5, np.random.default_rng(0))
@@ -220,8 +206,8 @@ def formulate(
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
     features = FeatureMap(space)
-    write = layout.paper if formulation == "paper" else layout.compact
-    written = write(Request(space, n, features, acquisition, symmetry, columns))
+    request = Request(space, n, features, acquisition, formulation, symmetry, columns)
+    written = layout.write(request)
     lcb_objective(written.rows, acquisition.sqrt_beta)
     return AcquisitionModel(space, n, formulation, written, features)
 

@@ -7,15 +7,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import pyomo.environ as pyo
 
 from nasgoat.formulations import cell_domains as domain
 from nasgoat.formulations import kernel_encoding as kernel
 from nasgoat.formulations.acquisition_rows import Acquisition, posterior_rows
 from nasgoat.formulations.compact_posterior import compact_posterior_rows
-from nasgoat.formulations.compositions import PartBounds, add_parts, tightening_rows
+from nasgoat.formulations.compositions import PARTS, Composition, PartBounds, tightening_rows
 from nasgoat.formulations.counts import (
     Counts,
     edge_labelled_counts,
@@ -26,8 +29,13 @@ from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.layers import distance_terms, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import Distance, cell_depth_terms, limit_rows
 from nasgoat.formulations.profiles import Profiles, structure_profiles
-from nasgoat.formulations.structure_columns import StructureColumns, add_columns, labelled_values
-from nasgoat.formulations.tagged_model import TaggedModel, Terms
+from nasgoat.formulations.structure_columns import (
+    LabelledValues,
+    StructureColumns,
+    add_columns,
+    labelled_values,
+)
+from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace
 from nasgoat.surrogate import LinearPosterior
@@ -78,6 +86,42 @@ def compact_cells(
             values = labelled_values(columns, features, posterior, acquisition.sqrt_beta)
         add_parts(bounds, every, columns, values)
     return m
+
+
+def add_parts(
+    bounds: PartBounds,
+    every: list[Composition],
+    columns: StructureColumns | None = None,
+    values: LabelledValues | None = None,
+) -> None:
+    """One part for each composition, where they are few.
+
+    Args:
+        bounds: Knows the model, and bounds the variance of a part.
+        every: The compositions, in the order of Y.
+        columns: The structures of each composition, where they are columns.
+        values: What these are worth under labels.
+    """
+    m, allowed = bounds.m, None if columns is None else columns.allowed
+    if not (1 if allowed is None else 0) < len(every) <= PARTS:
+        return
+    for i, C in enumerate(every):
+        if columns is None or allowed is None or bounds.profiles is None:
+            m.parts.append(Part(m.Y[i], partial(bounds.of, C)))
+            continue
+        structures, floors = allowed[C]
+        exact = None
+        if values is not None and np.isfinite(floors).all():
+            exact = replace(values, distances=columns.distances[structures])
+        part = Part(
+            chosen=m.Y[i],
+            variance=partial(bounds.of, C, bounds.profiles.most_among(structures)),
+            columns=[m.X[j] for j in structures.tolist()],
+            floors=floors.tolist(),
+            values=exact,
+            labels=[[(a, m.F[v, a]) for a in columns.labels or ()] for v in range(1, m.n - 1)],
+        )
+        m.parts.append(part)
 
 
 def needed_columns(space: CellSpace, n: int) -> StructureColumns | None:

@@ -9,6 +9,7 @@ Linear kernel: μ = w·z, and (Acq-Opt), line 3, becomes the convex row σ² + �
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.formulations.acquisition_rows import Acquisition
-from nasgoat.formulations.counts import Counts, count_variables
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
+from nasgoat.formulations.counts import Counts
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
 from nasgoat.formulations.variance_bound import VarianceBound, single_counts, variance_bound
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, LinearPosterior
@@ -57,6 +58,37 @@ def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPoste
     convex = m.sigma**2 + sum(x**2 for x in m.q.values())
     m.rows("Acq_Opt", "variance", [((), convex <= linear_sum(bound.affine, bound.constant))])
     m.variance, m.convex = bound, {"q", "(QCR)q", "(Acq_Opt)variance"}
+    return squares
+
+
+def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> dict[int, Terms]:
+    """Variables z[j] of the counts that vary, and the squares z[j]² of those asked for.
+
+    Returns:
+        For each j in ``squared`` the terms of z[j]²: Σ c² Zc[j, c], or z[j] itself if it is 0 or 1.
+    """
+    varying = [j for j, count in enumerate(counts.counts) if count.terms]
+    z = m.variable(
+        "z",
+        [(j,) for j in varying],
+        pyo.NonNegativeReals,
+        lambda g, j: g.counts[j],
+        bounds=lambda _, j: (0, counts.counts[j].upper),
+    )
+    rows = [((j,), equate(counts.counts[j].terms, [(1.0, z[j])])) for j in varying]
+    m.rows("k_g", "z", rows)
+    many = [j for j in squared if counts.counts[j].terms and counts.counts[j].upper > 1]
+    keys = [(j, c) for j in many for c in range(counts.counts[j].upper + 1)]
+    Zc = m.variable("Zc", keys, pyo.Binary, lambda g, j, c: float(g.counts[j] == c))
+    every = {j: range(counts.counts[j].upper + 1) for j in many}
+    m.rows(
+        "k_g", "Zc_one", [((j,), linear_sum((1.0, Zc[j, c]) for c in every[j]) == 1) for j in many]
+    )
+    values = [((j,), equate([(float(c), Zc[j, c]) for c in every[j]], [(1.0, z[j])])) for j in many]
+    m.rows("k_g", "Zc_value", values)
+    squares: dict[int, Terms] = {j: [(1.0, z[j])] for j in squared if counts.counts[j].terms}
+    for j in many:
+        squares[j] = [(float(c * c), Zc[j, c]) for c in every[j] if c]
     return squares
 
 

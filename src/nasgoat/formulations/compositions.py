@@ -17,8 +17,8 @@ labels, T[f, s], are functionals as well, since profiles write their squares.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 from typing import Any
 
@@ -35,12 +35,8 @@ from nasgoat.formulations.profiles import (
     profile_rows,
     profile_variables,
 )
-from nasgoat.formulations.structure_columns import (
-    LabelledValues,
-    StructureColumns,
-    add_column_profiles,
-)
-from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms, linear_sum
+from nasgoat.formulations.structure_columns import StructureColumns, add_column_profiles
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
@@ -171,42 +167,6 @@ def most_paths(C: Composition, a: int, b: int, last: int) -> int:
     if a == 0 or b == last:
         return C[(b if a == 0 else a) - 1]
     return _pairs(C, a, b)
-
-
-def add_parts(
-    bounds: PartBounds,
-    every: list[Composition],
-    columns: StructureColumns | None = None,
-    values: LabelledValues | None = None,
-) -> None:
-    """One part for each composition, where they are few.
-
-    Args:
-        bounds: Knows the model, and bounds the variance of a part.
-        every: The compositions, in the order of Y.
-        columns: The structures of each composition, where they are columns.
-        values: What these are worth under labels.
-    """
-    m, allowed = bounds.m, None if columns is None else columns.allowed
-    if not (1 if allowed is None else 0) < len(every) <= PARTS:
-        return
-    for i, C in enumerate(every):
-        if columns is None or allowed is None or bounds.profiles is None:
-            m.parts.append(Part(m.Y[i], partial(bounds.of, C)))
-            continue
-        structures, floors = allowed[C]
-        exact = None
-        if values is not None and np.isfinite(floors).all():
-            exact = replace(values, distances=columns.distances[structures])
-        part = Part(
-            chosen=m.Y[i],
-            variance=partial(bounds.of, C, bounds.profiles.most_among(structures)),
-            columns=[m.X[j] for j in structures.tolist()],
-            floors=floors.tolist(),
-            values=exact,
-            labels=[[(a, m.F[v, a]) for a in columns.labels or ()] for v in range(1, m.n - 1)],
-        )
-        m.parts.append(part)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ marginals leave only the labels that u and v have; so p is exact without being d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -25,7 +25,7 @@ from nasgoat.formulations.cell_domains import forward_pairs
 from nasgoat.formulations.layers import distance_terms
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, Profiles
 from nasgoat.formulations.structure_columns import StructureColumns
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace
 
@@ -240,34 +240,3 @@ def _distance_count(
     if columns is not None and (share := columns.share(u, v, s)) in (0.0, 1.0):
         return Count([], share)
     return Count(distance_terms(m, u, v, s))
-
-
-def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> dict[int, Terms]:
-    """Variables z[j] of the counts that vary, and the squares z[j]² of those asked for.
-
-    Returns:
-        For each j in ``squared`` the terms of z[j]²: Σ c² Zc[j, c], or z[j] itself if it is 0 or 1.
-    """
-    varying = [j for j, count in enumerate(counts.counts) if count.terms]
-    z = m.variable(
-        "z",
-        [(j,) for j in varying],
-        pyo.NonNegativeReals,
-        lambda g, j: g.counts[j],
-        bounds=lambda _, j: (0, counts.counts[j].upper),
-    )
-    rows = [((j,), equate(counts.counts[j].terms, [(1.0, z[j])])) for j in varying]
-    m.rows("k_g", "z", rows)
-    many = [j for j in squared if counts.counts[j].terms and counts.counts[j].upper > 1]
-    keys = [(j, c) for j in many for c in range(counts.counts[j].upper + 1)]
-    Zc = m.variable("Zc", keys, pyo.Binary, lambda g, j, c: float(g.counts[j] == c))
-    every = {j: range(counts.counts[j].upper + 1) for j in many}
-    m.rows(
-        "k_g", "Zc_one", [((j,), linear_sum((1.0, Zc[j, c]) for c in every[j]) == 1) for j in many]
-    )
-    values = [((j,), equate([(float(c), Zc[j, c]) for c in every[j]], [(1.0, z[j])])) for j in many]
-    m.rows("k_g", "Zc_value", values)
-    squares: dict[int, Terms] = {j: [(1.0, z[j])] for j in squared if counts.counts[j].terms}
-    for j in many:
-        squares[j] = [(float(c * c), Zc[j, c]) for c in every[j] if c]
-    return squares

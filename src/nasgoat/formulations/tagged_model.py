@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
@@ -61,6 +61,8 @@ class Part(NamedTuple):
 class TaggedModel:
     """A Pyomo model on n nodes, built by functions that add variables and tagged rows.
 
+    A variable that was added is an attribute: ``m.A[0, 1]``.
+
     Args:
         n: Number of nodes that variables are indexed by.
 
@@ -73,38 +75,6 @@ class TaggedModel:
         [Violation(row='(C1)edge(0,1)', amount=1.0)]
     """
 
-    # The variables of the paper; the function that adds each documents it.
-    A: Any
-    r: Any
-    d: Any
-    delta: Any
-    F: Any
-    ds: Any
-    p: Any
-    P: Any
-    Pc: Any
-    N: Any
-    Nc: Any
-    K: Any
-    K_xx: Any
-    R: Any
-    X: Any
-    W: Any
-    Y: Any
-    z: Any
-    Zc: Any
-    q: Any
-    f: Any
-    t: Any
-    mu: Any
-    sigma: Any
-    lcb: Any
-    D: Any
-    Fe: Any
-    E: Any
-    Ec: Any
-    e: Any
-
     def __init__(self, n: int) -> None:
         self.n = n
         self.pyomo = pyo.ConcreteModel()
@@ -115,6 +85,11 @@ class TaggedModel:
         self.convex: set[str] = set()  # variables and rows that such cuts make unnecessary
         self.has_columns = False  # whether structures are columns
         self.parts: list[Part] = []  # of the cells; a solver may take them one by one
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A variable by its name; the function that adds it documents it."""
 
     def variable(
         self,

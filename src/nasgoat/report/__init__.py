@@ -2,7 +2,7 @@
 
 from nasgoat.report.experiment_page import experiment_page
 from nasgoat.report.page import is_report, write_report
+from nasgoat.report.reported_search import ReportedSearch
 from nasgoat.report.search_page import search_page
-from nasgoat.report.search_run import SearchRun
 
-__all__ = ["SearchRun", "experiment_page", "is_report", "search_page", "write_report"]
+__all__ = ["ReportedSearch", "experiment_page", "is_report", "search_page", "write_report"]

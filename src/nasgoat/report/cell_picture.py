@@ -99,7 +99,7 @@ class CellPicture:
         shown = cut(self._text(v), _LABEL if self.large else _SMALL_LABEL)
         return max(_BOX / 2, _CHARACTER * len(shown) / 2 + 9)
 
-    def node(self, v: int) -> Html:
+    def draw_node(self, v: int) -> Html:
         """A node with its label."""
         x, y = self._turned(self._at(self.layout.nodes[v]))
         half, text = self._half(v), self._text(v)
@@ -111,13 +111,13 @@ class CellPicture:
         shown = cut(text, _LABEL if self.large else _SMALL_LABEL)
         return Html(box + element("text", shown, x=x, y=y + 4.5, class_=class_))
 
-    def edge(self, edge: Edge) -> Html:
+    def draw_edge(self, edge: Edge) -> Html:
         """An edge with its head and, in a large picture, its label."""
         label = self.graph.edge_labels[edge] if self.graph.edge_labels else None
         class_ = "o0" if label is None else self.classes.get(label, "o0")
         points = self._course(edge)
         turned = [self._turned(point) for point in points]
-        way = smooth(points, self._turned) if self._in_layers else straight(turned)
+        way = smooth_path(points, self._turned) if self._in_layers else straight_path(turned)
         parts = element("path", d=way, class_=f"edge {class_}")
         if self.graph.directed:
             before = (points[-1][0] - 1, points[-1][1]) if self._in_layers else points[0]
@@ -125,7 +125,7 @@ class CellPicture:
             parts = Html(parts + element("path", d=head, class_=f"head {class_}"))
         if label is None or not self.large:
             return parts
-        return Html(parts + _edge_label(turned, label, class_))
+        return Html(parts + _draw_edge_label(turned, label, class_))
 
     def _course(self, edge: Edge) -> list[Point]:
         """The points of an edge's line, from border to border where that shows."""
@@ -133,7 +133,7 @@ class CellPicture:
         points = [self._at(point) for point in self.layout.edges[edge]]
         if not self._in_layers:
             halves = (self._half(u), self._half(v) + 2)
-            return between_boxes(points[0], points[-1], *halves, _BOX / 2 + 2)
+            return connect_boxes(points[0], points[-1], *halves, _BOX / 2 + 2)
         # From layer to layer a line leaves and arrives in the direction of the layers.
         (first, start), (last, end) = points[0], points[-1]
         border = _BOX / 2 if self._upright else self._half(v)
@@ -154,7 +154,7 @@ class CellPicture:
         return (shared.index(edge) - (len(shared) - 1) / 2) * step
 
 
-def _edge_label(points: list[Point], text: str, class_: str) -> Html:
+def _draw_edge_label(points: list[Point], text: str, class_: str) -> Html:
     middle = points[(len(points) - 1) // 2 : len(points) // 2 + 1]
     x = sum(p[0] for p in middle) / len(middle)
     y = sum(p[1] for p in middle) / len(middle)
@@ -168,7 +168,7 @@ def _half_label(text: str) -> float:
     return _CHARACTER * len(cut(text, _LABEL)) / 2 + 4
 
 
-def between_boxes(
+def connect_boxes(
     start: Point, end: Point, first: float, second: float, tall: float
 ) -> list[Point]:
     """The straight line from the border of one box to that of another.
@@ -181,7 +181,7 @@ def between_boxes(
         tall: Half the height of both.
 
     Example:
-        >>> between_boxes((0.0, 0.0), (100.0, 0.0), 10.0, 20.0, 5.0)
+        >>> connect_boxes((0.0, 0.0), (100.0, 0.0), 10.0, 20.0, 5.0)
         [(10.0, 0.0), (80.0, 0.0)]
     """
     across, down = end[0] - start[0], end[1] - start[1]
@@ -194,31 +194,31 @@ def between_boxes(
     return [(start[0] + t * across, start[1] + t * down) for t in shares]
 
 
-def straight(points: list[Point]) -> str:
+def straight_path(points: list[Point]) -> str:
     """A path of straight pieces.
 
     Example:
-        >>> straight([(0.0, 0.0), (5.0, 10.0)])
+        >>> straight_path([(0.0, 0.0), (5.0, 10.0)])
         'M0 0L5 10'
     """
-    return "M" + "L".join(_shown(point) for point in points)
+    return "M" + "L".join(_format_point(point) for point in points)
 
 
-def smooth(points: list[Point], turned: Callable[[Point], Point]) -> str:
+def smooth_path(points: list[Point], turned: Callable[[Point], Point]) -> str:
     """A path whose pieces leave and arrive along the first direction; then it is turned.
 
     Example:
-        >>> smooth([(0.0, 0.0), (10.0, 20.0)], lambda point: point)
+        >>> smooth_path([(0.0, 0.0), (10.0, 20.0)], lambda point: point)
         'M0 0C4 0 6 20 10 20'
     """
-    way = f"M{_shown(turned(points[0]))}"
+    way = f"M{_format_point(turned(points[0]))}"
     for (x0, y0), (x1, y1) in pairwise(points):
         if abs(y0 - y1) < 0.5:
-            way += f"L{_shown(turned((x1, y1)))}"
+            way += f"L{_format_point(turned((x1, y1)))}"
             continue
         reach = 0.45 * (x1 - x0)
         bends = ((x0 + reach, y0), (x1 - reach, y1), (x1, y1))
-        way += "C" + " ".join(_shown(turned(point)) for point in bends)
+        way += "C" + " ".join(_format_point(turned(point)) for point in bends)
     return way
 
 
@@ -237,5 +237,5 @@ def arrow_head(before: Point, tip: Point) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (tip, one, two)) + "z"
 
 
-def _shown(point: Point) -> str:
+def _format_point(point: Point) -> str:
     return f"{point[0]:.0f} {point[1]:.0f}"

@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.figures.layout import lay_out
-from nasgoat.figures.quantities import number, plural
+from nasgoat.figures.quantities import format_count, format_number
 from nasgoat.graphs import LabeledGraph
 from nasgoat.report.cell_picture import CellPicture
-from nasgoat.report.markup import Html, cut, element, join
-from nasgoat.report.search_run import SearchRun, error_of
+from nasgoat.report.markup import Html, cut, details, element, join
+from nasgoat.report.reported_search import ReportedSearch, error_of
 
 COLOURS = 8  # in the style sheet: classes o1 to o8; o0 is for what is no operation
 ENDS = ("input", "output")
@@ -19,24 +19,25 @@ _FIRST = 12  # cells of the gallery that are shown at once
 _MOST = 300  # drawn at all: a report must stay small enough to be opened
 
 
-def operation_classes(labels: Sequence[str]) -> dict[str, str]:
+def assign_classes(labels: Sequence[str]) -> dict[str, str]:
     """The class of each operation: the same all over a page.
 
     Example:
-        >>> operation_classes(["conv", "pool"])
+        >>> assign_classes(["conv", "pool"])
         {'conv': 'o1', 'pool': 'o2'}
     """
     operations = [name for name in dict.fromkeys(labels) if name not in ENDS]
     return {name: f"o{i % COLOURS + 1}" for i, name in enumerate(operations)}
 
 
-def in_words(graph: LabeledGraph) -> str:
+def describe_graph(graph: LabeledGraph) -> str:
     """The graph as a sentence.
 
     Example:
-        >>> in_words(LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"]))
+        >>> labels = ["input", "conv", "output"]
+        >>> describe_graph(LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels))
         '3 nodes: 0 input, 1 conv, 2 output; 2 edges: 0 to 1, 1 to 2'
-        >>> in_words(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
+        >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
         '2 nodes; 1 edge: 0 to 1 pool'
     """
     nodes = f"{graph.n} node" + ("s" if graph.n != 1 else "")
@@ -52,7 +53,7 @@ def in_words(graph: LabeledGraph) -> str:
     return f"{nodes}; {counted}" + (f": {named}" if named else "")
 
 
-def cell(
+def draw_cell(
     graph: LabeledGraph, classes: dict[str, str], identity: str, title: str, large: bool = False
 ) -> Html:
     """A picture of a graph.
@@ -69,9 +70,9 @@ def cell(
     return element(
         "svg",
         element("title", title, id=f"{identity}-title"),
-        element("desc", in_words(graph), id=f"{identity}-desc"),
-        [picture.edge(edge) for edge in graph.edges],
-        [picture.node(v) for v in range(graph.n)],
+        element("desc", describe_graph(graph), id=f"{identity}-desc"),
+        [picture.draw_edge(edge) for edge in graph.edges],
+        [picture.draw_node(v) for v in range(graph.n)],
         class_="cell large" if large else "cell",
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=round(width * (_ENLARGED if large else 1)),
@@ -81,7 +82,7 @@ def cell(
     )
 
 
-def legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
+def draw_legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     """The operations with their colours; those of edges as lines, others as boxes."""
     items = []
     for name, class_ in classes.items():
@@ -92,33 +93,35 @@ def legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     return element("ul", items, class_="legend")
 
 
-def gallery(run: SearchRun, classes: dict[str, str]) -> Html:
+def draw_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html:
     """The cells of a search, best first, then what failed or still runs."""
-    ranked = sorted(run.done, key=lambda t: (error_of(t), t.number))
-    others = [t for t in run.tickets if t.outcome is None or t.outcome.metrics is None]
+    ranked = sorted(search.done, key=lambda t: (error_of(t), t.number))
+    others = [t for t in search.tickets if t.outcome is None or t.outcome.metrics is None]
     tickets = [*ranked, *others]
-    drawn = [_item(ticket, classes) for ticket in tickets[:_MOST]]
+    drawn = [_draw_item(ticket, classes) for ticket in tickets[:_MOST]]
     parts = [element("ol", drawn[:_FIRST], class_="gallery")]
     if len(drawn) > _FIRST:
-        more = element("summary", f"{plural(len(drawn) - _FIRST, 'further cell')}, best first")
-        parts.append(element("details", more, element("ol", drawn[_FIRST:], class_="gallery")))
+        further = f"{format_count(len(drawn) - _FIRST, 'further cell')}, best first"
+        parts.append(details(further, element("ol", drawn[_FIRST:], class_="gallery")))
     if len(tickets) > _MOST:
-        left = plural(len(tickets) - _MOST, "cell")
+        left = format_count(len(tickets) - _MOST, "cell")
         parts.append(element("p", f"{left} of higher error left out.", class_="note"))
         anchors = [element("span", id=f"cell-{t.number + 1}") for t in tickets[_MOST:]]
         parts.append(element("div", anchors))
     return join(*parts)
 
 
-def _item(ticket: Ticket, classes: dict[str, str]) -> Html:
+def _draw_item(ticket: Ticket, classes: dict[str, str]) -> Html:
     place = f"cell-{ticket.number + 1}"
-    picture = cell(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
+    picture = draw_cell(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
     status = ticket.proposal.certificate.status
-    text = join(element("b", _said(ticket)), f" · evaluation {ticket.number + 1}, {status}")
+    text = join(
+        element("b", _describe_outcome(ticket)), f" · evaluation {ticket.number + 1}, {status}"
+    )
     return element("li", picture, element("p", text), id=place)
 
 
-def _said(ticket: Ticket) -> str:
+def _describe_outcome(ticket: Ticket) -> str:
     if ticket.outcome is None:
         return "not evaluated yet"
-    return "failed" if ticket.outcome.failure else number(error_of(ticket))
+    return "failed" if ticket.outcome.failure else format_number(error_of(ticket))

@@ -34,12 +34,12 @@ _SHAPES = {
 }
 
 
-def figure(chart: Chart, wide: bool = False) -> Html:
+def draw_figure(chart: Chart, wide: bool = False) -> Html:
     """A chart with its legend, heading and caption; a wide one scrolls where it has no room.
 
     Example:
         >>> chart = Chart("A line", "It rises.", Axis("x"), Axis("y"), [Rule(1.0)], "Rule.", "One.")
-        >>> "<figcaption><b>Rule.</b> One.</figcaption>" in figure(chart)
+        >>> "<figcaption><b>Rule.</b> One.</figcaption>" in draw_figure(chart)
         True
     """
     picture = draw_chart(chart)
@@ -48,7 +48,7 @@ def figure(chart: Chart, wide: bool = False) -> Html:
             "div", picture, class_="pan", role="region", tabindex=0, aria_label=chart.title
         )
     said = element("figcaption", element("b", cut(chart.heading, _LONGEST)), " ", chart.caption)
-    return element("figure", picture, legend(chart), said, class_="wide" if wide else None)
+    return element("figure", picture, draw_legend(chart), said, class_="wide" if wide else None)
 
 
 def draw_chart(chart: Chart) -> Html:
@@ -73,9 +73,9 @@ def draw_chart(chart: Chart) -> Html:
     )
 
 
-def legend(chart: Chart) -> Html | None:
+def draw_legend(chart: Chart) -> Html | None:
     """The names of the series that have one, each beside its mark; None for fewer than two."""
-    items = [element("li", _swatch(m), cut(m.name, _LONGEST)) for m in chart.named]
+    items = [element("li", _draw_swatch(m), cut(m.name, _LONGEST)) for m in chart.named]
     return element("ul", items, class_="legend") if items else None
 
 
@@ -134,13 +134,13 @@ def _draw_mark(mark: Mark, frame: _Frame) -> Html:
     if isinstance(mark, Points):
         return _draw_points(mark, at)
     if isinstance(mark, Line):
-        way = _way([at(x, y) for x, y in zip(mark.x, mark.y, strict=True)], mark.steps)
+        way = _write_path([at(x, y) for x, y in zip(mark.x, mark.y, strict=True)], mark.steps)
         return _path(_line_class(mark), way)
     if isinstance(mark, Band):
         there = [at(x, y) for x, y in zip(mark.x, mark.high, strict=True)]
         back = [at(x, y) for x, y in zip(mark.x, mark.low, strict=True)]
         closed = _corners(there, mark.steps) + _corners(back, mark.steps)[::-1]
-        return _path(f"band s{mark.series}", _way(closed, False) + "z")
+        return _path(f"band s{mark.series}", _write_path(closed, False) + "z")
     _, height = at(0, mark.y)
     return _path("rule", f"M{frame.left:.1f} {height:.1f}H{frame.right:.1f}")
 
@@ -188,7 +188,7 @@ def _corners(points: list[Place], steps: bool) -> list[Place]:
     return found
 
 
-def _way(points: list[Place], steps: bool) -> str:
+def _write_path(points: list[Place], steps: bool) -> str:
     corners = _corners(points, steps)
     bends = [
         b
@@ -203,7 +203,7 @@ def _path(class_: str, d: str) -> Html:
     return element("path", class_=class_, d=d)
 
 
-def _swatch(mark: Points | Line | Rule) -> Html:
+def _draw_swatch(mark: Points | Line | Rule) -> Html:
     """A mark in small, for a legend."""
     if isinstance(mark, Points):
         shape = element("path", d=_SHAPES[mark.shape], transform="translate(9 7)")

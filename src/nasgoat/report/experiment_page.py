@@ -11,20 +11,22 @@ from itertools import chain
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
 from nasgoat.figures.charts import Chart
-from nasgoat.figures.quantities import duration, plural
-from nasgoat.report.chart_svg import figure
+from nasgoat.figures.quantities import format_count, format_duration
+from nasgoat.report.chart_svg import draw_figure
 from nasgoat.report.markup import (
     Child,
     Column,
     Html,
     Row,
     code_block,
+    details,
     element,
     join,
     label,
+    pairs,
     table,
 )
-from nasgoat.report.page import Fact, Section, page
+from nasgoat.report.page import Fact, Section, make_page
 
 _KINDS = {
     "compare": "comparison of methods",
@@ -42,7 +44,7 @@ def experiment_page(records: ExperimentRecords) -> str:
         ExperimentFileError: If its records lack what their kind must have.
     """
     try:
-        return _page(records)
+        return _make_page(records)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
         if isinstance(problem, ExperimentFileError):
             raise
@@ -51,24 +53,24 @@ def experiment_page(records: ExperimentRecords) -> str:
         ) from None
 
 
-def _page(records: ExperimentRecords) -> str:
+def _make_page(records: ExperimentRecords) -> str:
     sections = []
     if records.runs:
         shown = tables_of(records)
-        sections.append(Section("tables", "Tables", _tables(shown)))
+        sections.append(Section("tables", "Tables", _show_tables(shown)))
         if charts := charts_of(records):
-            sections.append(Section("figures", "Figures", _figures(charts, records.kind)))
-    sections.append(Section("repeat", "Repeat this experiment", _repeat(records)))
-    return page(
+            sections.append(Section("figures", "Figures", _show_figures(charts, records.kind)))
+    sections.append(Section("repeat", "Repeat this experiment", _show_command(records)))
+    return make_page(
         records.title or records.name,
         f"nasgoat · {_KINDS.get(records.kind, records.kind)}",
-        emphasised(records.description or "An experiment without a description."),
-        _facts(records),
+        emphasise(records.description or "An experiment without a description."),
+        _list_facts(records),
         sections,
     )
 
 
-def _facts(records: ExperimentRecords) -> list[Fact]:
+def _list_facts(records: ExperimentRecords) -> list[Fact]:
     names = {
         "benchmark": "benchmarks",
         "method": "methods",
@@ -80,40 +82,40 @@ def _facts(records: ExperimentRecords) -> list[Fact]:
         if found := {run[key] for run in records.runs if key in run}:
             facts.append(Fact(name, f"{len(found):,}"))
     seconds = sum(float(run.get("cpu_seconds") or 0.0) for run in records.runs)
-    facts.append(Fact("processor time", duration(seconds), "of the runs"))
+    facts.append(Fact("processor time", format_duration(seconds), "of the runs"))
     return facts
 
 
-def _tables(tables: list[Table]) -> Html:
+def _show_tables(tables: list[Table]) -> Html:
     """The tables, each with its own notes; what several of them say is said once, at the end."""
     said = [_SENTENCE.split(" ".join(found.notes)) for found in tables]
     times = Counter(sentence for own in said for sentence in set(own))
     parts: list[Child] = []
     for found, own in zip(tables, said, strict=True):
-        parts.append(_table(found))
+        parts.append(_show_table(found))
         notes = " ".join(sentence for sentence in own if times[sentence] == 1)
-        parts.append(element("p", emphasised(notes)) if notes else None)
+        parts.append(element("p", emphasise(notes)) if notes else None)
     shared = [sentence for sentence in dict.fromkeys(chain(*said)) if times[sentence] > 1]
     if shared:
         parts.append(element("h3", "How to read these tables"))
-        parts.append(element("p", emphasised(" ".join(shared))))
+        parts.append(element("p", emphasise(" ".join(shared))))
     return join(*parts)
 
 
-def _table(found: Table) -> Html:
+def _show_table(found: Table) -> Html:
     columns = [
         Column(name, numeric=i > 0 and all(_NUMBER.match(row[i]) for row in found.rows))
         for i, name in enumerate(found.columns)
     ]
-    rows = [Row([emphasised(cell) for cell in row]) for row in found.rows]
+    rows = [Row([emphasise(cell) for cell in row]) for row in found.rows]
     return table(element("b", found.title), columns, rows, found.title, sortable=True)
 
 
-def emphasised(text: str) -> Html:
+def emphasise(text: str) -> Html:
     """A text in which ``**words**`` and words between backticks are set off.
 
     Example:
-        >>> emphasised("a **b** <c> `d`")
+        >>> emphasise("a **b** <c> `d`")
         'a <b>b</b> &lt;c&gt; <code>d</code>'
     """
     pieces = re.split(r"(\*\*[^*]+\*\*|`[^`]+`)", text)  # every second one is marked
@@ -126,36 +128,29 @@ def _set_off(marked: str) -> Html:
     return element("b", marked[2:-2])
 
 
-def _figures(charts: dict[str, list[Chart]], kind: str) -> Html:
+def _show_figures(charts: dict[str, list[Chart]], kind: str) -> Html:
     parts, class_ = [], "grid thirds" if kind == "kernels" else "grid"
     stem = {"compare": "curves", "kernels": "predictions"}.get(kind, kind)
     for i, (heading, own) in enumerate(charts.items(), start=1):
         named = [replace(chart, identity=f"{stem}-{i}-{j}") for j, chart in enumerate(own)]
         parts.append(element("h3", heading))
-        parts.append(element("div", map(figure, named), class_=class_))
+        parts.append(element("div", map(draw_figure, named), class_=class_))
     return join(*parts)
 
 
-def _repeat(records: ExperimentRecords) -> Html:
+def _show_command(records: ExperimentRecords) -> Html:
     parts: list[Child] = []
     if records.command:
         parts.append(element("p", "The command, exactly as it was called last:"))
         parts.append(code_block(records.command, "Command", copy=True))
         parts.append(element("p", "It goes on with what is missing and repeats no finished run."))
-    pairs = [
-        join(element("dt", label(name)), element("dd", label(str(value))))
-        for name, value in sorted(records.versions.items())
-    ]
-    kept = f"{plural(len(records.runs), 'run')} of kind {records.kind}, name {records.name}."
+    versions = ((label(k), label(str(v))) for k, v in sorted(records.versions.items()))
+    kept = f"{format_count(len(records.runs), 'run')} of kind {records.kind}, name {records.name}."
     declared = json.dumps(records.declaration, indent=1, ensure_ascii=False)
     parts += [
         element("h3", "Versions"),
-        element("dl", pairs, class_="pairs"),
-        element(
-            "details",
-            element("summary", "What was declared"),
-            code_block(declared, "Declaration"),
-        ),
+        pairs(versions),
+        details("What was declared", code_block(declared, "Declaration")),
         element("p", kept, class_="note"),
     ]
     return join(*parts)

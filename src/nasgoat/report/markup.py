@@ -88,6 +88,17 @@ def code_block(text: str, name: str, copy: bool = False) -> Html:
     return element("pre", text, class_=class_, tabindex=0, role="region", aria_label=name)
 
 
+def details(summary: str, *children: Child) -> Html:
+    """A part that opens with a click on its summary."""
+    return element("details", element("summary", summary), *children)
+
+
+def pairs(items: Iterable[tuple[Child, Child]]) -> Html:
+    """Names and values in two columns."""
+    lines = [join(element("dt", name), element("dd", value)) for name, value in items]
+    return element("dl", lines, class_="pairs")
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: its heading, whether it holds numbers, and whether its texts may be long."""

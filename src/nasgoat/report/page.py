@@ -54,7 +54,7 @@ class Fact:
     more: str = ""
 
 
-def page(
+def make_page(
     title: str,
     kicker: str,
     lede: Child,
@@ -71,7 +71,7 @@ def page(
         sections: The parts.
 
     Example:
-        >>> page("A < B", "Demo", "Text.", [], []).count("A &lt; B")
+        >>> make_page("A < B", "Demo", "Text.", [], []).count("A &lt; B")
         2
     """
     footer = (
@@ -86,21 +86,21 @@ def page(
             element("p", kicker, class_="kicker"),
             element("h1", element("bdi", title)),
             element("p", lede, class_="lede"),
-            facts_list(facts),
+            _list_facts(facts),
             element("nav", element("ul", links), aria_label="Sections") if links else None,
         ),
         "\n",
         element("main", [join(s.html(), "\n") for s in sections], id="content", tabindex=-1),
         element("footer", element("p", footer)),
     )
-    style, script = template("report.css"), template("report.js")
-    return Template(template("page.html")).substitute(
-        title=escape(title), policy=escape(_policy(style, script)), style=style, body=body,
+    style, script = read_template("report.css"), read_template("report.js")
+    return Template(read_template("page.html")).substitute(
+        title=escape(title), policy=escape(_write_policy(style, script)), style=style, body=body,
         script=script,
     )  # fmt: skip
 
 
-def facts_list(facts: Sequence[Fact]) -> Html | None:
+def _list_facts(facts: Sequence[Fact]) -> Html | None:
     """Facts side by side."""
     if not facts:
         return None
@@ -116,7 +116,7 @@ def facts_list(facts: Sequence[Fact]) -> Html | None:
 
 
 @cache
-def template(name: str) -> str:
+def read_template(name: str) -> str:
     """The text of a file that comes with the package."""
     return (files("nasgoat.report") / "templates" / name).read_text(encoding="utf-8")
 
@@ -155,7 +155,7 @@ def is_report(path: Path) -> bool:
         return False
 
 
-def _policy(style: str, script: str) -> str:
+def _write_policy(style: str, script: str) -> str:
     return (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"

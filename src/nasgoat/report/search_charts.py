@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.quantities import number, percent, plural
-from nasgoat.report.search_run import SearchRun, error_of, tested_error
+from nasgoat.figures.quantities import format_count, format_number, format_percent
+from nasgoat.report.reported_search import ReportedSearch, error_of, tested_error
 
 _WIDE_RATIO = 3.0  # errors further apart than this are drawn on a logarithmic axis
 #: How each certificate is drawn: series, shape and name.
@@ -25,35 +25,35 @@ _KINDS = {
     Status.EXHAUSTED: (7, "square", "heuristic"),
 }
 _EVALUATION = Axis("evaluation", integer=True)
-_GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "variance": "σₖ²", "noise": "noise variance"}
-_MEANING = {
-    "alpha": "weighs the shortest paths (k_g)",
-    "beta": "weighs the node labels (k_n)",
-    "gamma": "weighs the edge labels (k_e)",
-    "variance": "is the variance of the exponential kernel",
-    "noise": "of the observations, on the scale of the target",
+#: Symbol and meaning of each hyperparameter.
+_HYPERPARAMETERS = {
+    "alpha": ("α", "weighs the shortest paths (k_g)"),
+    "beta": ("β", "weighs the node labels (k_n)"),
+    "gamma": ("γ", "weighs the edge labels (k_e)"),
+    "variance": ("σₖ²", "is the variance of the exponential kernel"),
+    "noise": ("noise variance", "of the observations, on the scale of the target"),
 }
 
 
-def chart_errors(run: SearchRun, alone: bool) -> Chart:
+def chart_errors(search: ReportedSearch, alone: bool) -> Chart:
     """Every error, and the lowest so far; a wide chart if it stands alone."""
-    errors = [error_of(ticket) for ticket in run.done]
-    at, lowest = [t.number + 1 for t in run.done], [error_of(t) for t in run.leaders]
-    titles = [f"evaluation {t.number + 1}: {error_of(t):.4g}" for t in run.done]
+    errors = [error_of(ticket) for ticket in search.done]
+    at, lowest = [t.number + 1 for t in search.done], [error_of(t) for t in search.leaders]
+    titles = [f"evaluation {t.number + 1}: {error_of(t):.4g}" for t in search.done]
     marks: list[Mark] = [
         Line(at, lowest, 2, True, name="lowest so far"),
-        *_group_by_status(run.done, errors, titles),
+        *_group_by_status(search.done, errors, titles),
     ]
-    if run.failed:
-        at, top = [t.number + 1 for t in run.failed], [max(errors)] * len(run.failed)
-        titles = [f"evaluation {t.number + 1} failed" for t in run.failed]
+    if search.failed:
+        at, top = [t.number + 1 for t in search.failed], [max(errors)] * len(search.failed)
+        titles = [f"evaluation {t.number + 1} failed" for t in search.failed]
         marks.append(Points(at, top, 8, "cross", titles, name="failed"))
-    if run.benchmark:
-        marks.append(Rule(run.benchmark.optimum, "best of the table"))
-    what = f": {run.metric}" if run.metric != "error" else ""
+    if search.benchmark:
+        marks.append(Rule(search.benchmark.optimum, "best of the table"))
+    what = f": {search.metric}" if search.metric != "error" else ""
     return Chart(
         "Error of every evaluation and the lowest so far",
-        f"{plural(len(errors), 'evaluation')}; the lowest error goes from {errors[0]:.4g} "
+        f"{format_count(len(errors), 'evaluation')}; the lowest error goes from {errors[0]:.4g} "
         f"to {min(errors):.4g}.",
         _EVALUATION,
         Axis("error", log=min(errors) > 0 and max(errors) > _WIDE_RATIO * min(errors)),
@@ -65,19 +65,18 @@ def chart_errors(run: SearchRun, alone: bool) -> Chart:
     )
 
 
-def chart_regret(run: SearchRun) -> Chart | None:
+def chart_regret(search: ReportedSearch) -> Chart | None:
     """How far the best so far is from the best of the table; None without a table."""
-    values = [run.regret(ticket) for ticket in run.leaders]
+    values = [search.regret(ticket) for ticket in search.leaders]
     known = [max(value, 0.0) for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
-    at = [t.number + 1 for t in run.done]
+    at = [t.number + 1 for t in search.done]
     reached = next((x for x, value in zip(at, known, strict=True) if value < 1e-9), None)
-    said = (
-        f"The best of the table is reached at evaluation {reached}."
-        if reached
-        else f"After {plural(len(at), 'evaluation')} the regret is {number(known[-1])}."
-    )
+    said = f"The best of the table is reached at evaluation {reached}."
+    if not reached:
+        done = format_count(len(at), "evaluation")
+        said = f"After {done} the regret is {format_number(known[-1])}."
     return Chart(
         "Regret of the best graph so far",
         said,
@@ -90,41 +89,40 @@ def chart_regret(run: SearchRun) -> Chart | None:
     )
 
 
-def chart_test_error(run: SearchRun) -> Chart | None:
+def chart_test_error(search: ReportedSearch) -> Chart | None:
     """Test error of the graph of lowest error so far; None if there is none."""
-    pairs = [
-        (t.number + 1, tested_error(lead)) for t, lead in zip(run.done, run.leaders, strict=True)
-    ]
-    known = [(x, y) for x, y in pairs if y is not None]
-    if not known or len(known) < len(pairs):
+    at, values = [t.number + 1 for t in search.done], list(map(tested_error, search.leaders))
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
         return None
     return Chart(
         "Test error of the graph of lowest error so far",
-        f"It ends at {number(known[-1][1])}.",
+        f"It ends at {format_number(known[-1])}.",
         _EVALUATION,
         Axis("test error"),
-        [Line([x for x, _ in known], [y for _, y in known], 3, True)],
+        [Line(at, known, 3, True)],
         heading="Test error.",
         caption="Of the graph of lowest error so far; the search does not see it.",
         identity="history-test",
     )
 
 
-def chart_proposals(run: SearchRun) -> Chart | None:
+def chart_proposals(search: ReportedSearch) -> Chart | None:
     """Mean, deviation, acquisition value and bound of each proposal; None without a surrogate."""
-    known = [(t.number + 1, t.proposal) for t in run.tickets if t.proposal.mean is not None]
+    known = {t.number + 1: t.proposal for t in search.tickets if t.proposal.mean is not None}
     if not known:
         return None
-    means = [float(p.mean or 0.0) for _, p in known]
-    bars = [_bar(p) for _, p in known]
+    means = [float(p.mean or 0.0) for p in known.values()]
+    bars = [_bar(p) for p in known.values()]
+    bounds = {x: p.certificate.bound for x, p in known.items()}
     marks: list[Mark] = [
-        Points([x for x, _ in known], means, 1, "circle", bars=bars, name="mean ± one sd"),
-        _keep_known([(x, p.lcb) for x, p in known], 2, "down", "LCB"),
-        _keep_known([(x, p.certificate.bound) for x, p in known], 3, "dash", "proven bound"),
+        Points([*known], means, 1, "circle", bars=bars, name="mean ± one sd"),
+        _keep_known({x: p.lcb for x, p in known.items()}, 2, "down", "LCB"),
+        _keep_known(bounds, 3, "dash", "proven bound"),
     ]
     return Chart(
         "Posterior and acquisition value of every proposal",
-        f"{plural(len(known), 'proposal')}; mean with one standard deviation, LCB and bound.",
+        f"{format_count(len(known), 'proposal')}; mean with one standard deviation, LCB and bound.",
         _EVALUATION,
         Axis("scaled target"),
         marks,
@@ -137,9 +135,9 @@ def chart_proposals(run: SearchRun) -> Chart | None:
     )
 
 
-def chart_forecasts(run: SearchRun) -> Chart | None:
+def chart_forecasts(search: ReportedSearch) -> Chart | None:
     """What the surrogate expected against what came out; None without a surrogate."""
-    pairs = run.forecasts
+    pairs = search.forecasts
     if len(pairs) < 3:
         return None
     means = [float(t.proposal.mean or 0.0) for t, _ in pairs]
@@ -149,7 +147,9 @@ def chart_forecasts(run: SearchRun) -> Chart | None:
     ends = [min(*means, *seen), max(*means, *seen)]
     bars = [_bar(t.proposal) for t, _ in pairs]
     titles = [f"evaluation {t.number + 1}" for t, _ in pairs]
-    said = f"{percent(within / len(pairs))} of {len(pairs)} lie within two standard deviations."
+    said = (
+        f"{format_percent(within / len(pairs))} of {len(pairs)} lie within two standard deviations."
+    )
     return Chart(
         "Posterior mean against what was observed",
         said,
@@ -163,9 +163,9 @@ def chart_forecasts(run: SearchRun) -> Chart | None:
     )
 
 
-def chart_seconds(run: SearchRun) -> Chart | None:
+def chart_seconds(search: ReportedSearch) -> Chart | None:
     """How long each proposal took to find; None if nobody measured."""
-    known = [t for t in run.chosen if t.proposal.certificate.seconds > 0]
+    known = [t for t in search.chosen if t.proposal.certificate.seconds > 0]
     if not known:
         return None
     return Chart(
@@ -180,47 +180,43 @@ def chart_seconds(run: SearchRun) -> Chart | None:
     )
 
 
-def chart_gaps(run: SearchRun) -> Chart | None:
+def chart_gaps(search: ReportedSearch) -> Chart | None:
     """The gap of each proposal that has a bound; None if all are closed."""
-    known = [(t, t.proposal.certificate.gap) for t in run.chosen]
-    bounded = [(t.number + 1, gap) for t, gap in known if gap is not None]
-    if not any(gap > 1e-9 for _, gap in bounded):
+    known = {t.number + 1: t.proposal.certificate.gap for t in search.chosen}
+    bounded = {x: gap for x, gap in known.items() if gap is not None}
+    if not any(gap > 1e-9 for gap in bounded.values()):
         return None
     return Chart(
         "Gap of each proposal",
-        f"The largest is {number(max(gap for _, gap in bounded))}.",
+        f"The largest is {format_number(max(bounded.values()))}.",
         _EVALUATION,
         Axis("gap", log=True),
-        [Points([x for x, _ in bounded], [gap for _, gap in bounded], 5, "square")],
+        [Points([*bounded], [*bounded.values()], 5, "square")],
         heading="Gaps.",
         caption="(LCB - bound) / |LCB|: how much better another graph might be.",
         identity="gaps",
     )
 
 
-def chart_hyperparameters(run: SearchRun) -> list[Chart]:
+def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
     """Each hyperparameter of the surrogate, iteration by iteration."""
-    fits = {t.iteration: t.hyperparameters for t in run.tickets if t.hyperparameters}
+    fits = {t.iteration: t.hyperparameters for t in search.tickets if t.hyperparameters}
     names = dict.fromkeys(name for values in fits.values() for name in values)
-    return [
-        _chart_hyperparameter(f"hyperparameter-{i}", name, fits) for i, name in enumerate(names)
-    ]
+    return [_chart_fits(f"hyperparameter-{i}", name, fits) for i, name in enumerate(names)]
 
 
-def _chart_hyperparameter(
-    identity: str, name: str, fits: Mapping[int, Mapping[str, float]]
-) -> Chart:
+def _chart_fits(identity: str, name: str, fits: Mapping[int, Mapping[str, float]]) -> Chart:
     known = {x: float(values[name]) for x, values in fits.items() if name in values}
     x, y = [*known], [*known.values()]
-    shown = _GREEK.get(name, name)
+    shown, meaning = _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
     return Chart(
         f"Hyperparameter {shown} over the iterations",
-        f"From {number(y[0])} to {number(y[-1])}.",
+        f"From {format_number(y[0])} to {format_number(y[-1])}.",
         Axis("iteration", integer=True),
         Axis(shown, log=min(y) > 0),
         [Line(x, y, 1), Points(x, y, 1)],
         heading=shown,
-        caption=f"{_MEANING.get(name, 'of the surrogate')}.",
+        caption=f"{meaning}.",
         identity=identity,
         width=360.0,
         height=250.0,
@@ -232,12 +228,9 @@ def _bar(proposal: Proposal) -> tuple[float, float]:
     return mean - std, mean + std
 
 
-def _keep_known(
-    pairs: list[tuple[int, float | None]], series: int, shape: str, name: str
-) -> Points:
-    known = [(x, y) for x, y in pairs if y is not None]
-    shown = name if known else ""
-    return Points([x for x, _ in known], [y for _, y in known], series, shape, name=shown)
+def _keep_known(values: dict[int, float | None], series: int, shape: str, name: str) -> Points:
+    known = {x: y for x, y in values.items() if y is not None}
+    return Points([*known], [*known.values()], series, shape, name=name if known else "")
 
 
 def _group_by_status(

@@ -1,5 +1,7 @@
 """Solvers for the formulations: SCIP by default, Gurobi where it is licensed."""
 
+from importlib import import_module
+
 from nasgoat.solvers.interface import (
     Judge,
     Point,
@@ -8,6 +10,7 @@ from nasgoat.solvers.interface import (
     SolverError,
     SolverMissingError,
     SolveStatus,
+    SolveTask,
 )
 
 __all__ = [
@@ -16,6 +19,14 @@ __all__ = [
     "Report",
     "SolveLimits",
     "SolveStatus",
+    "SolveTask",
     "SolverError",
     "SolverMissingError",
+    "solve",
 ]
+
+
+def solve(solver: str, task: SolveTask) -> Report:
+    """Let a solver, ``"scip"`` or ``"gurobi"``, do a task; only its own package is loaded."""
+    report: Report = import_module(f"nasgoat.solvers.{solver}").solve(task)
+    return report

@@ -17,12 +17,12 @@ import pyomo.environ as pyo
 from nasgoat.formulations import TaggedModel
 from nasgoat.solvers.interface import (
     Judge,
-    Progress,
     Report,
     SolveLimits,
     SolverError,
     SolverMissingError,
     SolveStatus,
+    SolveTask,
 )
 from nasgoat.solvers.model_rows import read_row, read_variable
 
@@ -30,14 +30,8 @@ _FIRST_POOL = 16
 _LARGEST_POOL = 4096
 
 
-def search_with_gurobi(
-    rows: TaggedModel,
-    decisions: list[str],
-    judge: Judge,
-    limits: SolveLimits,
-    progress: Progress | None = None,
-) -> Report:
-    """Search for points below the judge's cut-off; see :func:`~nasgoat.solvers.scip`.
+def solve(task: SolveTask) -> Report:
+    """Search for points below the judge's cut-off.
 
     Raises:
         SolverMissingError: If gurobipy is missing or its licence refuses the model.
@@ -45,10 +39,10 @@ def search_with_gurobi(
     gurobi = _gurobipy()
     start = time.perf_counter()
     try:
-        model, by_name = _gurobi_model(gurobi, rows)
+        model, by_name = _gurobi_model(gurobi, task.rows)
         built = time.perf_counter() - start
-        chosen = {name: by_name[name] for name in decisions}
-        report = _widen_pool(gurobi, model, chosen, judge, limits, start)
+        chosen = {name: by_name[name] for name in task.decisions}
+        report = _widen_pool(gurobi, model, chosen, task.judge, task.limits, start)
         return replace(
             report,
             seconds=time.perf_counter() - start,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from nasgoat.errors import NasgoatError, SettingError, SolverLostError
+
+if TYPE_CHECKING:
+    from nasgoat.formulations import TaggedModel
 
 Values = Mapping[str, float]
 Progress = Callable[[str], None]
@@ -77,6 +80,25 @@ class Judge(Protocol):
     def consider(self, values: Values) -> list[Point]:
         """Take note of a point's decisions; answer which points to cut off."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class SolveTask:
+    """What a solver is to do: search for points below the judge's cut-off.
+
+    Args:
+        rows: The model, with an objective that is the variable ``lcb``.
+        decisions: Names of the binary variables that determine a point.
+        judge: Scores points, keeps the best, and sets the cut-off.
+        limits: When to stop.
+        progress: Called with a line of text now and then.
+    """
+
+    rows: TaggedModel
+    decisions: Sequence[str]
+    judge: Judge
+    limits: SolveLimits
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True)

@@ -14,52 +14,29 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from nasgoat.formulations import TaggedModel
 from nasgoat.formulations.tagged_model import Part, pause_garbage_collection
-from nasgoat.solvers.interface import Judge, Point, Progress, Report, SolveLimits, SolveStatus
+from nasgoat.solvers.interface import Judge, Point, Progress, Report, SolveStatus, SolveTask
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.solvers.scip_trees import Tree
 
-_SLICE = (
-    0.25  # of the time left that a part has before the one with the lowest bound is chosen anew
-)
+_SLICE = 0.25  # of the time left that a tree has before the one of lowest bound is chosen anew
 _SHORTEST = 5.0  # seconds of such a slice at least
 
 
-def search_with_scip(
-    rows: TaggedModel,
-    decisions: list[str],
-    judge: Judge,
-    limits: SolveLimits,
-    progress: Progress | None = None,
-) -> Report:
-    """Search every tree for points below the judge's cut-off.
-
-    Args:
-        rows: The model, with an objective that is the variable ``lcb``.
-        decisions: Names of the binary variables that determine a point.
-        judge: Scores points, keeps the best, and sets the cut-off.
-        limits: When to stop.
-        progress: Called with a line of text now and then.
-    """
-    return _Search(rows, decisions, judge, limits, progress).run()
+def solve(task: SolveTask) -> Report:
+    """Search every tree for points below the judge's cut-off."""
+    return _Search(task).run()
 
 
 class _Search:
     """The trees of one model."""
 
-    def __init__(
-        self,
-        rows: TaggedModel,
-        decisions: list[str],
-        judge: Judge,
-        limits: SolveLimits,
-        progress: Progress | None,
-    ) -> None:
+    def __init__(self, task: SolveTask) -> None:
         self.start = time.perf_counter()
-        self.rows, self.decisions, self.limits = rows, decisions, limits
+        rows, limits, progress = task.rows, task.limits, task.progress
+        self.rows, self.decisions, self.limits = rows, task.decisions, limits
         one_at_a_time = threading.Lock()
-        self.judge: Judge = _LockedJudge(judge, one_at_a_time)
+        self.judge: Judge = _LockedJudge(task.judge, one_at_a_time)
         self.progress = None if progress is None else _locked(progress, one_at_a_time)
         with pause_garbage_collection():
             self.whole = ScipModel(rows, separated=rows.variance is not None)

@@ -1,36 +1,49 @@
-"""Callbacks of SCIP: graphs go to the judge, the variance is bounded by tangents, progress is told.
+"""Our constraint handler for SCIP: graphs go to the judge, and two kinds of cuts to the LP.
 
-The constraint handler sits behind integrality. Each time A and F are integral it hands them to a
-judge, which scores the graph exactly with the surrogate, keeps the k best, and names the points to
-cut off: that graph under every topological order. No value of the solver ever becomes a value of a
-proposal, so its feasibility tolerance can't spoil one. The objective's upper bound follows the
-k-th best value (in propagation and enforcement, never inside a check). At fractional points it
-adds a tangent of the concave bound of σ: one row, where SCIP's own treatment of the convex row
-needs dozens of auxiliary variables.
+The handler sits behind integrality. Each time A and F are integral it hands them to a judge, which
+scores the graph exactly with the surrogate, keeps the k best, and names the points to cut off: that
+graph under every topological order. No value of the solver ever becomes a value of a proposal, so
+its feasibility tolerance can't spoil one. The objective's upper bound follows the k-th best value
+(in propagation and enforcement, never inside a check).
+
+At fractional points it adds a tangent of the concave bound of σ: one row, where SCIP's own
+treatment of the convex row needs dozens of auxiliary variables. Where structures are columns X and
+the labels L of all inner nodes are integral, it adds a label cut (docs/compact-formulation.md),
+with
+    b_i(L)   what the cell with structure i and labels L is worth: the surrogate's own value
+    b_i      what any cell with structure i is worth at least
+
+    lcb ≥ Σ_i b_i(L) X_i - M Σ_v (1 - F[v, L_v]),   M = max_i (b_i(L) - b_i)
+
+At labels L it says what the cells are worth. With another label somewhere the second sum is at
+least 1, the right side at most Σ_i b_i X_i, and that is no more than lcb. So it always holds.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyscipopt
 from pyscipopt import SCIP_RESULT
 
-from nasgoat.solvers.interface import Judge, Point, Progress
-from nasgoat.solvers.scip_cuts import LabelCuts, Tangents
+from nasgoat.formulations.tagged_model import Part
+from nasgoat.formulations.variance_bound import VarianceBound
+from nasgoat.solvers.interface import Judge, Point
 from nasgoat.solvers.scip_model import ScipModel
 
 _INTEGRAL = 1e-6  # SCIP's own feasibility tolerance
 BLIND = 50  # points without an LP behind them, in all, before the solve starts again, with care
-_REPORT_EVERY = 2.0  # seconds between two lines of progress
+_TANGENT_EXCESS = 1e-3  # relative violation of a tangent that is worth a row
+_LABEL_EXCESS = 1e-4  # violation of a label cut that is worth a row, for values of size 1
+_ROUNDING = 1e-9  # of values, which the surrogate adds up in another order
 
 
 class GraphHandler(pyscipopt.Conshdlr):
     """Hands integral decisions to the judge and keeps the objective below its cut-off."""
 
-    def __init__(self, model: ScipModel, decisions: list[str], judge: Judge) -> None:
+    def __init__(self, model: ScipModel, decisions: Sequence[str], judge: Judge) -> None:
         self.decisions = {name: model.by_name[name] for name in decisions}
         self.objective = model.by_name["lcb"]
         self.tangents = None if model.bound is None else Tangents(model, model.bound)
@@ -119,39 +132,84 @@ class GraphHandler(pyscipopt.Conshdlr):
         return bool(infeasible or tightened)
 
 
-class ProgressEvents(pyscipopt.Eventhdlr):
-    """Tells bound and nodes from time to time.
+class Tangents:
+    """Separates the concave bound of σ.
 
     Args:
-        progress: Takes the line.
-        judge: Knows the cut-off.
-        total: From bound and nodes of this solve to those of the whole search.
+        model: A SCIP model with the variables of the bound.
+        bound: σ² ≤ a - ‖Bᵀ(z - z̄)‖².
     """
 
-    def __init__(
-        self,
-        progress: Progress,
-        judge: Judge,
-        total: Callable[[float, int], tuple[float, int]],
-    ) -> None:
-        self.progress = progress
-        self.judge = judge
-        self.total = total
-        self.last = time.monotonic()
+    def __init__(self, model: ScipModel, bound: VarianceBound) -> None:
+        self.bound = bound
+        self.sigma, self.affine = model.by_name["sigma"], model.by_name["affine"]
+        self.z = [model.of(x) for x in bound.z]
+        self.variables = [self.sigma, self.affine, *self.z]
 
-    def eventinit(self) -> None:
-        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
+    def separate(self, scip: Any) -> bool:
+        """Add the tangent at the LP's solution if it cuts that off."""
+        z = np.array([scip.getSolVal(None, x) for x in self.z])
+        affine = scip.getSolVal(None, self.affine)
+        tangent = self.bound.tangent(z, affine)
+        most = tangent.slope * affine + float(tangent.slopes @ z) + tangent.constant
+        if scip.getSolVal(None, self.sigma) <= most + _TANGENT_EXCESS * max(abs(most), 1.0):
+            return False
+        slopes = [(-slope, x) for slope, x in zip(tangent.slopes.tolist(), self.z, strict=True)]
+        terms = [(1.0, self.sigma), (-tangent.slope, self.affine), *slopes]
+        _add_cut(scip, "tangent", terms, rhs=tangent.constant)
+        return True
 
-    def eventexit(self) -> None:
-        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
 
-    def eventexec(self, event: Any) -> None:
-        now = time.monotonic()
-        if now - self.last >= _REPORT_EVERY:
-            self.last = now
-            best = self.judge.cutoff
-            bound, nodes = self.total(self.model.getDualbound(), self.model.getNTotalNodes())
-            gap = max(best - bound, 0.0) / max(abs(best), 1e-9)
-            self.progress(
-                f"cut-off {best:.6g}  bound {bound:.6g}  gap {100 * gap:.2f} %  nodes {nodes}"
+class LabelCuts:
+    """Separates the label cuts of one part.
+
+    Args:
+        model: A SCIP model of the part.
+        part: Its columns, floors, labels and exact values.
+    """
+
+    def __init__(self, model: ScipModel, part: Part) -> None:
+        self.values = part.values
+        self.lcb = model.by_name["lcb"]
+        self.columns = [model.of(x) for x in part.columns]
+        self.floors = np.array(part.floors)
+        self.labels = [[(a, model.of(x)) for a, x in choices] for choices in part.labels]
+
+    def separate(self, scip: Any) -> bool:
+        """Add the cut of the LP's labels if they are integral and it is violated."""
+        if self.values is None:
+            return False
+        chosen = []
+        for choices in self.labels:
+            most, a, x = max(
+                ((scip.getSolVal(None, x), a, x) for a, x in choices), key=lambda triple: triple[0]
             )
+            if most < 1 - _INTEGRAL:
+                return False
+            chosen.append((a, x))
+        worth = self.values([a for a, _ in chosen]) - _ROUNDING
+        share = np.array([scip.getSolVal(None, x) for x in self.columns])
+        if scip.getSolVal(None, self.lcb) >= float(worth @ share) - _LABEL_EXCESS:
+            return False
+        gain = float((worth - self.floors).max())
+        prices = [(-value, x) for value, x in zip(worth.tolist(), self.columns, strict=True)]
+        terms = [(1.0, self.lcb), *prices, *((-gain, x) for _, x in chosen)]
+        _add_cut(scip, "labels", terms, lhs=-gain * len(chosen))
+        return True
+
+
+def _add_cut(
+    scip: Any,
+    name: str,
+    terms: Iterable[tuple[float, Any]],
+    lhs: float | None = None,
+    rhs: float | None = None,
+) -> None:
+    """A row lhs ≤ Σ c x ≤ rhs that holds in the whole tree."""
+    row = scip.createEmptyRowUnspec(name, lhs=lhs, rhs=rhs, local=False, removable=True)
+    scip.cacheRowExtensions(row)
+    for coefficient, x in terms:
+        scip.addVarToRow(row, x, coefficient)
+    scip.flushRowExtensions(row)
+    scip.addCut(row, forcecut=True)
+    scip.releaseRow(row)

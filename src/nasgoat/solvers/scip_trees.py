@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import pyscipopt
 
 from nasgoat.formulations.tagged_model import Part
 from nasgoat.solvers.interface import Judge, Progress, SolveLimits, SolverError
-from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
+from nasgoat.solvers.scip_handlers import BLIND, GraphHandler
 from nasgoat.solvers.scip_model import ScipModel
 
 logger = logging.getLogger(__name__)
 
+_REPORT_EVERY = 2.0  # seconds between two lines of progress
 _ABOVE_ALL = 100_000  # SCIP's own branching rules have priorities up to 10,000
 _COMPLETE = ("infeasible", "optimal")
 _STOPPED = (
@@ -36,7 +38,7 @@ class Forest(Protocol):
     """What a tree knows of the search it belongs to."""
 
     whole: ScipModel
-    decisions: list[str]
+    decisions: Sequence[str]
     judge: Judge
     limits: SolveLimits
     progress: Progress | None
@@ -159,6 +161,44 @@ class Tree:
             min([bound, *(tree.bound for tree in others)]),
             nodes + sum(tree.nodes for tree in others),
         )
+
+
+class ProgressEvents(pyscipopt.Eventhdlr):
+    """Tells bound and nodes from time to time.
+
+    Args:
+        progress: Takes the line.
+        judge: Knows the cut-off.
+        total: From bound and nodes of this solve to those of the whole search.
+    """
+
+    def __init__(
+        self,
+        progress: Progress,
+        judge: Judge,
+        total: Callable[[float, int], tuple[float, int]],
+    ) -> None:
+        self.progress = progress
+        self.judge = judge
+        self.total = total
+        self.last = time.monotonic()
+
+    def eventinit(self) -> None:
+        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
+
+    def eventexit(self) -> None:
+        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
+
+    def eventexec(self, event: Any) -> None:
+        now = time.monotonic()
+        if now - self.last >= _REPORT_EVERY:
+            self.last = now
+            best = self.judge.cutoff
+            bound, nodes = self.total(self.model.getDualbound(), self.model.getNTotalNodes())
+            gap = max(best - bound, 0.0) / max(abs(best), 1e-9)
+            self.progress(
+                f"cut-off {best:.6g}  bound {bound:.6g}  gap {100 * gap:.2f} %  nodes {nodes}"
+            )
 
 
 def _settings(scip: Any, limits: SolveLimits, tangents: bool, parts: bool) -> None:

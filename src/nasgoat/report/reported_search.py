@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class SearchRun:
+class ReportedSearch:
     """A search to report.
 
     Args:

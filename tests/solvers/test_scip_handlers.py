@@ -8,7 +8,7 @@ from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import choose_columns
 from nasgoat.formulations import entry_name, formulate
-from nasgoat.solvers.scip_cuts import LabelCuts
+from nasgoat.solvers.scip_handlers import LabelCuts
 from nasgoat.solvers.scip_model import ScipModel
 
 SPACE = NodeLabeledSpace(nodes=(6, 6), ops=["a", "b", "c"], max_edges=8)

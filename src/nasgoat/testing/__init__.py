@@ -1,0 +1,35 @@
+"""Contract suites: what every space, kernel, optimiser, method and benchmark must keep.
+
+Inherit one in a test file, name what is to be tested, and pytest runs the whole suite on it. The
+package's own spaces, kernels, optimisers, methods and benchmarks are tested by the same suites.
+"""
+
+try:
+    import pytest
+except ImportError as missing:
+    from nasgoat.errors import MissingPackageError
+
+    raise MissingPackageError("pytest", "dev") from missing
+
+pytest.register_assert_rewrite(
+    *(f"nasgoat.testing.{name}" for name in ("spaces", "cells", "kernels", "optimizers")),
+    *(f"nasgoat.testing.{name}" for name in ("methods", "benchmarks")),
+)
+
+from nasgoat.testing.benchmarks import BenchmarkContract  # noqa: E402
+from nasgoat.testing.cells import CellContract  # noqa: E402
+from nasgoat.testing.contract import Contract  # noqa: E402
+from nasgoat.testing.kernels import KernelContract  # noqa: E402
+from nasgoat.testing.methods import MethodContract  # noqa: E402
+from nasgoat.testing.optimizers import OptimizerContract  # noqa: E402
+from nasgoat.testing.spaces import SpaceContract  # noqa: E402
+
+__all__ = [
+    "BenchmarkContract",
+    "CellContract",
+    "Contract",
+    "KernelContract",
+    "MethodContract",
+    "OptimizerContract",
+    "SpaceContract",
+]

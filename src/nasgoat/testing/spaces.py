@@ -1,0 +1,338 @@
+"""What every search space promises."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from statistics import median_low
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from nasgoat.acquisition import make_optimizer, random_problem
+from nasgoat.errors import GraphError, SpaceError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import SearchSpace, declared_space, parse_space, to_toml
+from nasgoat.testing.contract import Contract
+from nasgoat.testing.optimizers import assert_same_values
+
+_COUNTED = ("nodes", "edges")
+_LISTINGS: dict[str, tuple[LabeledGraph, ...]] = {}
+
+
+class SpaceContract(Contract):
+    """What a search space must keep; every test takes one space.
+
+    The tests list the whole space, so give a small instance of a family: some tens to some
+    thousands of graphs.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace
+        >>> class TestTriangles(SpaceContract):
+        ...     space = EdgeLabeledSpace(3, ["conv", "skip"])
+        >>> "test_mutation_stays_inside_and_moves" in TestTriangles.verify()
+        True
+    """
+
+    subjects: ClassVar[Mapping[str, str]] = {
+        "space": "spaces",
+        "seed": "seeds",
+        "kernel": "kernels",
+    }
+    #: The spaces by name; or set ``space`` for a single one.
+    spaces: ClassVar[Mapping[str, SearchSpace]]
+    #: Seeds of the tests that draw at random.
+    seeds: ClassVar[Sequence[int]] = range(3)
+    #: Kernels for which the exact optimisers are compared.
+    kernels: ClassVar[Sequence[str]] = ("linear", "exponential")
+    #: Names of acquisition optimisers that must find the same best graphs.
+    exact_optimizers: ClassVar[Sequence[str]] = ("catalogue",)
+    #: Whether TOML text and :meth:`SearchSpace.to_dict` can be read back.
+    declared: ClassVar[bool] = True
+    #: Whether a neighbour with no fewer nodes always has the graph among its own neighbours.
+    mutual_neighbours: ClassVar[bool] = True
+    #: Whether nodes without index may be reordered; not so where a declaration fixes single nodes.
+    interchangeable: ClassVar[bool] = True
+    #: How many graphs per size are tried one by one against the enumeration.
+    most_candidates: ClassVar[int] = 5000
+
+    def candidates(self, space: SearchSpace, n: int) -> Iterator[LabeledGraph] | None:
+        """Graphs of n nodes with every graph of the space among them; None if they are too many.
+
+        The default is every graph with the space's labels, edges ascending where it has cells.
+        """
+        cells = space.layout == "cell"
+        nodes: list[tuple[str, ...]] = [space.node_vocabulary or ("",)] * n
+        if cells and space.node_vocabulary:
+            first, *inner, last = space.node_vocabulary
+            nodes = [(first,), *[tuple(inner)] * (n - 2), (last,)]
+        pairs = [(u, v) for u in range(n) for v in range(n) if u < v or (u != v and not cells)]
+        if not space.directed:
+            pairs = [(u, v) for u, v in pairs if u < v]
+        edges: tuple[str | None, ...] = (None, *(space.edge_vocabulary or ("",)))
+        if (
+            len(edges) ** len(pairs) * np.prod([float(len(x)) for x in nodes])
+            > self.most_candidates
+        ):
+            return None
+        return _label_all(space, nodes, pairs, edges)
+
+    # Listing and counting
+
+    def test_every_graph_is_listed_once_and_counted(self, space: SearchSpace) -> None:
+        graphs = list_graphs(space)
+        assert len({space.key(graph) for graph in graphs}) == len(graphs) == space.count()
+        assert space.count() <= space.size_bound()
+        number, exact = space.size()
+        assert number == space.count() if exact else number >= space.count()
+
+    def test_every_listed_graph_is_a_member(self, space: SearchSpace) -> None:
+        for graph in list_graphs(space):
+            space.check(graph)
+            assert graph in space
+
+    def test_a_batch_has_graphs_of_one_size_and_the_order_never_changes(
+        self, space: SearchSpace
+    ) -> None:
+        batches = list(space.enumerate())
+        assert all(len(set(batch.sizes.tolist())) <= 1 for batch in batches)
+        assert tuple(graph for batch in batches for graph in batch) == list_graphs(space)
+
+    def test_nothing_is_missing_from_the_list(self, space: SearchSpace) -> None:
+        tried = {n: self.candidates(space, n) for n in space.sizes}
+        if all(graphs is None for graphs in tried.values()):
+            pytest.skip("there are too many candidates to try them one by one")
+        for n, graphs in tried.items():
+            if graphs is not None:
+                accepted = {space.key(graph) for graph in graphs if graph in space}
+                assert accepted == {space.key(g) for g in list_graphs(space) if g.n == n}
+
+    def test_the_parts_of_one_size_make_up_the_space(self, space: SearchSpace) -> None:
+        for n in space.sizes:
+            part = [
+                space.key(graph) for batch in space.with_nodes(n).enumerate() for graph in batch
+            ]
+            assert sorted(part) == sorted(space.key(g) for g in list_graphs(space) if g.n == n)
+
+    # Membership
+
+    def test_what_is_no_graph_of_the_space_is_refused(self, space: SearchSpace) -> None:
+        assert "no graph" not in space
+        large = LabeledGraph.from_edges(space.sizes[-1] + 1, [], directed=space.directed)
+        assert large not in space
+        with pytest.raises(GraphError, match="must"):
+            space.check(large)
+        with pytest.raises(GraphError):
+            space.mutate(large, np.random.default_rng(0))
+
+    def test_the_space_outlives_files_and_processes(self, space: SearchSpace) -> None:
+        again = pickle.loads(pickle.dumps(space))  # noqa: S301
+        for graph in list_graphs(space)[:20]:
+            read = LabeledGraph.from_json(graph.to_json())
+            assert read == graph
+            assert read in again
+            assert again.key(read) == space.key(graph)
+
+    def test_nodes_in_another_order_make_the_same_graph(
+        self, space: SearchSpace, seed: int
+    ) -> None:
+        if space.indexed or not self.interchangeable:
+            pytest.skip("the space tells nodes apart")
+        rng, features = np.random.default_rng(seed), FeatureMap(space)
+        for graph in space.sample(5, rng):
+            other = graph.relabeled(rng.permutation(graph.n).tolist())
+            assert other in space
+            assert space.key(other) == space.key(graph)
+            assert np.array_equal(features.rows([other]), features.rows([graph]))
+
+    # Random graphs
+
+    def test_samples_are_distinct_members(self, space: SearchSpace, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for count in (0, 1, 5):
+            graphs = space.sample(count, rng)
+            assert len(graphs) == min(count, space.count())
+            assert len({space.key(graph) for graph in graphs}) == len(graphs)
+            assert all(graph in space for graph in graphs)
+
+    def test_the_same_seed_draws_the_same_graphs(self, space: SearchSpace, seed: int) -> None:
+        first, second = (space.sample(4, np.random.default_rng(seed)) for _ in range(2))
+        assert first == second
+
+    def test_sampling_ends_when_the_space_is_used_up(self, space: SearchSpace, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        keys = {space.key(graph) for graph in list_graphs(space)}
+        assert {space.key(graph) for graph in space.sample(len(keys) + 5, rng)} == keys
+        assert space.sample(3, rng, exclude=keys) == []
+        last = min(keys)
+        assert [space.key(g) for g in space.sample(3, rng, exclude=keys - {last})] == [last]
+
+    def test_mutation_stays_inside_and_moves(self, space: SearchSpace, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for graph in space.sample(5, rng):
+            mutated = space.mutate(graph, rng)
+            assert mutated in space
+            assert (space.key(mutated) == space.key(graph)) == (space.count() == 1)
+
+    def test_variants_are_members(self, space: SearchSpace, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        graph = space.sample(1, rng)[0]
+        found = space.variants(graph, 6, rng, edits=2)
+        assert len(found) == 6
+        assert all(other in space for other in found)
+
+    def test_neighbours_are_distinct_members(self, space: SearchSpace, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        graph = space.sample(1, rng)[0]
+        neighbours = space.neighbours(graph)
+        keys = {space.key(other) for other in neighbours}
+        assert len(keys) == len(neighbours)
+        assert space.key(graph) not in keys
+        assert all(other in space for other in neighbours)
+
+    def test_neighbours_are_mutual(self, space: SearchSpace, seed: int) -> None:
+        if not self.mutual_neighbours:
+            pytest.skip("the space does not promise it")
+        graph = space.sample(1, np.random.default_rng(seed))[0]
+        # A removed edge may take a node with several edges along: no single step brings it back.
+        near = [other for other in space.neighbours(graph) if other.n >= graph.n]
+        for other in near[:5]:
+            assert space.key(graph) in {space.key(g) for g in space.neighbours(other)}
+
+    # Features
+
+    def test_path_types_cover_every_pair_of_every_graph(self, space: SearchSpace) -> None:
+        types = set(space.path_types())
+        assert len(types) == len(space.path_types())
+        for batch in space.enumerate():
+            for i in range(0, len(batch), max(1, len(batch) // 50)):
+                distances, n = batch.distances[i], int(batch.sizes[i])
+                codes = list(range(n)) if space.indexed else [0] * n
+                if batch.node_codes is not None:
+                    codes = batch.node_codes[i].tolist()
+                pairs = [pair for pair in product(range(n), repeat=2) if distances[pair] < batch.n]
+                assert {(int(distances[u, v]), codes[u], codes[v]) for u, v in pairs} <= types
+
+    def test_a_batch_holds_its_graphs_and_has_their_features(self, space: SearchSpace) -> None:
+        graphs = list_graphs(space)[:50]
+        batch = space.batch(graphs)
+        assert list(batch) == list(graphs)
+        features = FeatureMap(space)
+        rows = features.rows(batch)
+        assert rows.shape == (len(graphs), sum(features.widths))
+        assert np.isfinite(rows).all()
+        assert np.array_equal(rows, np.vstack([features.rows([graph]) for graph in graphs]))
+
+    # Limits
+
+    def test_a_limit_leaves_the_graphs_that_satisfy_it(self, space: SearchSpace) -> None:
+        graphs = list_graphs(space)
+        for word in (*space.node_ops, *space.edge_vocabulary, *_COUNTED):
+            counts = [count_word(graph, word) for graph in graphs]
+            most = median_low(counts)
+            text = word if word in _COUNTED else f"'{word}'"
+            limited = space.constrain(f"{text} <= {most}")
+            wanted = {
+                space.key(g) for g, count in zip(graphs, counts, strict=True) if count <= most
+            }
+            listed = [g for batch in limited.enumerate() for g in batch]
+            assert {space.key(graph) for graph in listed} == wanted
+            assert limited.count() == len(listed) == len(wanted)
+            assert all((g in limited) == (space.key(g) in wanted) for g in graphs)
+            drawn = limited.sample(4, np.random.default_rng(0))
+            assert len(drawn) == min(4, len(wanted))
+            assert {space.key(graph) for graph in drawn} <= wanted
+            assert all(other in limited for other in limited.neighbours(drawn[0]))
+            if len(wanted) > 1:
+                assert limited.mutate(drawn[0], np.random.default_rng(0)) in limited
+
+    # In words
+
+    def test_the_fingerprint_follows_the_declaration(self, space: SearchSpace) -> None:
+        assert space.fingerprint() == pickle.loads(pickle.dumps(space)).fingerprint()  # noqa: S301
+        assert space.constrain("edges <= 10000").fingerprint() != space.fingerprint()
+        assert space.describe()
+        assert json.loads(json.dumps(space.to_dict()))
+
+    def test_the_declaration_is_read_back(self, space: SearchSpace) -> None:
+        if not self.declared:
+            with pytest.raises(SpaceError, match="must have a declaration"):
+                to_toml(space)
+            pytest.skip("the family has no declaration")
+        for read in (
+            parse_space(to_toml(space)),
+            declared_space(json.loads(json.dumps(space.to_dict()))),
+        ):
+            assert read.fingerprint() == space.fingerprint()
+            assert read.count() == space.count()
+
+    # Acquisition optimisers
+
+    def test_variables_of_a_program_lead_there_and_back(self, space: SearchSpace) -> None:
+        if space.layout == "list":
+            pytest.skip("the space is a list of graphs, which no program holds")
+        graphs = list_graphs(space)
+        for graph in graphs[:: 1 + len(graphs) // 60]:
+            names = space.names(graph.n)
+            for ordered in names.orders(names.ordered(graph), 3):
+                ones, missing = names.point(ordered)
+                decisions = names.decisions()
+                assert set(missing) <= set(decisions)
+                assert not set(ones) & set(missing)
+                present = [name for name in decisions if name.startswith("A(")]
+                values = dict.fromkeys(decisions, 0.0) | dict.fromkeys([*present, *ones], 1.0)
+                decoded = names.decode(values | dict.fromkeys(missing, 0.0))
+                assert decoded == ordered
+                assert space.key(decoded) == space.key(graph)
+
+    def test_exact_optimizers_find_the_same_best_graphs(
+        self, space: SearchSpace, kernel: str
+    ) -> None:
+        observed = min(6, space.count() // 2)
+        if observed < 1:
+            pytest.skip("the space has a single graph")
+        problem = random_problem(space, observed, kernel, seed=1)
+        left = [g for g in list_graphs(space) if space.key(g) not in problem.observed]
+        expected = np.sort(problem.acquisition.score(left))[:3]
+        for name in self.exact_optimizers:
+            pool = make_optimizer(name, space).optimize(problem.acquisition, 3, problem.observed)
+            assert all(proposal.graph in space for proposal in pool), name
+            assert all(proposal.certificate.certified for proposal in pool), name
+            assert_same_values(pool, expected, name)
+
+
+def list_graphs(space: SearchSpace) -> tuple[LabeledGraph, ...]:
+    """Every graph of a space; listed once in a test run."""
+    name = space.fingerprint()
+    if name not in _LISTINGS:
+        _LISTINGS[name] = tuple(graph for batch in space.enumerate() for graph in batch)
+    return _LISTINGS[name]
+
+
+def count_word(graph: LabeledGraph, word: str) -> int:
+    """What a limit counts: nodes, edges, or how often a label occurs."""
+    if word == "nodes":
+        return graph.n
+    if word == "edges":
+        return len(graph.edges)
+    labels = [*(graph.node_labels or ()), *(graph.edge_labels or {}).values()]
+    return labels.count(word)
+
+
+def _label_all(
+    space: SearchSpace,
+    nodes: Sequence[tuple[str, ...]],
+    pairs: Sequence[tuple[int, int]],
+    edges: Sequence[str | None],
+) -> Iterator[LabeledGraph]:
+    """Every graph whose nodes and pairs have one of these labels; None is no edge."""
+    for chosen in product(edges, repeat=len(pairs)):
+        present = {p: op for p, op in zip(pairs, chosen, strict=True) if op is not None}
+        names = list(present.values()) if space.edge_vocabulary else None
+        for labels in product(*nodes):
+            given = labels if space.node_vocabulary else None
+            yield LabeledGraph.from_edges(len(nodes), list(present), given, names, space.directed)
