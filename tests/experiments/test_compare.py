@@ -11,7 +11,7 @@ from nasgoat.experiments import figures_of, tables_of
 from nasgoat.experiments.compare_charts import collect_curves
 from nasgoat.experiments.compare_methods import MethodSpec
 from nasgoat.experiments.compare_study import CompareStudy, execute
-from nasgoat.experiments.compare_tables import evaluations_to_optimum, split_scenes
+from nasgoat.experiments.compare_tables import evaluations_to_optimum, list_contests
 from nasgoat.experiments.records import ExperimentRecords
 
 GOAT = MethodSpec("goat-l", "goat", options={"kernel": "linear"})
@@ -104,7 +104,7 @@ def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
     old = tuple({**run, "steps": None, "test_error": None} for run in records.runs)
     without = replace(records, runs=old)
     assert tables_of(without)[2].rows == tables_of(records)[2].rows
-    assert collect_curves(split_scenes(without)[0].runs["random"]) is None
+    assert collect_curves(list_contests(without)[0].runs["random"]) is None
     assert list(figures_of(without)) == ["small-deterministic", "small-noisy"]
 
 

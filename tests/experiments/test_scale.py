@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import figures_of, read_experiment
-from nasgoat.experiments.scale_study import ScaleStudy, ratios
+from nasgoat.experiments.scale_study import ScaleStudy
 
 METHODS = ("scip/compact", "catalogue")
 
@@ -20,7 +20,6 @@ def test_methods_agree_and_report_their_models() -> None:
     assert scip.variables is not None
     assert scip.build_seconds is not None
     assert catalogue.variables is None
-    assert list(ratios([scip, catalogue], *METHODS)) == ["n = 4, t = 6, seed 0"]
 
 
 def test_a_formulation_needs_a_solver() -> None:

@@ -179,16 +179,12 @@ def records(path: Path) -> Iterator[bytes]:
                 raise _name_damage(path, place, "it ends inside a record")
             length, check = struct.unpack("<QI", head)
             if masked_crc32c(head[:8]) != check or length > _LARGEST:
-                raise DataError(
-                    _describe_damage(path, place, "the length does not have its checksum")
-                )
+                raise _name_damage(path, place, "the length does not have its checksum")
             body = file.read(length + 4)
             if len(body) < length + 4:
                 raise _name_damage(path, place, "it ends inside a record")
             if masked_crc32c(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
-                raise DataError(
-                    _describe_damage(path, place, "the data do not have their checksum")
-                )
+                raise _name_damage(path, place, "the data do not have their checksum")
             yield body[:-4]
             place += 16 + length
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.experiments.compare_tables import Scene, split_scenes
+from nasgoat.experiments.compare_tables import Contest, list_contests
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels, Rule
@@ -35,9 +35,9 @@ def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts under their headings: one for each setting and group of methods."""
     found: dict[str, list[Chart]] = {}
     for group in _group_methods(records):
-        for scene in split_scenes(records):
-            own = found.setdefault(f"{scene.setting.capitalize()} setting{group.said}", [])
-            own += [_chart_curves(records, scene, group, test) for test in (False, True)]
+        for contest in list_contests(records):
+            own = found.setdefault(f"{contest.setting.capitalize()} setting{group.said}", [])
+            own += [_chart_curves(records, contest, group, test) for test in (False, True)]
     return found
 
 
@@ -47,12 +47,14 @@ def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
         "Median over seeds with one standard deviation. Top: mean error of the cell of lowest "
         "error so far. Bottom: test error of the same cell. Dotted: the best cell of the table."
     )
-    found, drawn = split_scenes(records), {}
-    for setting in dict.fromkeys(scene.setting for scene in found):
-        own = [scene for scene in found if scene.setting == setting]
-        tests = (False, True) if any(scene.has_test for scene in own) else (False,)
+    found, drawn = list_contests(records), {}
+    for setting in dict.fromkeys(contest.setting for contest in found):
+        own = [contest for contest in found if contest.setting == setting]
+        tests = (False, True) if any(contest.has_test for contest in own) else (False,)
         for group in _group_methods(records):
-            rows = [[_chart_curves(records, scene, group, test) for scene in own] for test in tests]
+            rows = [
+                [_chart_curves(records, contest, group, test) for contest in own] for test in tests
+            ]
             drawn[f"{records.name}-{setting}{group.suffix}"] = Panels(rows, caption)
     return drawn
 
@@ -93,32 +95,34 @@ def _choose_styles(records: ExperimentRecords) -> dict[str, dict[str, Any]]:
     return {**ours, **others}
 
 
-def _chart_curves(records: ExperimentRecords, scene: Scene, group: _Group, test: bool) -> Chart:
+def _chart_curves(records: ExperimentRecords, contest: Contest, group: _Group, test: bool) -> Chart:
     """Error, or test error, of the best cell so far against evaluations."""
     first = int(records.declaration["initial"])
     known = {
-        name: collect_curves(scene.runs[name], test) for name in group.methods if name in scene.runs
+        name: collect_curves(contest.runs[name], test)
+        for name in group.methods
+        if name in contest.runs
     }
     kept = {name: values[:, first - 1 :] for name, values in known.items() if values is not None}
-    what = "test error" if test else scene.metric.split(" after ")[0]
-    title = f"{scene.benchmark}, {scene.setting}: median {what} against evaluations"
+    what = "test error" if test else contest.metric.split(" after ")[0]
+    title = f"{contest.benchmark}, {contest.setting}: median {what} against evaluations"
     axes = Axis("evaluation", integer=True), Axis(f"{what} (%)")
     if not kept:
-        same = test and "test error" in scene.metric
+        same = test and "test error" in contest.metric
         why = "its error is the mean test error:\nsee above" if same else "not measured"
-        return Chart(title, "", *axes, heading=scene.benchmark, caption=why, height=320.0)
+        return Chart(title, "", *axes, heading=contest.benchmark, caption=why, height=320.0)
     ends = {name: float(np.median(values[:, -1])) for name, values in kept.items()}
     best = min(ends, key=lambda name: ends[name])
     seeds = sorted({len(values) for values in kept.values()})
     said = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     of = "of the same cell" if test else "of the cell of lowest error so far"
-    floor = [] if test else [Rule(scene.optimum, "best of the table")]
+    floor = [] if test else [Rule(contest.optimum, "best of the table")]
     return Chart(
         title,
         f"Lowest median at the end: {best}, {format_number(ends[best])}.",
         *axes,
         marks=[*floor, *_draw_medians(kept, first, _choose_styles(records))],
-        heading=scene.benchmark,
+        heading=contest.benchmark,
         caption=f"{what.capitalize()} {of}: median of {said} seeds, "
         "band of one standard deviation.",
         note=f"{said} seeds",

@@ -37,8 +37,8 @@ _HOW = (
 
 
 @dataclass(frozen=True)
-class Scene:
-    """The runs of one benchmark in one setting, by method, in the order of the declaration."""
+class Contest:
+    """All methods on one benchmark in one setting: their runs, in the order of the declaration."""
 
     benchmark: str
     noisy: bool
@@ -69,8 +69,8 @@ class Scene:
         return next(iter(self.runs.values()))[0]
 
 
-def split_scenes(records: ExperimentRecords) -> list[Scene]:
-    """The runs by benchmark and setting, in the order of the declaration."""
+def list_contests(records: ExperimentRecords) -> list[Contest]:
+    """What was run on each benchmark in each setting, in the order of the declaration."""
     declared = records.declaration
     order = [method["name"] for method in declared["methods"]]
     found = []
@@ -81,23 +81,23 @@ def split_scenes(records: ExperimentRecords) -> list[Scene]:
             by_method = {m: [r for r in own if r["method"] == m] for m in order}
             by_method = {m: sorted(r, key=lambda x: x["seed"]) for m, r in by_method.items() if r}
             if by_method:
-                found.append(Scene(name, noisy, by_method))
+                found.append(Contest(name, noisy, by_method))
     return found
 
 
 def make_tables(records: ExperimentRecords) -> list[Table]:
     """The overview and the tables of all benchmarks and settings."""
-    found = split_scenes(records)
-    return [*_make_overviews(found), *(_make_table(scene) for scene in found)]
+    found = list_contests(records)
+    return [*_make_overviews(found), *(_make_table(contest) for contest in found)]
 
 
-def _make_overviews(found: Sequence[Scene]) -> list[Table]:
+def _make_overviews(found: Sequence[Contest]) -> list[Table]:
     overviews = []
-    for setting in dict.fromkeys(scene.setting for scene in found):
-        own = [scene for scene in found if scene.setting == setting]
-        names = list(dict.fromkeys(name for scene in own for name in scene.runs))
-        rows = [(name, *(_summarise_runs(scene, name) for scene in own)) for name in names]
-        columns = ("method", *(scene.benchmark for scene in own))
+    for setting in dict.fromkeys(contest.setting for contest in found):
+        own = [contest for contest in found if contest.setting == setting]
+        names = list(dict.fromkeys(name for contest in own for name in contest.runs))
+        rows = [(name, *(_summarise_runs(contest, name) for contest in own)) for name in names]
+        columns = ("method", *(contest.benchmark for contest in own))
         title = (
             f"Median regret, runs that reach the optimum, and evaluations to it (median), {setting}"
         )
@@ -105,23 +105,23 @@ def _make_overviews(found: Sequence[Scene]) -> list[Table]:
     return overviews
 
 
-def _summarise_runs(scene: Scene, name: str) -> str:
-    runs = scene.runs.get(name)
+def _summarise_runs(contest: Contest, name: str) -> str:
+    runs = contest.runs.get(name)
     if not runs:
         return _NOTHING
     regret = median(run["regret"] for run in runs)
-    least = min(median(run["regret"] for run in other) for other in scene.runs.values())
+    least = min(median(run["regret"] for run in other) for other in contest.runs.values())
     shown = f"**{regret:.3f}**" if regret <= least else f"{regret:.3f}"
     return f"{shown}, {_format_share(runs)}, {_format_arrival(runs)}"
 
 
-def _make_table(scene: Scene) -> Table:
-    random = scene.runs.get(_RANDOM, [])
-    rows = tuple(_make_row(name, runs, random) for name, runs in scene.runs.items())
-    title = f"{scene.benchmark}, {scene.setting}: {scene.metric}, the best cell has " + (
-        f"{scene.optimum:.3f}"
+def _make_table(contest: Contest) -> Table:
+    random = contest.runs.get(_RANDOM, [])
+    rows = tuple(_make_row(name, runs, random) for name, runs in contest.runs.items())
+    title = f"{contest.benchmark}, {contest.setting}: {contest.metric}, the best cell has " + (
+        f"{contest.optimum:.3f}"
     )
-    return Table(title, _COLUMNS, rows, (_HOW, *_write_notes(scene)))
+    return Table(title, _COLUMNS, rows, (_HOW, *_write_notes(contest)))
 
 
 def _make_row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tuple[str, ...]:
@@ -143,25 +143,25 @@ def _make_row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tu
     )
 
 
-def _write_notes(scene: Scene) -> list[str]:
-    notes = [_name_leaders(scene)]
-    if "test error" in scene.metric:
+def _write_notes(contest: Contest) -> list[str]:
+    notes = [_name_leaders(contest)]
+    if "test error" in contest.metric:
         notes.append(
             "The table of this benchmark has no validation error for every cell: the search "
             "minimises the mean **test** error, and there is no other error to report."
         )
-    elif not scene.has_test:
+    elif not contest.has_test:
         notes.append("The table of this benchmark has no test error.")
     return notes
 
 
-def _name_leaders(scene: Scene) -> str:
+def _name_leaders(contest: Contest) -> str:
     """Who is best, ours or not."""
-    regret = {name: median(r["regret"] for r in runs) for name, runs in scene.runs.items()}
+    regret = {name: median(r["regret"] for r in runs) for name, runs in contest.runs.items()}
     least = min(regret.values())
     best = [name for name, value in regret.items() if value <= least]
     said = f"Lowest median regret: {', '.join(best)} ({least:.3f})."
-    soon = {name: evaluations_to_optimum(runs) for name, runs in scene.runs.items()}
+    soon = {name: evaluations_to_optimum(runs) for name, runs in contest.runs.items()}
     first = min(soon, key=lambda name: soon[name])
     if soon[first] < float("inf"):
         said += f" First at the optimum in the median: {first}, after {soon[first]:.0f}."

@@ -7,9 +7,10 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, WorkersLostError
@@ -157,18 +158,11 @@ class Runner:
             return None
         alike: dict[str, list[float]] = {}
         for record in known:
-            alike.setdefault(_family(record["run"]), []).append(record["seconds"])
-        mean = _mean(record["seconds"] for record in known)
-        expected = (
-            _mean(alike[_family(name)]) if _family(name) in alike else mean for name in self._left
-        )
+            alike.setdefault(_drop_seed(record["run"]), []).append(record["seconds"])
+        every = [record["seconds"] for record in known]
+        expected = (fmean(alike.get(_drop_seed(name), every)) for name in self._left)
         return sum(expected) / self.workers.slots()
 
 
-def _family(run: str) -> str:
+def _drop_seed(run: str) -> str:
     return run.rpartition(".")[0]
-
-
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found)

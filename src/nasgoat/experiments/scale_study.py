@@ -162,22 +162,3 @@ def _make_record(
         constraints=report.constraints,
         tree_nodes=report.nodes,
     )
-
-
-def ratios(records: Sequence[ScaleRecord], of: str, to: str) -> dict[str, float]:
-    """Processor seconds of one method over those of another, on the problems that both solved.
-
-    Example:
-        >>> study = ScaleStudy(methods=("catalogue",), nodes=(3,), observations=(5,), top=1)
-        >>> ratios(list(study.records()), "catalogue", "catalogue")
-        {'n = 3, t = 5, seed 0': 1.0}
-    """
-    by_problem: dict[str, dict[str, ScaleRecord]] = {}
-    for record in records:
-        name = f"n = {record.nodes}, t = {record.observations}, seed {record.seed}"
-        by_problem.setdefault(name, {})[record.method] = record
-    return {
-        name: found[of].cpu_seconds / found[to].cpu_seconds
-        for name, found in by_problem.items()
-        if of in found and to in found
-    }

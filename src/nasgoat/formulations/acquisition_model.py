@@ -22,7 +22,7 @@ from nasgoat.formulations.cell_model import (
     needed_columns,
     paper_cells,
 )
-from nasgoat.formulations.graph_model import compact_graphs, limited_domain, paper_graphs
+from nasgoat.formulations.graph_model import compact_graphs, domain_of_graphs, paper_graphs
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import least_order, symmetry_rows
 from nasgoat.formulations.structure_columns import StructureColumns
@@ -98,7 +98,7 @@ def _write_graphs(request: Request) -> Written:
 #: How spaces are written, by their ``layout``; a layout of one's own is an entry more.
 LAYOUTS: dict[str, Layout] = {
     "cell": Layout(_write_cells, domain_of_cells),
-    "graph": Layout(_write_graphs, partial(limited_domain, ordered=True)),
+    "graph": Layout(_write_graphs, partial(domain_of_graphs, ordered=True)),
 }
 
 

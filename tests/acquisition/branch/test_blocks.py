@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nasgoat import NodeLabeledSpace
-from nasgoat.acquisition.branch.skeletons import Skeletons
+from nasgoat.acquisition.branch.blocks import Listing
 from nasgoat.graphs import canonical
 from nasgoat.spaces.ordered_matrices import ordered_matrices, ordered_prefixes
 from nasgoat.spaces.structures import acyclic_structures, list_rows, matrices_of
@@ -43,6 +43,6 @@ def test_every_node_of_a_prefix_is_reached() -> None:
 
 
 def test_a_block_of_prefixes_has_every_label_of_the_last_inner_node() -> None:
-    (block,) = Skeletons(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).blocks()
+    (block,) = Listing(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).blocks()
     assert len(block.shapes.home) == 2 * 3
-    assert block.prefixes
+    assert block.prefix_states is not None
