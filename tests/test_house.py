@@ -6,7 +6,7 @@ import pytest
 from benchmarks.house import House
 
 ROOT = Path(__file__).parents[1]
-MOST_SPACE_CHECKS = 8
+MOST_SPACE_CHECKS = 5
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,6 @@ class TestDartsSpace(CellContract):
 class TestChainSpace(CellContract):
     spaces = CHAINS
     kernels = ("linear",)
-    exact_optimizers = ("catalogue",)
 
 
 class TestGraphSpace(SpaceContract):
