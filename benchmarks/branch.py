@@ -21,7 +21,7 @@ from nasgoat import (
     nasbench101,
 )
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.warm_up import warm_up
+from nasgoat.acquisition.branch.optimizer import warm_up
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import SolveLimits

@@ -43,7 +43,7 @@ def test_a_chart_of_errors_that_stands_alone_has_the_whole_width() -> None:
         replace(ticket, outcome=Outcome.of({"error": error_of(ticket)})) for ticket in run.done
     ]
     alone = replace(run, stored=replace(run.stored, tickets=tuple(without)))
-    figures = [list(assert_sound(search_page(x)).iter("figure"))[0] for x in (run, alone)]
+    figures = [next(iter(assert_sound(search_page(x)).iter("figure"))) for x in (run, alone)]
     assert [figure.get("class") for figure in figures] == [None, "wide"]
 
 

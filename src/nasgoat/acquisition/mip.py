@@ -14,31 +14,27 @@ from math import comb
 import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.blas import one_blas_thread
-from nasgoat.acquisition.branch.promising import promising
-from nasgoat.acquisition.branch.skeletons import OutOfTimeError
+from nasgoat.acquisition.branch.blocks import OutOfTimeError
+from nasgoat.acquisition.branch.composition_bounds import bound_compositions
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
-from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
-from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
+from nasgoat.acquisition.proposals import Pool
+from nasgoat.child_process import OUR_OWN, ChildProcess, Message
+from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.compositions import PARTS, compositions
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
-from nasgoat.solvers import SolveLimits, SolverError, SolveStatus
+from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
 
-#: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
-#: kernel matrix is ill-conditioned. Two values this close are one value.
-SCORE_ROUNDING = 1e-9
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
 _WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
 _SMALLEST = 4  # nodes of models with columns: below, there is no pair of labelled nodes
@@ -129,7 +125,7 @@ class MipOptimizer:
         if not answer.graphs:
             descend(pool, np.random.default_rng(self.seed))
         pool.add(answer.graphs)
-        return _certified(pool, answer, self.limits.gap, time.perf_counter() - start)
+        return answer.certify(pool, time.perf_counter() - start)
 
     def _branch_and_bound(self) -> BranchAndBound | None:
         """For the first graphs, and for bounds; None where it does not apply."""
@@ -186,23 +182,6 @@ class MipOptimizer:
             take(message)
 
 
-def _certified(pool: KBest, answer: MipAnswer, gap: float, seconds: float) -> Pool:
-    """Proposals with what the reports prove about each."""
-    complete = bool(answer.reports) and all(
-        report.status is SolveStatus.COMPLETE for report in answer.reports.values()
-    )
-    none = Certificate(Status.EXHAUSTED if complete else Status.HEURISTIC, seconds=seconds)
-    return pool.pool(lambda value: _certificate(value, answer.bound, gap, seconds), none)
-
-
-def _certificate(value: float, bound: float, gap: float, seconds: float) -> Certificate:
-    if bound <= -1e19:  # SCIP's infinity is 1e20
-        return Certificate(Status.HEURISTIC, value, None, seconds)
-    lower = min(value, bound)
-    close = value - lower <= gap * abs(value) + SCORE_ROUNDING * max(1.0, abs(value))
-    return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)
-
-
 def choose_columns(
     search: BranchAndBound,
     acquisition: LowerConfidenceBound,
@@ -240,17 +219,16 @@ def choose_columns(
         block = None
     if block is None:
         return None
-    with one_blas_thread():
-        found = promising(
-            block,
-            FeatureMap(space),
-            posterior,
-            acquisition.sqrt_beta,
-            n,
-            compositions(inner, ops),
-            value,
-            deadline,
-        )
+    found = bound_compositions(
+        block,
+        FeatureMap(space),
+        posterior,
+        acquisition.sqrt_beta,
+        n,
+        compositions(inner, ops),
+        value,
+        deadline,
+    )
     none = np.zeros(0, dtype=np.int64)
     kept = np.unique(np.concatenate([none, *(rows for rows, _ in found.values())]))
     if len(kept) > _COLUMNS:

@@ -6,14 +6,16 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, exponential_runs, optimizer, runs
+from nasgoat.acquisition.branch import BranchAndBound, exponential, optimizer, runs
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
@@ -107,7 +109,7 @@ def test_a_search_stopped_anywhere_has_a_valid_bound(
     seed: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "_PAUSE", 3)
-    monkeypatch.setattr(exponential_runs, "_PAUSE", 50)
+    monkeypatch.setattr(exponential, "_PAUSE", 50)
     monkeypatch.setattr(optimizer, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
     monkeypatch.setattr(optimizer, "_MANY", 100 if seed % 2 else 10**6)
     space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
@@ -138,18 +140,27 @@ def test_threads_give_the_same_answer_every_time(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("form", ["linear", "exponential"])
-def test_a_time_limit_never_gives_a_false_certificate(form: str) -> None:
+def test_a_time_limit_never_gives_a_false_certificate(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "_PAUSE", 3)
+    monkeypatch.setattr(exponential, "_PAUSE", 50)
     space = NodeLabeledSpace((5, 6), ["a", "b", "c"], max_edges=9)
     acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, 0))
-    oracle = Catalogue(space).optimize(acquisition, 5)
-    pool = BranchAndBound(space, time_limit=0.0).optimize(acquisition, 5)
-    for proposal, best in zip(pool, oracle, strict=False):
-        certificate = proposal.certificate
-        assert certificate.value is not None
-        assert certificate.bound is not None
-        assert best.lcb is not None
-        assert certificate.bound - TIES <= best.lcb <= certificate.value + TIES
-        assert not certificate.certified or abs(certificate.value - best.lcb) <= TIES
+    oracle = [proposal.lcb or 0.0 for proposal in Catalogue(space).optimize(acquisition, 5)]
+    stopped = 0
+    for looks in (2, 20, 60, 120, 240, 480, 960):
+        ticks = count(10**12)  # a look at the clock takes a second; listing has all the time
+        monkeypatch.setattr(optimizer, "time", SimpleNamespace(perf_counter=ticks.__next__))
+        pool = BranchAndBound(space, time_limit=looks).optimize(acquisition, 5)
+        stopped += len(pool) == 5 and not pool[-1].certificate.certified
+        for proposal, best in zip(pool, oracle[: len(pool)], strict=True):
+            certificate = proposal.certificate
+            assert certificate.value is not None
+            assert certificate.bound is not None
+            assert certificate.bound - TIES <= best <= certificate.value + TIES
+            assert not certificate.certified or abs(certificate.value - best) <= TIES
+    assert stopped >= 2  # with all graphs found, and not all of them proven
 
 
 def test_an_exhausted_space_says_so() -> None:

@@ -34,7 +34,9 @@ def combinations(columns: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return total
 
 
-def lowest_by_halves(space: DartsSpace, acquisition: LowerConfidenceBound, k: int) -> list[float]:
+def search_exhaustively(
+    space: DartsSpace, acquisition: LowerConfidenceBound, k: int
+) -> list[float]:
     """The k lowest values of all cells: every structure, its edges split into two halves."""
     features = acquisition.gp.features
     posterior = acquisition.gp.posterior_
@@ -43,7 +45,7 @@ def lowest_by_halves(space: DartsSpace, acquisition: LowerConfidenceBound, k: in
     columns = np.column_stack([part.w, acquisition.sqrt_beta * part.R])
     place = {edge: i for i, edge in enumerate(features.edge_types, len(features.path_types))}
     lowest: list[float] = []
-    for structure in space.list_structures(6):
+    for structure in space.list_structures(space.nodes):
         ends = [(int(u), int(v)) for u, v in np.argwhere(structure)]
         cell = np.zeros(len(space.places), dtype=int)
         cell[[space.places.index(edge) for edge in ends]] = 1
@@ -63,11 +65,11 @@ def values_of(space: DartsSpace, acquisition: LowerConfidenceBound) -> list[floa
     return [proposal.lcb for proposal in BranchAndBound(space).optimize(acquisition, 5)]
 
 
-def test_halves_and_branch_and_bound_agree_on_a_smaller_cell() -> None:
+def test_exhaustive_search_and_branch_and_bound_agree_on_a_smaller_cell() -> None:
     space = DartsSpace(nodes=5, ops=["a", "b", "c", "d"])
     acquisition = sampled(space, 40, 0)
     assert values_of(space, acquisition) == pytest.approx(
-        lowest_by_halves(space, acquisition, 5), abs=TIES
+        search_exhaustively(space, acquisition, 5), abs=TIES
     )
 
 
@@ -76,7 +78,7 @@ def test_halves_and_branch_and_bound_agree_on_a_smaller_cell() -> None:
 def test_the_best_darts_cells_are_those_of_the_exhaustive_search(t: int, seed: int) -> None:
     acquisition = sampled(darts(), t, seed)
     assert values_of(darts(), acquisition) == pytest.approx(
-        lowest_by_halves(darts(), acquisition, 5), abs=TIES
+        search_exhaustively(darts(), acquisition, 5), abs=TIES
     )
 
 

@@ -1,6 +1,6 @@
-"""Lower bounds on sums of potentials of states and of pairs of states, compiled.
+"""Message passing: a lower bound on a sum of potentials of states and of pairs of states, compiled.
 
-Notation
+Notation (docs/branch-and-bound.md, Lemma 3)
     θ_i(a), θ_ij(a, b)  potentials; their sum over all variables and pairs is to be bounded below
     M_ji(a)             what the pair {i, j} hands to state a of variable i
     b_i(a)              belief: θ_i(a) + Σ_j M_ji(a)
@@ -11,22 +11,117 @@ variable, which leaves the pair with nothing negative. What the variables have k
 Σ_i (1 - γ_i · pairs still to come) min_a b_i(a), with γ ≤ 1 / (pairs still to come). These are the
 sweeps of sequential tree-reweighted message passing (Kolmogorov, IEEE TPAMI 28(10), 2006) on the
 complete graph; the bound nears that of the linear relaxation.
+
+One search bounds one node at a time; bounds of many structures run in *lanes* side by side, which
+is what vector units are good at. Both use the same sweep, compiled for their number of lanes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Index, Stack, Terms
+from nasgoat.acquisition.branch.records import Floats, Index, Integers, Potentials, Stack
 from nasgoat.compiled import inner
+
+#: Takes potentials, messages (V, V, D · lanes), the number of states of each variable, the number
+#: of open variables, and whether they are visited forwards.
+Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
+
+
+def make_sweep(lanes: int) -> Sweep:
+    """A sweep of Lemma 3 over that many problems at once; ``potentials.bound`` has what it proves.
+
+    ``lanes`` is a constant of the compiled code: with one lane its loops run over states.
+    """
+
+    @inner
+    def believe(
+        potentials: Potentials, message: Floats, rows: Index, total: Index, place: Index
+    ) -> None:
+        """The belief of a variable: its potential and all messages to it."""
+        i = potentials.open[place]
+        for c in range(rows * lanes):
+            potentials.belief[i, c] = potentials.unary[i, c]
+        for y in range(total):
+            if y != place:
+                j = potentials.open[y]
+                for c in range(rows * lanes):
+                    potentials.belief[i, c] += message[j, i, c]
+
+    @inner
+    def hand_forward(
+        potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
+    ) -> None:
+        """The message of the pair {i, j}, i < j, to variable j."""
+        at, columns = potentials.pair_at[i, j], width[j]
+        for c in range(width[i]):
+            for e in range(columns):
+                for x in range(lanes):
+                    value = potentials.given[c * lanes + x] + potentials.pair[at + e * lanes + x]
+                    old = message[i, j, e * lanes + x]
+                    message[i, j, e * lanes + x] = value if c == 0 or value < old else old
+            at += columns * lanes
+
+    @inner
+    def hand_backward(
+        potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
+    ) -> None:
+        """The message of the pair {j, i}, j < i, to variable j."""
+        at, rows = potentials.pair_at[j, i], width[i]
+        for e in range(width[j]):
+            if lanes == 1:  # the least stays in a register
+                least = np.inf
+                for c in range(rows):
+                    least = min(least, potentials.given[c] + potentials.pair[at + c])
+                message[i, j, e] = least
+            else:
+                for c in range(rows):
+                    for x in range(lanes):
+                        value = potentials.given[c * lanes + x]
+                        value += potentials.pair[at + c * lanes + x]
+                        old = message[i, j, e * lanes + x]
+                        message[i, j, e * lanes + x] = value if c == 0 or value < old else old
+            at += rows * lanes
+
+    @inner
+    def sweep(
+        potentials: Potentials, message: Floats, width: Integers, total: Index, forward: bool
+    ) -> None:
+        belief, given = potentials.belief, potentials.given
+        potentials.bound[:] = 0.0
+        for step in range(total):
+            place = step if forward else total - 1 - step
+            i = potentials.open[place]
+            rows, ahead = width[i], total - 1 - step
+            believe(potentials, message, rows, total, place)
+            share = 1.0 / max(ahead, step, 1)
+            potentials.kept[i] = 1.0 - share * ahead
+            for x in range(lanes):
+                least = belief[i, x]
+                for c in range(1, rows):
+                    value = belief[i, c * lanes + x]
+                    least = value if value < least else least
+                potentials.bound[x] += potentials.kept[i] * least
+            for y in range(place + 1 if forward else 0, total if forward else place):
+                j = potentials.open[y]
+                for c in range(rows * lanes):
+                    given[c] = share * belief[i, c] - message[j, i, c]
+                if forward:
+                    hand_forward(potentials, message, width, i, j)
+                else:
+                    hand_backward(potentials, message, width, i, j)
+
+    return sweep
 
 
 @inner
-def start_messages(stack: Stack, terms: Terms, t: Index, total: int) -> None:
+def start_messages(stack: Stack, potentials: Potentials, t: Index, total: Index) -> None:
     """Messages of depth t: none at the bottom, else those of the depth below."""
     for y in range(total):
         for z in range(total):
-            i, j = terms.open[y], terms.open[z]
+            i, j = potentials.open[y], potentials.open[z]
             for c in range(stack.width[t, j]):
                 stack.message[t, i, j, c] = 0.0
                 if t > 0:
@@ -34,69 +129,15 @@ def start_messages(stack: Stack, terms: Terms, t: Index, total: int) -> None:
 
 
 @inner
-def _hand_on(stack: Stack, terms: Terms, t: Index, i: Index, j: Index, forward: bool) -> None:
-    """The message of the pair {i, j} to variable j, of what i has given."""
-    rows, columns = stack.width[t, i], stack.width[t, j]
-    if forward:
-        at = terms.pair_at[i, j]
-        for e in range(columns):
-            stack.message[t, i, j, e] = np.inf
-        for c in range(rows):
-            given = terms.given[c]
-            for e in range(columns):
-                value = given + terms.pair[at + e]
-                if value < stack.message[t, i, j, e]:
-                    stack.message[t, i, j, e] = value
-            at += columns
-        return
-    at = terms.pair_at[j, i]
-    for e in range(columns):
-        least = np.inf
-        for c in range(rows):
-            least = min(least, terms.given[c] + terms.pair[at + c])
-        stack.message[t, i, j, e] = least
-        at += rows
-
-
-@inner
-def sweep(stack: Stack, terms: Terms, t: Index, total: int, forward: bool) -> float:
-    """One sweep over the open variables; returns the bound that it proves."""
-    lower = 0.0
-    for step in range(total):
-        place = step if forward else total - 1 - step
-        i = terms.open[place]
-        rows = stack.width[t, i]
-        for c in range(rows):
-            terms.belief[i, c] = terms.unary[i, c]
-        for y in range(total):
-            if y != place:
-                j = terms.open[y]
-                for c in range(rows):
-                    terms.belief[i, c] += stack.message[t, j, i, c]
-        least = np.inf
-        for c in range(rows):
-            least = min(least, terms.belief[i, c])
-        ahead = total - 1 - step
-        share = 1.0 / max(ahead, step, 1)
-        for y in range(total):
-            if y == place or (y > place) != forward:
-                continue
-            j = terms.open[y]
-            for c in range(rows):
-                terms.given[c] = share * terms.belief[i, c] - stack.message[t, j, i, c]
-            _hand_on(stack, terms, t, i, j, forward)
-        terms.kept[i] = 1.0 - share * ahead
-        lower += terms.kept[i] * least
-    return lower
-
-
-@inner
-def keep_move_bounds(stack: Stack, terms: Terms, t: Index, total: int, lower: float) -> None:
-    """Bounds of each further choice, from what the variables have kept."""
+def keep_move_bounds(
+    stack: Stack, potentials: Potentials, t: Index, total: Index, lower: float
+) -> None:
+    """The bound of each further choice (after Lemma 3), from what the variables have kept."""
     for y in range(total):
-        i = terms.open[y]
+        i = potentials.open[y]
         least = np.inf
         for c in range(stack.width[t, i]):
-            least = min(least, terms.belief[i, c])
+            least = min(least, potentials.belief[i, c])
         for c in range(stack.width[t, i]):
-            stack.move_bound[t, i, c] = lower + terms.kept[i] * (terms.belief[i, c] - least)
+            more = potentials.kept[i] * (potentials.belief[i, c] - least)
+            stack.move_bound[t, i, c] = lower + more

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from nasgoat.acquisition.branch.blas import one_blas_thread
-from nasgoat.acquisition.branch.crude import crude_bound
-from nasgoat.acquisition.branch.exponential import model_of, structure_bounds
-from nasgoat.acquisition.branch.exponential_runs import ExponentialRun
-from nasgoat.acquisition.branch.growing import GrowingRun
-from nasgoat.acquisition.branch.halves_runs import HalvesRun
-from nasgoat.acquisition.branch.limits import limits_of
+import numpy as np
+
+from nasgoat.acquisition.branch.blocks import Block, Listing, OutOfTimeError, require_cells
+from nasgoat.acquisition.branch.exponential import ExponentialRun, bound_exponential
+from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.limits import make_limit_rows
 from nasgoat.acquisition.branch.runs import LinearRun, Run
-from nasgoat.acquisition.branch.shapes import Block
-from nasgoat.acquisition.branch.skeletons import OutOfTimeError, Skeletons
-from nasgoat.acquisition.branch.states import states_of
-from nasgoat.acquisition.branch.tables import factors_of, tables_of
-from nasgoat.acquisition.branch.warm_up import warm_up
+from nasgoat.acquisition.branch.split_labellings import SplitRun
+from nasgoat.acquisition.branch.tables import bound_space, make_factors, make_model, make_tables
+from nasgoat.acquisition.branch.threads import one_blas_thread
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
@@ -27,18 +25,20 @@ from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
+from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
 _MANY = 20_000  # shapes from which a second thread pays
 _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
+_PATIENCE = 2.0  # seconds of loading compiled code before something is said
 
 
 class BranchAndBound:
     """Finds the best graphs of a space without listing it, and proves that they are.
 
     Args:
-        space: A node-labelled space, or one with operations on the edges of indexed nodes.
+        space: Cells with labels on nodes, or on the edges of indexed nodes.
         progress: Called with a line of text when something takes long.
         time_limit: Seconds after which the best graphs so far come back, with a valid bound.
         threads: Threads for large problems; the same number gives the same graphs every time.
@@ -70,20 +70,20 @@ class BranchAndBound:
     ) -> None:
         if time_limit is not None and not time_limit >= 0:
             raise SettingError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
-        self.space = space
+        self.space = cells = require_cells(space)
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
         self._features = FeatureMap(space)
-        self._linear = Skeletons(space, prefixes, progress, growing)
-        self._exponential = Skeletons(space, False, progress)
+        self._linear = Listing(cells, prefixes, progress, growing)
+        self._exponential = Listing(cells, False, progress)
         self.nodes_ = 0  # explored in the last call
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: what depends on the space alone, once for all questions."""
-        skeletons = self._exponential if exponential else self._linear
-        for block in skeletons.blocks(deadline):
-            if not exponential and not block.prefixes:
+        listing = self._exponential if exponential else self._linear
+        for block in listing.blocks(deadline):
+            if not exponential and block.prefix_states is None:
                 _ = block.groups
 
     def optimize(
@@ -115,8 +115,10 @@ class BranchAndBound:
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
         """The block that lists the structures with so many nodes; None where none does."""
-        listing = (b for b in self._linear.blocks(deadline) if not b.prefixes)
-        return next((b for b in listing if (b.shapes.nodes == nodes).any()), None)
+        for block in self._linear.blocks(deadline):
+            if block.prefix_states is None and (block.shapes.nodes == nodes).any():
+                return block
+        return None
 
     def _search(
         self, acquisition: LowerConfidenceBound, best: KBest, deadline: float | None
@@ -128,7 +130,7 @@ class BranchAndBound:
             try:
                 runs = list(self._runs(posterior, sqrt_beta, deadline, pool))
             except OutOfTimeError:
-                return crude_bound(self._features, posterior, sqrt_beta)
+                return bound_space(self._features, posterior, sqrt_beta)
             for at, run in enumerate(runs):
                 if not self._finish(run, best, deadline):
                     return min(other.open_bound() for other in runs[at:])
@@ -150,15 +152,13 @@ class BranchAndBound:
                 "branch and bound must have a linear or exponential kernel, got "
                 f"{type(posterior).__name__}; use the catalogue"
             )
-        tables = tables_of(self._features, posterior, sqrt_beta)
-        crude = functools.cache(lambda: crude_bound(self._features, posterior, sqrt_beta))
+        tables = make_tables(self._features, posterior, sqrt_beta)
+        floor = functools.cache(lambda: bound_space(self._features, posterior, sqrt_beta))
         for block in self._linear.blocks(deadline):
             threads = self.threads if len(block.shapes.home) >= _MANY else 1
-            states, limits = states_of(block, tables), limits_of(block)
-            yield LinearRun(block, tables, states, limits, crude, pool, threads)
-        if isinstance(self.space, NodeLabeledSpace):
-            for n in self._linear.growing:
-                yield GrowingRun(self.space, n, posterior, sqrt_beta, crude, pool, self.threads)
+            yield LinearRun(block, tables, make_limit_rows(block), floor, pool, threads)
+        for n in self._linear.growing:
+            yield GrowingRun(self.space, n, posterior, sqrt_beta, floor, pool, self.threads)
 
     def _exponential_runs(
         self,
@@ -167,14 +167,14 @@ class BranchAndBound:
         deadline: float | None,
         pool: ThreadPoolExecutor,
     ) -> Iterator[Run]:
-        factors, model = factors_of(self._features, posterior), model_of(posterior, sqrt_beta)
+        factors, model = make_factors(self._features, posterior), make_model(posterior, sqrt_beta)
         for block in self._exponential.blocks(deadline):
-            bounds = structure_bounds(block, factors, model)
-            limits, labels = limits_of(block), block.labels
+            bounds = bound_exponential(block, factors, model)
+            limits, labels = make_limit_rows(block), block.labels
             most = labels ** int(block.shapes.variables.max(initial=0))
             threads = self.threads if len(bounds) * most >= _MANY_LABELLINGS else 1
-            halves = block.shapes.ends.shape[1] > 0 and most > _LABELLINGS
-            run = HalvesRun if halves else ExponentialRun
+            split = self.space.labels_on == "edges" and most > _LABELLINGS
+            run = SplitRun if split else ExponentialRun
             yield run(block, factors, model, limits, bounds, pool, threads)
 
     def _finish(self, run: Run, best: KBest, deadline: float | None) -> bool:
@@ -189,3 +189,36 @@ class BranchAndBound:
                 return False
         self.nodes_ = before + run.nodes
         return True
+
+
+def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) -> None:
+    """Compile, or load, the machine code of one kernel; once in a process."""
+    words = "compiling the search: once on a machine, about a minute"
+    timer = threading.Timer(_PATIENCE, progress or print, [words])
+    if progress:
+        timer.start()
+    _load_code(exponential)
+    one_blas_thread()  # finds the libraries
+    timer.cancel()
+
+
+@functools.cache
+def _load_code(exponential: bool) -> None:
+    """Solve a tiny problem: every compiled function of a kernel has one signature."""
+    space = NodeLabeledSpace(4, ["a", "b"])
+    features = FeatureMap(space)
+    width = len(features.source)
+    (block,) = Listing(space, False).blocks()
+    limits = make_limit_rows(block)
+    if exponential:
+        one = np.eye(1)
+        posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+        factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
+        bounds = bound_exponential(block, factors, model)
+        ExponentialRun(block, factors, model, limits, bounds).go_on(np.inf)
+        return
+    extend_rows(np.array([[0, 1]]), 3, 10)
+    tables = make_tables(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
+    run = LinearRun(block, tables, limits, lambda: -np.inf)
+    while run.go_on(np.inf) is not None:
+        pass

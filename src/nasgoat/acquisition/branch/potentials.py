@@ -1,154 +1,202 @@
-"""The sum that the bound leaves as potentials of states and of pairs of states, compiled.
+"""The sum that Lemma 2 leaves, as potentials of states and of pairs of states, compiled.
 
 Notation (docs/branch-and-bound.md)
     θ_i(x), θ_ij(x, y)   potentials of a state of variable i, and of states of two variables
-    ρ = 1 / 2c, 1 + ε    factors of Lemma 2
+    ρ = 1 / 2c, 1 + ε    factors of Lemma 2, ``rho`` and ``wide``
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Index, Shapes, Stack, States, Tables, Terms
+from nasgoat.acquisition.branch.records import (
+    Index,
+    Potentials,
+    Products,
+    Shapes,
+    Stack,
+    States,
+    Tables,
+)
 from nasgoat.compiled import inner
 
 
 @inner
-def unary_potentials(
+def fill_unary(
     states: States,
     stack: Stack,
-    terms: Terms,
-    q: int,
+    products: Products,
+    potentials: Potentials,
+    q: Index,
     t: Index,
-    total: int,
+    total: Index,
     rho: float,
     wide: float,
 ) -> None:
     """θ_i: mean of a state minus ρ times what it adds to the bound on ‖p + U + W‖²."""
     labels = stack.move_mean.shape[2]
     for y in range(total):
-        i = terms.open[y]
+        i = potentials.open[y]
         for c in range(stack.width[t, i]):
             x = stack.domain[t, i, c]
             label = states.label[x]
             mean = along = 0.0
             if label < labels:
-                mean, along = stack.move_mean[t, i, label], terms.along[i, label]
+                mean, along = stack.move_mean[t, i, label], products.along[i, label]
             if q >= 0:
                 mean += states.mean[q, x]
-                along += terms.free_along[x]
-            terms.unary[i, c] = mean - rho * (2 * along + wide * terms.norm[i, c])
+                along += products.state_along[x]
+            potentials.unary[i, c] = mean - rho * (2 * along + wide * products.norm[i, c])
 
 
 @inner
-def _label_block(
+def fill_pairs(
+    tables: Tables,
+    shapes: Shapes,
+    states: States,
+    stack: Stack,
+    products: Products,
+    potentials: Potentials,
+    s: Index,
+    t: Index,
+    total: Index,
+    rho: float,
+    wide: float,
+) -> None:
+    """θ_ij: what two states together add; a high price where distances contradict each other."""
+    p, q = shapes.home[s], shapes.last_label[s]
+    size, price = shapes.size[p], 4.0 / rho  # the size of c: enough to matter, harmless to rounding
+    for z in range(total):
+        j = potentials.open[z]
+        if q >= 0:
+            _find_runs(states, stack, potentials, t, j)
+        for y in range(z):
+            i = potentials.open[y]
+            if q < 0:
+                _fill_label_block(tables, stack, products, potentials, size, t, i, j, rho, wide)
+                continue
+            _fill_label_rows(tables, states, stack, products, potentials, size, t, i, j, rho, wide)
+            far = np.int64(shapes.distance[p, i, j])
+            if tables.options[far] > 0:
+                far = np.int64(0)
+            _fill_state_block(
+                states, stack, products, potentials, q, t, i, j, far, -2 * rho * wide, price
+            )
+
+
+@inner
+def _fill_label_block(
     tables: Tables,
     stack: Stack,
-    terms: Terms,
-    size: int,
+    products: Products,
+    potentials: Potentials,
+    size: Index,
     t: Index,
-    i: int,
-    j: int,
+    i: Index,
+    j: Index,
     rho: float,
     wide: float,
 ) -> None:
     """θ_ij where states are labels."""
-    d, at = terms.apart[i, j], terms.pair_at[i, j]
+    d, at = products.apart[i, j], potentials.pair_at[i, j]
     for c in range(stack.width[t, i]):
         a = stack.domain[t, i, c]
         for e in range(stack.width[t, j]):
             b = stack.domain[t, j, e]
-            value = -2 * rho * wide * terms.gram[i, j, a, b]
+            value = -2 * rho * wide * products.gram[i, j, a, b]
             if d > 0:
-                value += tables.both_mean[size, d, a, b] - 2 * rho * terms.both_along[d, a, b]
-            terms.pair[at] = value
+                value += tables.both_mean[size, d, a, b] - 2 * rho * products.both_along[d, a, b]
+            potentials.pair[at] = value
             at += 1
 
 
 @inner
-def _best_option(tables: Tables, terms: Terms, d: Index, a: Index, b: Index, rho: float) -> float:
+def _least_option(
+    tables: Tables, products: Products, d: Index, a: Index, b: Index, rho: float
+) -> float:
     """The least that two labels can add at any of the distances that code d leaves open."""
-    code = d - (len(terms.pairs) - len(tables.option_mean))
+    code = d - (len(products.pairs) - len(tables.option_mean))
+    mean, along = tables.option_mean[code, a, b], products.option_along[code, a, b]
     least = 1e300
     for e in range(tables.options[d]):
-        value = tables.option_mean[code, a, b, e] - 2 * rho * terms.option_along[code, a, b, e]
-        least = min(least, value)
+        least = min(least, mean[e] - 2 * rho * along[e])
     return least
 
 
 @inner
-def _label_rows(
+def _fill_label_rows(
     tables: Tables,
     states: States,
     stack: Stack,
-    terms: Terms,
-    size: int,
+    products: Products,
+    potentials: Potentials,
+    size: Index,
     t: Index,
-    i: int,
-    j: int,
+    i: Index,
+    j: Index,
     rho: float,
     wide: float,
 ) -> None:
-    """The part of θ_ij that depends on the label of i and the state of j; no label: 0."""
-    labels, d = stack.move_mean.shape[2], terms.apart[i, j]
+    """The part of θ_ij that depends on the label of i and the state of j (Lemma 4); no label: 0."""
+    labels, d = stack.move_mean.shape[2], products.apart[i, j]
     for e in range(stack.width[t, j]):
         y = stack.domain[t, j, e]
-        b, first, second = states.label[y], states.part[y, 0], states.part[y, 1]
-        for a in range(labels):
-            product = terms.part_gram[i, a, first] + terms.part_gram[i, a, second]
-            if b < labels:
-                product += terms.gram[i, j, a, b]
-            value = -2 * rho * wide * product
-            if d > 0 and tables.options[d] == 0:
-                value += tables.both_mean[size, d, a, b] - 2 * rho * terms.both_along[d, a, b]
-            if d > 0 and tables.options[d] > 0 and b < labels:
-                value += _best_option(tables, terms, d, a, b, rho)
-            terms.row[a, e] = value
-        terms.row[labels, e] = 0.0
-        if d > 0 and tables.options[d] > 0 and b < labels:  # i is the source
-            terms.row[labels, e] = _best_option(tables, terms, d, np.int64(0), b, rho)
+        b, first, second = states.label[y], states.link[y, 0], states.link[y, 1]
+        floating = d > 0 and tables.options[d] > 0 and b < labels
+        for a in range(labels + 1):
+            value = 0.0
+            if a < labels:
+                product = products.link_gram[i, a, first] + products.link_gram[i, a, second]
+                if b < labels:
+                    product += products.gram[i, j, a, b]
+                value = -2 * rho * wide * product
+                if d > 0 and tables.options[d] == 0:
+                    value += tables.both_mean[size, d, a, b]
+                    value -= 2 * rho * products.both_along[d, a, b]
+            if floating:  # the source has no label: any row of the options is its own
+                value += _least_option(tables, products, d, a if a < labels else 0, b, rho)
+            potentials.row[a, e] = value
 
 
 @inner
-def _state_block(
+def _fill_state_block(
     states: States,
     stack: Stack,
-    terms: Terms,
-    q: int,
+    products: Products,
+    potentials: Potentials,
+    q: Index,
     t: Index,
-    i: int,
-    j: int,
+    i: Index,
+    j: Index,
     far: Index,
     factor: float,
     price: float,
 ) -> None:
-    """θ_ij of a prefix: the rows of labels, and what the parts of states add."""
-    labels, at, columns = stack.move_mean.shape[2], terms.pair_at[i, j], stack.width[t, j]
+    """θ_ij of a prefix: the rows of labels, and what the links of states add."""
+    labels, at, columns = stack.move_mean.shape[2], potentials.pair_at[i, j], stack.width[t, j]
     if far == 0:
         price = 0.0
     for c in range(stack.width[t, i]):
         x = stack.domain[t, i, c]
-        a, first, second = states.label[x], states.part[x, 0], states.part[x, 1]
+        a, first, second = states.label[x], states.link[x, 0], states.link[x, 1]
+        gram, clash, row = states.gram[q, x], states.clash[far, x], potentials.row[a]
         e = 0
-        while e < columns:  # runs of neighbouring states of one label
+        while e < columns:
             y = stack.domain[t, j, e]
-            b, length = states.label[y], terms.run[j, e]
+            b, length = states.label[y], potentials.run[j, e]
             side = 0.0
             if b < labels:
-                side = factor * (terms.part_gram[j, b, first] + terms.part_gram[j, b, second])
+                side = products.link_gram[j, b, first] + products.link_gram[j, b, second]
             for z in range(length):
-                terms.pair[at + e + z] = (
-                    terms.row[a, e + z]
-                    + side
-                    + factor * states.gram[q, x, y + z]
-                    + price * states.clash[far, x, y + z]
+                potentials.pair[at + e + z] = (
+                    row[e + z] + factor * side + factor * gram[y + z] + price * clash[y + z]
                 )
             e += length
         at += columns
 
 
 @inner
-def _find_runs(states: States, stack: Stack, terms: Terms, t: Index, j: int) -> None:
+def _find_runs(states: States, stack: Stack, potentials: Potentials, t: Index, j: Index) -> None:
     """For every place in the domain of j how many neighbouring states of one label follow."""
     length = 0
     for back in range(stack.width[t, j]):
@@ -156,35 +204,4 @@ def _find_runs(states: States, stack: Stack, terms: Terms, t: Index, j: int) -> 
         y = stack.domain[t, j, e]
         joined = length > 0 and stack.domain[t, j, e + 1] == y + 1
         length = length + 1 if joined and states.label[y + 1] == states.label[y] else 1
-        terms.run[j, e] = length
-
-
-@inner
-def pair_potentials(
-    tables: Tables,
-    shapes: Shapes,
-    states: States,
-    stack: Stack,
-    terms: Terms,
-    s: Index,
-    t: Index,
-    total: int,
-    rho: float,
-    wide: float,
-) -> None:
-    """θ_ij: what two states together add; a high price where distances contradict each other."""
-    p, q = shapes.home[s], shapes.tail[s]
-    size, price = shapes.size[p], 4.0 / rho  # the size of c: enough to matter, harmless to rounding
-    for z in range(total):
-        j = terms.open[z]
-        if q >= 0:
-            _find_runs(states, stack, terms, t, j)
-        for y in range(z):
-            i = terms.open[y]
-            if q < 0:
-                _label_block(tables, stack, terms, size, t, i, j, rho, wide)
-                continue
-            _label_rows(tables, states, stack, terms, size, t, i, j, rho, wide)
-            far = shapes.distance[p, i, j]
-            far = 0 if tables.options[far] > 0 else far
-            _state_block(states, stack, terms, q, t, i, j, far, -2 * rho * wide, price)
+        potentials.run[j, e] = length

@@ -10,24 +10,31 @@ from typing import Protocol
 
 import numpy as np
 
-from nasgoat.acquisition.branch import search
-from nasgoat.acquisition.branch.arrays import (
+from nasgoat.acquisition.branch.blocks import Block
+from nasgoat.acquisition.branch.change_classes import measure_changes
+from nasgoat.acquisition.branch.records import (
+    DEPTH,
+    DONE,
+    NODES,
+    POSITION,
+    SHAPE,
     Floats,
     Integers,
-    Limits,
+    LimitRows,
+    Potentials,
     Problem,
+    Products,
     Stack,
-    States,
     Tables,
-    Terms,
+    new_potentials,
+    new_products,
     new_stack,
-    new_terms,
 )
-from nasgoat.acquisition.branch.groups import Group
-from nasgoat.acquisition.branch.kinds import measured_kinds
-from nasgoat.acquisition.branch.quick import quick_bounds
-from nasgoat.acquisition.branch.shapes import Block
-from nasgoat.acquisition.branch.threads import mapped
+from nasgoat.acquisition.branch.search import search
+from nasgoat.acquisition.branch.states import measure_states
+from nasgoat.acquisition.branch.structure_bounds import bound_structures
+from nasgoat.acquisition.branch.structure_groups import Group
+from nasgoat.acquisition.branch.threads import map_in_threads
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
@@ -71,10 +78,11 @@ class _Worker:
     """The state of one thread."""
 
     stack: Stack
-    terms: Terms
+    products: Products
+    potentials: Potentials
     order: Integers
-    chosen: Integers
-    values: Floats
+    chosen: Integers  # (D, V) states of the graphs found last
+    values: Floats  # (D,) their values
     done: bool = False
 
 
@@ -85,8 +93,8 @@ class LinearRun:
 
     Args:
         block: The shapes.
-        tables, states, limits: What the posterior and the space say about them.
-        crude: A valid bound on everything, for as long as no better one is known.
+        tables, limits: What the posterior and the space say about them.
+        floor: A valid bound on everything, for as long as no better one is known.
         pool: Threads to share the work, or None.
         threads: How many.
         scout: Whether to look below some shapes first; where there are threads if None.
@@ -96,56 +104,62 @@ class LinearRun:
         self,
         block: Block,
         tables: Tables,
-        states: States,
-        limits: Limits,
-        crude: Callable[[], float],
+        limits: LimitRows,
+        floor: Callable[[], float],
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
         scout: bool | None = None,
     ) -> None:
-        kinds = measured_kinds(tables, block.shapes, states, block.labels)
-        self._problem = Problem(tables, block.shapes, states, limits, kinds)
+        states = measure_states(block, tables)
+        self._problem = Problem(
+            tables=tables,
+            shapes=block.shapes,
+            states=states,
+            limits=limits,
+            changes=measure_changes(tables, block.shapes, states, block.labels),
+        )
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
-        quick = not block.prefixes and not len(limits.cap)
-        self._groups = list(block.groups) if quick else []
+        in_step = block.prefix_states is None and not len(limits.cap)
+        self._groups = list(block.groups) if in_step else []
         self.block = block
         self._pool = pool
-        self._crude = crude
+        self._floor = floor
         self._rooted = 0
         self.roots = np.full(len(block.shapes.home), -np.inf)
         scout = threads > 1 if scout is None else scout
         self._phase = _Phase.SCOUT if scout else _Phase.ROOT
         every = np.arange(len(self.roots))
         step = max(len(every) // _SCOUTED, 1) if self._phase is _Phase.SCOUT else 1
-        self._workers = [self._worker(block, tables, states, every) for _ in range(threads)]
+        self._workers = [self._new_worker() for _ in range(threads)]
         self._begin(self._phase, every[::step])
 
-    @staticmethod
-    def _worker(block: Block, tables: Tables, states: States, order: Integers) -> _Worker:
-        variables = max(int(block.shapes.variables.max()), 1)
-        counts = np.bincount(states.label) if len(states.label) else np.ones(1, dtype=int)
-        domain = int(counts.max()) * block.labels if block.prefixes else max(block.labels, 1)
-        r = tables.path_vector.shape[-1]
+    def _new_worker(self) -> _Worker:
+        problem, labels = self._problem, self.block.labels
+        variables = max(int(problem.shapes.variables.max()), 1)
+        most = int(np.bincount(problem.states.label).max())  # states of one label
+        domain = most * labels if self.block.prefix_states is not None else labels
+        length = problem.tables.path_vector.shape[-1]
         return _Worker(
-            new_stack(variables, block.labels, r, domain),
-            new_terms(variables, tables, states, domain),
-            order,
-            np.zeros((domain, variables), dtype=np.int64),
-            np.zeros(domain),
+            stack=new_stack(variables, labels, length, domain),
+            products=new_products(variables, problem.tables, problem.states, domain),
+            potentials=new_potentials(variables, labels, domain),
+            order=np.zeros(0, dtype=np.int64),
+            chosen=np.zeros((domain, variables), dtype=np.int64),
+            values=np.zeros(domain),
         )
 
     @property
     def nodes(self) -> int:
         """Nodes explored so far."""
-        return self._rooted + sum(int(w.stack.place[search.NODES]) for w in self._workers)
+        return self._rooted + sum(int(w.stack.place[NODES]) for w in self._workers)
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
         if self._phase is _Phase.ROOT and self._groups:
-            self._root()
+            self._bound_next_groups()
             return []
         working = [worker for worker in self._workers if not worker.done]
-        answers = mapped(self._pool, lambda worker: self._step(worker, best), working)
+        answers = map_in_threads(self._pool, lambda worker: self._step(worker, best), working)
         scouted = self._phase is _Phase.SCOUT and self.nodes >= _SCOUTING
         if scouted or all(worker.done for worker in self._workers):
             if self._phase is _Phase.SEARCH:
@@ -159,31 +173,37 @@ class LinearRun:
             self.go_on(np.inf)
         return self.roots
 
-    def _root(self) -> None:
+    def _bound_next_groups(self) -> None:
         """Bounds of the next groups, one for each thread."""
         chosen = [self._groups.pop() for _ in self._workers[: len(self._groups)]]
-        for group, bounds in zip(
-            chosen, mapped(self._pool, self._quick_bounds, chosen), strict=True
-        ):
+        answers = map_in_threads(self._pool, self._bound_group, chosen)
+        for group, bounds in zip(chosen, answers, strict=True):
             self.roots[group.rows] = bounds
             self._rooted += len(bounds)
         if not self._groups:
             self._next_phase()
 
-    def _quick_bounds(self, group: Group) -> Floats:
+    def _bound_group(self, group: Group) -> Floats:
         problem = self._problem
-        return quick_bounds(problem.tables, problem.shapes, problem.kinds, group)
+        return bound_structures(problem.tables, problem.shapes, problem.changes, group)
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:
-        place = worker.stack.place
-        mine = (worker.stack, worker.terms, worker.order, self.roots)
-        settings = (self._phase is _Phase.ROOT, best, MARGIN, _PAUSE)
-        answers = (worker.chosen, worker.values)
-        status, found = search.search(self._problem, *mine, *settings, *answers)
-        worker.done = status == search.DONE
-        if not found:
-            return []
-        s = int(worker.order[place[search.POSITION] - 1])
+        status, found = search(
+            self._problem,
+            worker.stack,
+            worker.products,
+            worker.potentials,
+            worker.order,
+            self.roots,
+            self._phase is _Phase.ROOT,
+            best,
+            MARGIN,
+            _PAUSE,
+            worker.chosen,
+            worker.values,
+        )
+        worker.done = status == DONE
+        s = int(worker.stack.place[SHAPE])
         return [(s, worker.chosen[x].copy(), float(worker.values[x])) for x in range(found)]
 
     def _next_phase(self) -> None:
@@ -198,21 +218,20 @@ class LinearRun:
         for j, worker in enumerate(self._workers):
             worker.order = order[j :: len(self._workers)].copy()
             worker.done = False
-            worker.stack.place[search.POSITION] = 0
-            worker.stack.place[search.DEPTH] = -1
+            worker.stack.place[POSITION] = 0
+            worker.stack.place[DEPTH] = -1
 
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
         if self._phase is not _Phase.SEARCH:
-            return max(float(self.roots.min()), self._crude())
+            return max(float(self.roots.min()), self._floor())
         lowest = np.inf
         for worker in self._workers:
             stack = worker.stack
-            position, depth = stack.place[search.POSITION], stack.place[search.DEPTH]
-            waiting = worker.order[position:]
+            waiting = worker.order[stack.place[POSITION] :]
             if len(waiting):
                 lowest = min(lowest, float(self.roots[waiting[0]]))
-            for t in range(depth + 1):
+            for t in range(stack.place[DEPTH] + 1):
                 if stack.next[t] < stack.width[t, stack.variable[t]]:
                     lowest = min(lowest, float(stack.order_bound[t, stack.next[t]]))
-        return max(lowest, self._crude())
+        return max(lowest, self._floor())

@@ -8,35 +8,173 @@ call goes on where the last one stopped.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import (
+from nasgoat.acquisition.branch.bound import bound_completions
+from nasgoat.acquisition.branch.domains import (
+    is_consistent,
+    keep_affordable,
+    keep_supported,
+    narrow_domains,
+    open_domains,
+)
+from nasgoat.acquisition.branch.records import (
+    DEPTH,
+    DONE,
+    FOUND,
+    NODES,
+    PAUSED,
+    POSITION,
+    SHAPE,
     Floats,
     Index,
     Integers,
-    Limits,
+    Potentials,
     Problem,
+    Products,
     Shapes,
     Stack,
     States,
-    Terms,
 )
-from nasgoat.acquisition.branch.domains import narrow, open_domains, support, within_limits
-from nasgoat.acquisition.branch.leaves import leaves
-from nasgoat.acquisition.branch.linear import linear_bound
-from nasgoat.acquisition.branch.moves import assign, load, load_moves
+from nasgoat.acquisition.branch.reference import assign, load_moves, load_reference
 from nasgoat.compiled import called, compiled, inner
 
-DONE, FOUND, PAUSED = 0, 1, 2  # how a call ends
-POSITION, DEPTH, NODES = 0, 1, 2  # places in Stack.place
+
+@compiled
+def search(
+    problem: Problem,
+    stack: Stack,
+    products: Products,
+    potentials: Potentials,
+    order: Integers,
+    roots: Floats,
+    rooting: bool,
+    best: float,
+    margin: float,
+    pause: int,
+    chosen: Integers,
+    values: Floats,
+) -> tuple[int, int]:
+    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done.
+
+    With ``rooting`` it bounds the shapes of ``order`` one after another, without a look below: one
+    function for both, because the bound would be compiled twice otherwise. Returns how the call
+    ended and how many graphs were found: their states and values are in ``chosen`` and ``values``.
+    """
+    shapes, changes = problem.shapes, problem.changes
+    threshold, stop = best + margin, stack.place[NODES] + pause
+    while stack.place[NODES] < stop:
+        stack.place[NODES] += 1
+        turn = _next_node(problem, stack, products, order, roots, rooting, threshold)
+        if turn < 0:
+            return DONE, 0
+        if turn == 0:
+            continue
+        s, t = stack.place[SHAPE], stack.place[DEPTH] + 1
+        total = _count_open(shapes, stack, s)
+        if total <= 1 and not rooting:
+            load_moves(shapes, changes, stack, s, t)
+            found = _find_leaves(problem, stack, s, t, best, chosen, values)
+            if found > 0:
+                return FOUND, found
+            continue
+        rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
+        lower = bound_completions(problem, stack, products, potentials, s, t, rounds)
+        if rooting:
+            roots[s] = lower
+        elif lower < threshold:
+            load_moves(shapes, changes, stack, s, t)
+            _choose_variable(stack, potentials, t, total, threshold)
+            stack.place[DEPTH] = t
+    return PAUSED, 0
+
+
+@called
+def _next_node(
+    problem: Problem,
+    stack: Stack,
+    products: Products,
+    order: Integers,
+    roots: Floats,
+    rooting: bool,
+    threshold: float,
+) -> int:
+    """Take the next choice below the current shape, or the next shape.
+
+    Returns 1 if there is a node to bound, one below ``DEPTH``; 0 if it is closed; -1 at the end.
+    """
+    place = stack.place
+    if place[DEPTH] >= 0:
+        turn = _descend(problem, stack, products, place[SHAPE], place[DEPTH], threshold)
+        if turn < 0:
+            place[DEPTH] -= 1
+        return max(turn, 0)
+    if place[POSITION] >= len(order):
+        return -1
+    s = order[place[POSITION]]
+    if not rooting and roots[s] >= threshold:
+        return -1
+    place[POSITION] += 1
+    place[SHAPE] = s
+    tables, shapes, states, _, changes = problem
+    load_reference(tables, shapes, states, changes, stack, s)
+    open_domains(shapes, states, stack, s)
+    if _drop_impossible(problem, stack, products, s, np.int64(0)):
+        return 1
+    roots[s] = np.inf
+    return 0
 
 
 @inner
-def _choose(stack: Stack, terms: Terms, t: Index, total: int, threshold: float) -> None:
+def _descend(
+    problem: Problem, stack: Stack, products: Products, s: Index, t: Index, threshold: float
+) -> int:
+    """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
+
+    With -1 there is none left that could beat the threshold.
+    """
+    tables, shapes, states, _, _ = problem
+    stack.states[stack.variable[t]] = -1
+    y = stack.next[t]
+    if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
+        return -1
+    stack.next[t] += 1
+    assign(tables, shapes, states, stack, s, t, stack.order[t, y])
+    if not narrow_domains(shapes, states, stack, s, t, threshold):
+        return 0
+    return 1 if _drop_impossible(problem, stack, products, s, t + 1) else 0
+
+
+@called
+def _drop_impossible(
+    problem: Problem, stack: Stack, products: Products, s: Index, t: Index
+) -> bool:
+    """Drop states that no graph can have at depth t; False if a variable has none left."""
+    shapes, states = problem.shapes, problem.states
+    if shapes.last_label[s] >= 0 and not keep_supported(shapes, states, stack, products, s, t):
+        return False
+    return bool(keep_affordable(shapes, problem.limits, stack, s, t))
+
+
+@inner
+def _count_open(shapes: Shapes, stack: Stack, s: Index) -> int:
+    total = 0
+    for i in range(shapes.variables[shapes.home[s]]):
+        if stack.states[i] < 0:
+            total += 1
+    return total
+
+
+@inner
+def _choose_variable(
+    stack: Stack, potentials: Potentials, t: Index, total: Index, threshold: float
+) -> None:
     """Branch on the variable whose states the bound tells apart best, its best state first."""
     best = -1.0
     for y in range(total):
-        i = terms.open[y]
+        i = potentials.open[y]
         least = np.inf
         for c in range(stack.width[t, i]):
             least = min(least, stack.move_bound[t, i, c])
@@ -59,131 +197,60 @@ def _choose(stack: Stack, terms: Terms, t: Index, total: int, threshold: float) 
     stack.next[t] = 0
 
 
-@inner
-def _open_count(shapes: Shapes, stack: Stack, s: Index) -> int:
-    total = 0
-    for i in range(shapes.variables[shapes.home[s]]):
-        if stack.states[i] < 0:
-            total += 1
-    return total
-
-
-@inner
-def _enter(problem: Problem, stack: Stack, terms: Terms, s: Index) -> bool:
-    """Put shape s on the bottom of the stack, all variables open; False if no graph has it."""
-    tables, shapes, states, limits, kinds = problem
-    load(tables, shapes, states, kinds, stack, s)
-    open_domains(shapes, states, stack, s)
-    return _fits(shapes, states, limits, stack, terms, s, np.int64(0))
-
-
-@inner
-def _fits(
-    shapes: Shapes,
-    states: States,
-    limits: Limits,
+@called
+def _find_leaves(
+    problem: Problem,
     stack: Stack,
-    terms: Terms,
     s: Index,
     t: Index,
-) -> bool:
-    """Drop states that no graph can have at depth t; False if a variable has none left."""
-    if shapes.tail[s] >= 0 and not support(shapes, states, stack, terms, s, t):
-        return False
-    return bool(within_limits(shapes, limits, stack, s, t))
+    best: float,
+    chosen: Integers,
+    values: Floats,
+) -> int:
+    """Graphs better than ``best`` with at most one variable open; returns how many."""
+    shapes, states = problem.shapes, problem.states
+    variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
+    last = -1
+    for i in range(variables):
+        if stack.states[i] < 0:
+            last = i
+    found = 0
+    for c in range(stack.width[t, last] if last >= 0 else 1):
+        x = np.int64(-1)
+        if last >= 0:
+            x = stack.domain[t, last, c]
+            stack.states[last] = x
+        fits = keep_affordable(shapes, problem.limits, stack, s, t)
+        if fits and q >= 0:
+            fits = is_consistent(shapes, states, stack, s)
+        if fits:
+            value = _evaluate(stack, states, q, t, last, x)
+            if value < best:
+                values[found] = value
+                for i in range(variables):
+                    chosen[found, i] = stack.states[i]
+                found += 1
+    if last >= 0:
+        stack.states[last] = -1
+    return found
 
 
 @inner
-def _descend(
-    problem: Problem, stack: Stack, terms: Terms, s: Index, t: Index, threshold: float
-) -> int:
-    """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
-
-    With -1 there is none left that could beat the threshold.
-    """
-    tables, shapes, states, limits, _ = problem
-    stack.states[stack.variable[t]] = -1
-    y = stack.next[t]
-    if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
-        return -1
-    stack.next[t] += 1
-    assign(tables, shapes, states, stack, s, t, stack.order[t, y])
-    if not narrow(shapes, states, stack, s, t, threshold):
-        return 0
-    return 1 if _fits(shapes, states, limits, stack, terms, s, t + 1) else 0
-
-
-@called
-def _next_node(
-    problem: Problem,
-    stack: Stack,
-    terms: Terms,
-    order: Integers,
-    roots: Floats,
-    rooting: bool,
-    threshold: float,
-) -> tuple[int, Index, Index]:
-    """The next shape, or choice below one: 1 and where it is; 0 if it is closed; -1 at the end."""
-    place = stack.place
-    if place[DEPTH] >= 0:
-        s, t = order[place[POSITION] - 1], place[DEPTH]
-        turn = _descend(problem, stack, terms, s, t, threshold)
-        if turn < 0:
-            place[DEPTH] -= 1
-        return max(turn, 0), s, t + 1
-    if place[POSITION] >= len(order):
-        return -1, np.int64(0), np.int64(0)
-    s = order[place[POSITION]]
-    if not rooting and roots[s] >= threshold:
-        return -1, s, np.int64(0)
-    place[POSITION] += 1
-    if _enter(problem, stack, terms, s):
-        return 1, s, np.int64(0)
-    roots[s] = np.inf
-    return 0, s, np.int64(0)
-
-
-@compiled
-def search(
-    problem: Problem,
-    stack: Stack,
-    terms: Terms,
-    order: Integers,
-    roots: Floats,
-    rooting: bool,
-    best: float,
-    margin: float,
-    pause: int,
-    chosen: Integers,
-    values: Floats,
-) -> tuple[int, int]:
-    """Go on until graphs better than ``best`` are found, nodes are used up, or all is done.
-
-    With ``rooting`` it bounds the shapes of ``order`` one after another, without a look below: one
-    function for both, because the bound would be compiled twice otherwise.
-    """
-    _, shapes, states, limits, kinds = problem
-    threshold, stop = best + margin, stack.place[NODES] + pause
-    while stack.place[NODES] < stop:
-        stack.place[NODES] += 1
-        turn, s, t = _next_node(problem, stack, terms, order, roots, rooting, threshold)
-        if turn < 0:
-            return DONE, 0
-        if turn == 0:
-            continue
-        total = _open_count(shapes, stack, s)
-        if total <= 1 and not rooting:
-            load_moves(shapes, kinds, stack, s, t)
-            found = leaves(shapes, states, limits, stack, s, t, best, chosen, values)
-            if found > 0:
-                return FOUND, found
-            continue
-        rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
-        lower = linear_bound(problem, stack, terms, s, t, rounds)
-        if rooting:
-            roots[s] = lower
-        elif lower < threshold:
-            load_moves(shapes, kinds, stack, s, t)
-            _choose(stack, terms, t, total, threshold)
-            stack.place[DEPTH] = t
-    return PAUSED, 0
+def _evaluate(stack: Stack, states: States, q: Index, t: Index, i: Index, x: Index) -> float:
+    """The value with open variable i in state x (none open: i = -1)."""
+    label = states.label[x] if i >= 0 else -1
+    known = 0 <= label < stack.move_mean.shape[2]
+    square, mean = 0.0, stack.mean[t]
+    for e in range(stack.vector.shape[1]):
+        entry = stack.vector[t, e]
+        if known:
+            entry += stack.move_vector[t, i, label, e]
+        if i >= 0 and q >= 0:
+            entry += states.vector[q, x, e]
+        square += entry * entry
+    if known:
+        mean += stack.move_mean[t, i, label]
+    if i >= 0 and q >= 0:
+        mean += states.mean[q, x]
+    value: float = mean - math.sqrt(square)
+    return value

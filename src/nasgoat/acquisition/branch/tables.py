@@ -1,8 +1,10 @@
-"""From a posterior to the tables of the compiled search.
+"""From a posterior to the tables of the compiled searches.
 
 Notation
     w, R  mean weights and root of the posterior covariance on integer counts (surrogate/posterior)
     "*"   the last label code: the mean over the labels that a variable may take
+
+*Columns* are rows of numbers, one for each feature: the mean part first, then the vector.
 """
 
 from __future__ import annotations
@@ -11,62 +13,79 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nasgoat.acquisition.branch.arrays import Floats, Tables
-from nasgoat.acquisition.branch.exhaust import Factors
+from nasgoat.acquisition.branch.labellings import Factors, Model
+from nasgoat.acquisition.branch.records import Floats, Tables
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
-
-#: Means and vectors of paths, shifts, edges and interactions.
-_Parts = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats, Floats]
+from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
 
-def tables_of(
+def make_tables(
     features: FeatureMap,
     posterior: LinearPosterior,
     sqrt_beta: float,
     ops: Sequence[int] | None = None,
 ) -> Tables:
     """The tables of a posterior under the linear kernel; of some operations on nodes alone."""
-    parts = [posterior.on_counts(features, n) for n in features.space.sizes]
-    columns = [np.column_stack([part.w, sqrt_beta * part.R]) for part in parts]
-    return _tables(features, columns, ops)
-
-
-def columns_of(
-    features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, n: int
-) -> tuple[Floats, Floats]:
-    """Columns of all paths of graphs with n nodes, (1, ...), and of all edges."""
-    part = posterior.on_counts(features, n)
-    columns = np.column_stack([part.w, sqrt_beta * part.R])
-    return _paths(features, columns)[None], _edges(features, columns)
-
-
-def table_parts(space: SearchSpace, paths: Floats, edges: Floats) -> tuple[_Parts, Floats]:
-    """Mean parts and vectors of paths, shifts, edges and interactions; the interactions again."""
-    # Codes are those of the source, the labels, the sink and "*".
-    labels = paths.shape[2] - 3 if space.node_vocabulary else 0
-    both, shifts = _interactions(labels, paths), _shifts(labels, paths)
-    return (*split(paths), *split(shifts), *split(edges), *split(both)), both
-
-
-def _tables(features: FeatureMap, columns: list[Floats], ops: Sequence[int] | None) -> Tables:
-    """Tables of columns whose first entry is the mean part and whose others are the vector."""
-    paths = np.stack([_paths(features, values, ops) for values in columns])
-    parts, both = table_parts(features.space, paths, _edges(features, columns[-1]))
-    labels, width = both.shape[2], both.shape[-1]
-    none = np.zeros((0, labels, labels, 1, width))
+    columns = [feature_columns(features, posterior, sqrt_beta, n) for n in features.space.sizes]
+    paths = np.stack([path_columns(features, values, ops) for values in columns])
+    edges = np.stack([edge_columns(features, values) for values in columns])
+    labels = count_labels(paths) if features.space.node_vocabulary else 0
+    both = find_interactions(labels, paths)
+    none = np.zeros((0, labels, labels, 1, both.shape[-1]))
     options = np.zeros(paths.shape[1], dtype=np.int64)
-    return Tables(*parts, _largest_products(both), *split(none), options)
+    return fill_tables(paths, edges, both, _largest_products(both), none, options)
 
 
-def split(values: Floats) -> tuple[Floats, Floats]:
+def fill_tables(
+    paths: Floats,
+    edges: Floats,
+    both: Floats,
+    both_gram: Floats,
+    option: Floats,
+    options: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> Tables:
+    """Tables of the columns of paths, edges, interactions and their options."""
+    path_mean, path_vector = split_columns(paths)
+    shift_mean, shift_vector = split_columns(_find_shifts(both.shape[2], paths))
+    edge_mean, edge_vector = split_columns(edges)
+    both_mean, both_vector = split_columns(both)
+    option_mean, option_vector = split_columns(option)
+    return Tables(
+        path_mean=path_mean,
+        path_vector=path_vector,
+        shift_mean=shift_mean,
+        shift_vector=shift_vector,
+        edge_mean=edge_mean,
+        edge_vector=edge_vector,
+        both_mean=both_mean,
+        both_vector=both_vector,
+        both_gram=both_gram,
+        option_mean=option_mean,
+        option_vector=option_vector,
+        options=options,
+    )
+
+
+def split_columns(values: Floats) -> tuple[Floats, Floats]:
     """Mean parts and vectors of columns."""
     return np.ascontiguousarray(values[..., 0]), np.ascontiguousarray(values[..., 1:])
 
 
-def _paths(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None) -> Floats:
-    """Columns by distance and codes; where nodes have labels, with the code "*"."""
+def feature_columns(
+    features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, n: int
+) -> Floats:
+    """Columns of all features of graphs with n nodes."""
+    on_counts = posterior.on_counts(features, n)
+    return np.column_stack([on_counts.w, sqrt_beta * on_counts.R])
+
+
+def count_labels(paths: Floats) -> int:
+    """Labels of nodes in a table of paths: all codes but those of the source, the sink and "*"."""
+    return int(paths.shape[2]) - 3
+
+
+def path_columns(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None) -> Floats:
+    """Columns of pairs by distance and codes; where nodes have labels, with the code "*"."""
     n, names = features.space.sizes[-1], len(features.space.node_vocabulary)
     codes = names or n
     table = np.zeros((n, codes, codes, columns.shape[1]))
@@ -77,9 +96,8 @@ def _paths(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = No
     if ops is not None:
         kept = [0, *(1 + op for op in ops), names - 1]
         table, names = table[:, kept][:, :, kept], len(kept)
-    codes = names
     inner = slice(1, names - 1)
-    wide = np.zeros((n, codes + 1, codes + 1, columns.shape[1]))
+    wide = np.zeros((n, names + 1, names + 1, columns.shape[1]))
     wide[:, :-1, :-1] = table
     if names > 2:
         wide[:, -1, :-1] = table[:, inner].mean(axis=1)
@@ -91,7 +109,18 @@ def _paths(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = No
     return wide
 
 
-def _shifts(labels: int, paths: Floats) -> Floats:
+def edge_columns(features: FeatureMap, columns: Floats) -> Floats:
+    """Columns of labelled edges by their ends and labels, "*" the last."""
+    n, labels = features.space.sizes[-1], len(features.space.edge_vocabulary)
+    table = np.zeros((n, n, labels + 1, columns.shape[1]))
+    if labels:
+        u, v, label = np.array(features.edge_types).T
+        table[u, v, label] = columns[len(features.path_types) :]
+        table[:, :, -1] = table[:, :, :-1].mean(axis=2)
+    return table
+
+
+def _find_shifts(labels: int, paths: Floats) -> Floats:
     """What label l instead of "*" changes in a pair: first as its tail, then as its head."""
     inner = slice(1, labels + 1)
     tail = paths[:, :, inner] - paths[:, :, -1:]
@@ -103,18 +132,8 @@ def _shifts(labels: int, paths: Floats) -> Floats:
     return np.ascontiguousarray(np.stack([tail, head]))
 
 
-def _edges(features: FeatureMap, columns: Floats) -> Floats:
-    n, labels = features.space.sizes[-1], len(features.space.edge_vocabulary)
-    table = np.zeros((n, n, labels + 1, columns.shape[1]))
-    if labels:
-        u, v, label = np.array(features.edge_types).T
-        table[u, v, label] = columns[len(features.path_types) :]
-        table[:, :, -1] = table[:, :, :-1].mean(axis=2)
-    return table
-
-
-def _interactions(labels: int, paths: Floats) -> Floats:
-    """What two labels at distance s add beyond the sum of their separate changes."""
+def find_interactions(labels: int, paths: Floats) -> Floats:
+    """What two labels at distance s add beyond the sum of their separate changes (Lemma 1)."""
     sizes, n, _, _, width = paths.shape
     if labels == 0:
         return np.zeros((sizes, n, 0, 0, width))
@@ -138,20 +157,59 @@ def _largest_products(both: Floats) -> Floats:
     return np.ascontiguousarray(np.maximum(products.max(axis=(2, 4)), 0.0))
 
 
-def factors_of(features: FeatureMap, posterior: ExponentialPosterior) -> Factors:
-    """The features of a space as factors of the kernel vector."""
+def make_factors(features: FeatureMap, posterior: ExponentialPosterior) -> Factors:
+    """The features of a space as factors of the kernel vector of the exponential kernel."""
     space = features.space
     n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
     codes = codes or n
-    parts = [posterior.on_counts(features, size) for size in space.sizes]
-    columns = np.stack([np.exp(part.projections) for part in parts])
+    on_counts = [posterior.on_counts(features, size) for size in space.sizes]
+    columns = np.stack([np.exp(part.projections) for part in on_counts])
     path_column = np.zeros((n, codes, codes), dtype=np.int64)
     edge_column = np.zeros((n, n, edges), dtype=np.int64)
     for column, (s, a, b) in enumerate(features.path_types):
         path_column[s, a, b] = column
     for column, (u, v, label) in enumerate(features.edge_types, len(features.path_types)):
         edge_column[u, v, label] = column
-    squares = np.stack([part.squares for part in parts])
     return Factors(
-        columns[:, path_column], path_column, columns[-1][edge_column], edge_column, squares
+        path=columns[:, path_column],
+        path_column=path_column,
+        edge=columns[:, edge_column],
+        edge_column=edge_column,
+        square=np.stack([part.squares for part in on_counts]),
     )
+
+
+def make_model(posterior: ExponentialPosterior, sqrt_beta: float) -> Model:
+    """The arrays of a posterior of the exponential kernel."""
+    return Model(
+        dual=np.ascontiguousarray(posterior.dual),
+        whitening=np.ascontiguousarray(posterior.whitening),
+        settings=np.array([posterior.variance, sqrt_beta]),
+    )
+
+
+def bound_space(features: FeatureMap, posterior: Posterior, sqrt_beta: float) -> float:
+    """A lower bound on every graph of a space, from its pairs of nodes one by one.
+
+    It is far below the optimum, but known at once. Linear kernel: superadditivity. Exponential
+    kernel: Lemma 6 with the largest Q.
+    """
+    return min(_bound_size(features, posterior, sqrt_beta, n) for n in features.space.sizes)
+
+
+def _bound_size(features: FeatureMap, posterior: Posterior, sqrt_beta: float, n: int) -> float:
+    on_counts = posterior.on_counts(features, n)
+    nodes = np.array([s == 0 for s, _, _ in features.path_types])
+    paths = len(features.path_types)
+    pairs = n * (n - 1) // 2
+    if isinstance(on_counts, ExponentialPosterior):
+        q = on_counts.squares[:paths].max() * (n + pairs) ** 2
+        q += on_counts.squares[paths:].max(initial=0.0) * pairs
+        s = np.linalg.solve(on_counts.whitening.T, on_counts.dual)
+        factor = np.sqrt((s @ s + sqrt_beta**2) * on_counts.variance)
+        return float(-factor * np.exp(min(q / 2, 700.0)))
+    if not isinstance(on_counts, LinearPosterior):
+        return -np.inf
+    alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
+    lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
+    return float(lowest + pairs * alone[paths:].min(initial=0.0))

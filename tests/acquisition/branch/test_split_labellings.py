@@ -1,4 +1,4 @@
-"""Labelled edges under the exponential kernel: products of halves against the catalogue."""
+"""Labelled edges under the exponential kernel: labellings split in two against the catalogue."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Status
 from nasgoat.acquisition.branch import BranchAndBound, optimizer
-from nasgoat.acquisition.branch.exhaust import Model
-from nasgoat.acquisition.branch.halves import tangent_at, values_of
+from nasgoat.acquisition.branch.labellings import Model
+from nasgoat.acquisition.branch.split_labellings import score_kernels, take_tangent
 from nasgoat.spaces import SearchSpace
 
 from .problems import fitted, observed
@@ -31,7 +31,7 @@ SPACES: list[SearchSpace] = [
 
 @pytest.mark.parametrize("space", SPACES, ids=range(len(SPACES)))
 @pytest.mark.parametrize("seed", range(3))
-def test_halves_find_the_best_graphs(
+def test_split_labellings_find_the_best_graphs(
     space: SearchSpace, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(optimizer, "_LABELLINGS", 1)
@@ -45,7 +45,9 @@ def test_halves_find_the_best_graphs(
     assert found == pytest.approx(expected, abs=TIES)
 
 
-def test_a_stopped_search_by_halves_has_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_search_has_a_valid_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(optimizer, "_LABELLINGS", 1)
     space = SPACES[2]
     kernel = ShortestPathKernel("exponential")
@@ -63,12 +65,13 @@ def test_a_tangent_is_below_every_value() -> None:
     root = rng.normal(size=(6, 6))
     gram = root @ root.T + 0.1 * np.eye(6)
     whitening = np.linalg.inv(np.linalg.cholesky(gram))
-    model = Model(rng.normal(size=6), whitening, np.array([1.0, 3.0]))
+    settings = np.array([1.0, 3.0])
+    model = Model(dual=rng.normal(size=6), whitening=whitening, settings=settings)
     kernel = rng.normal(size=(200, 6))
     white = kernel @ whitening.T
     prior = (white**2).sum(axis=1) + rng.exponential(size=200)
-    values, white, deviation = values_of(model, kernel, prior)
+    values, white, deviation = score_kernels(model, kernel, prior)
     for x in range(20):
-        bounds = tangent_at(model, white[x], deviation[x]).bounds(kernel, prior)
+        bounds = take_tangent(model, white[x], deviation[x]).bounds(kernel, prior)
         assert (bounds <= values + TIES).all()
         assert bounds[x] == pytest.approx(values[x], abs=TIES)

@@ -9,15 +9,15 @@ import pytest
 
 from nasgoat import GraphGP, NodeLabeledSpace, ShortestPathKernel, darts, nasbench201
 from nasgoat.acquisition import random_problem
-from nasgoat.acquisition.branch.kinds import measured_kinds
-from nasgoat.acquisition.branch.limits import limits_of
-from nasgoat.acquisition.branch.quick import Free, quick_bounds
+from nasgoat.acquisition.branch.blocks import Listing
+from nasgoat.acquisition.branch.change_classes import measure_changes
+from nasgoat.acquisition.branch.limits import make_limit_rows
 from nasgoat.acquisition.branch.runs import LinearRun
-from nasgoat.acquisition.branch.skeletons import Skeletons
-from nasgoat.acquisition.branch.states import states_of
-from nasgoat.acquisition.branch.tables import tables_of
+from nasgoat.acquisition.branch.states import measure_states
+from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
+from nasgoat.acquisition.branch.tables import make_tables
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import CellSpace
 from nasgoat.surrogate.posterior import LinearPosterior, posterior_of
 
 SPACES = {
@@ -27,28 +27,27 @@ SPACES = {
     "edges": nasbench201(),
     "darts": darts(),
 }
-ROUNDING = 1e-9  # what the quick bounds give away, relative to values of size 1
+ROUNDING = 1e-9  # what the bounds in step give away, relative to values of size 1
 
 
-def run_of(space: SearchSpace) -> LinearRun:
+def run_of(space: CellSpace) -> LinearRun:
     gp = GraphGP(space, ShortestPathKernel("linear", 3.0, 3.0, 3.0))
     features, rng = gp.features, np.random.default_rng(1)
     rows = features.rows(space.sample(30, rng))
     y, noise = rng.normal(size=len(rows)), np.full(len(rows), 1e-3)
     posterior = posterior_of(gp.kernel, rows, noise, y)
     assert isinstance(posterior, LinearPosterior)
-    (block,) = Skeletons(space, False).blocks()
-    tables = tables_of(features, posterior, 3.0)
-    arguments = (block, tables, states_of(block, tables), limits_of(block))
-    return LinearRun(*arguments, lambda: -np.inf)
+    (block,) = Listing(space, False).blocks()
+    tables = make_tables(features, posterior, 3.0)
+    return LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
 
 
 @pytest.mark.parametrize("name", SPACES)
 def test_structures_in_step_have_the_bounds_of_structures_one_by_one(name: str) -> None:
-    quick, slow = run_of(SPACES[name]), run_of(SPACES[name])
-    slow._groups.clear()
-    assert len(quick.bounds()) == quick.nodes
-    difference = slow.bounds() - quick.roots
+    in_step, one_by_one = run_of(SPACES[name]), run_of(SPACES[name])
+    one_by_one._groups.clear()
+    assert len(in_step.bounds()) == in_step.nodes
+    difference = one_by_one.bounds() - in_step.roots
     assert difference.min() >= -1e-12  # never above, but for the last bits of sums
     assert difference.max() <= ROUNDING
 
@@ -59,11 +58,13 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
     acquisition = random_problem(space, 15, seed=seed).acquisition
     posterior = acquisition.gp.posterior_
     assert isinstance(posterior, LinearPosterior)
-    (block,) = Skeletons(space, False).blocks()
+    (block,) = Listing(space, False).blocks()
     (group,) = block.groups
-    tables = tables_of(FeatureMap(space), posterior, acquisition.sqrt_beta)
-    kinds = measured_kinds(tables, block.shapes, states_of(block, tables), 3)
-    free = Free(rng.normal(size=(len(group.rows), 3)), np.exp(rng.normal(size=len(group.rows))))
+    tables = make_tables(FeatureMap(space), posterior, acquisition.sqrt_beta)
+    changes = measure_changes(tables, block.shapes, measure_states(block, tables), 3)
+    total = len(group.rows)
+    prices = rng.normal(size=(total, 3))
+    multipliers = Multipliers(prices=prices, stretch=np.exp(rng.normal(size=total)))
     every = np.array(list(product(range(3), repeat=3)))
     least = np.array(
         [
@@ -71,10 +72,10 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
                 acquisition.score([block.graph(row, labels) for labels in every])
                 + prices[every].sum(axis=1)
             ).min()
-            for row, prices in zip(group.rows.tolist(), free.prices, strict=True)
+            for row, prices in zip(group.rows.tolist(), multipliers.prices, strict=True)
         ]
     )
     for sweeps in (1, 2, 6):
-        bounds = quick_bounds(tables, block.shapes, kinds, group, free, sweeps)
+        bounds = bound_structures(tables, block.shapes, changes, group, multipliers, sweeps)
         assert np.isfinite(bounds).all()
         assert (bounds <= least + ROUNDING).all()

@@ -1,9 +1,9 @@
-"""Structures of one size in chunks, and what their reference graphs consist of.
+"""Structures of one size in groups, and what their reference graphs consist of.
 
-Notation (docs/branch-and-bound.md)
+Notation (docs/branch-and-bound.md, "All structures in step")
     S, V  structures of one size, and their variables
     F     features of the reference graphs, whose labels are all "*": pairs of nodes, and edges
-    h     (S, F) how often a structure has each of them, so that m = Σ h_f m_f, p = Σ h_f p_f
+    h     (S, F) how often a structure has each of them
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.arrays import Integers, Shapes
+from nasgoat.acquisition.branch.records import Integers, Shapes
 
 _CHUNK = 8_192  # structures between two looks at the clock, some 10 ms
 
@@ -28,20 +28,29 @@ class Group(NamedTuple):
     apart: NDArray[np.int8]  # (S, V, V) distance from variable i to j, 0 if none
     pairs: NDArray[np.int8]  # (S, n - 1) pairs of variables at distance 1, 2, ...
 
+    def take(self, places: Integers) -> Group:
+        """Some of the structures."""
+        return self._replace(
+            rows=self.rows[places],
+            times=self.times[places],
+            apart=self.apart[places],
+            pairs=self.pairs[places],
+        )
 
-def groups_of(shapes: Shapes, labels: int) -> list[Group]:
+
+def group_structures(shapes: Shapes, labels: int) -> list[Group]:
     """Structures in chunks of equal size and number of variables."""
-    kinds = np.stack([shapes.size, shapes.variables], axis=1)
+    alike = np.stack([shapes.size, shapes.variables], axis=1)
     found = []
-    for size, variables in np.unique(kinds, axis=0).tolist():
-        rows = np.flatnonzero((kinds == (size, variables)).all(axis=1))
+    for size, variables in np.unique(alike, axis=0).tolist():
+        rows = np.flatnonzero((alike == (size, variables)).all(axis=1))
         chunks = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
-        found += [group_of(shapes, labels, chunk) for chunk in chunks]
+        found += [make_group(shapes, labels, chunk) for chunk in chunks]
     return found
 
 
-def group_of(shapes: Shapes, labels: int, rows: Integers) -> Group:
-    """These structures, of one size and number of variables."""
+def make_group(shapes: Shapes, labels: int, rows: Integers) -> Group:
+    """The group of these structures, which have one size and number of variables."""
     size, variables = int(shapes.size[rows[0]]), int(shapes.variables[rows[0]])
     n, widest = int(shapes.nodes[rows[0]]), shapes.distance.shape[1]
     distance = shapes.distance[rows, :n, :n].astype(np.int64)
@@ -50,8 +59,7 @@ def group_of(shapes: Shapes, labels: int, rows: Integers) -> Group:
     if not edges:
         code[0], code[-1] = 0, labels + 1
     place = (distance * codes + code[:, None]) * codes + code
-    known = (distance > 0) | np.eye(n, dtype=bool)
-    shape, u, v = np.nonzero(known)
+    shape, u, v = np.nonzero((distance > 0) | np.eye(n, dtype=bool))
     flat = place[shape, u, v]
     if edges:
         ends = shapes.ends[rows, :variables].astype(np.int64)
@@ -64,5 +72,11 @@ def group_of(shapes: Shapes, labels: int, rows: Integers) -> Group:
         apart[:] = shapes.distance[rows, 1 : n - 1, 1 : n - 1]
     first, second = np.triu_indices(variables, 1)
     pairs = (apart[:, first, second][:, :, None] == np.arange(1, widest)).sum(axis=1)
-    times = total.reshape(len(rows), -1).astype(np.int8)
-    return Group(rows, size, feature, times, apart, pairs.astype(np.int8))
+    return Group(
+        rows=rows,
+        size=size,
+        feature=feature,
+        times=total.reshape(len(rows), -1).astype(np.int8),
+        apart=apart,
+        pairs=pairs.astype(np.int8),
+    )

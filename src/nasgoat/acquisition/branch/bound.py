@@ -1,0 +1,156 @@
+"""The lower bound of the linear kernel on all completions of a search node, compiled (Lemma 2).
+
+Notation (docs/branch-and-bound.md has the proofs)
+    m, p     mean part and vector of the reference graph: open variables carry the label "*"
+    m_i(x), p_i(x)            change if open variable i takes state x, all others unchanged
+    m_ij(l, l'), p_ij(l, l')  interaction of two open variables: what both changes together miss
+    U, W     Σ_i p_i(x_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
+
+Every completion has the value m + Σ m_i + Σ m_ij - ‖p + U + W‖. For any c, ε > 0
+    ‖p + U + W‖ ≤ (‖p + U + W‖² + c²) / 2c,
+    ‖p + U + W‖² ≤ ‖p‖² + 2 p·U + 2 p·W + (1 + ε) ‖U‖² + (1 + 1/ε) ω²,
+which leaves a sum of potentials of states and of pairs of states, bounded by message passing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nasgoat.acquisition.branch.messages import keep_move_bounds, make_sweep, start_messages
+from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary
+from nasgoat.acquisition.branch.products import measure
+from nasgoat.acquisition.branch.records import (
+    Index,
+    Potentials,
+    Problem,
+    Products,
+    Stack,
+    States,
+)
+from nasgoat.compiled import called, inner
+
+_TINY = 1e-150
+_FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
+_sweep = make_sweep(1)
+
+
+@called
+def bound_completions(
+    problem: Problem,
+    stack: Stack,
+    products: Products,
+    potentials: Potentials,
+    s: Index,
+    t: Index,
+    rounds: Index,
+) -> float:
+    """Lower bound on all completions at depth t (Lemmas 2 and 3).
+
+    With ``rounds`` above 0 the bounds of each further choice are kept, and every round but the
+    first is taken around the states that looked best in the one before. Without, it is the bound
+    of a shape: one pair of sweeps and nothing kept.
+    """
+    total, square, longest, omega = measure(problem, stack, products, potentials, s, t)
+    start_messages(stack, potentials, t, total)
+    tables, shapes, states, _, _ = problem
+    q = shapes.last_label[s]
+    largest_c, largest_length = math.sqrt(square + longest + omega * omega), math.sqrt(longest)
+    stack.scale[t, 0] = stack.scale[t - 1, 0] if t > 0 else largest_c
+    stack.scale[t, 1] = stack.scale[t - 1, 1] if t > 0 else largest_length
+    best = -np.inf
+    for _ in range(max(rounds, 1)):
+        # States with a tiny norm must not stretch the potentials beyond what rounding can bear.
+        c = max(stack.scale[t, 0], _FLOOR * largest_c + _TINY)
+        length = max(stack.scale[t, 1], _FLOOR * largest_length + _TINY)
+        # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at the states that matter.
+        rho, wide = 0.5 / c, 1.0 + omega / length
+        fill_unary(states, stack, products, potentials, q, t, total, rho, wide)
+        fill_pairs(tables, shapes, states, stack, products, potentials, s, t, total, rho, wide)
+        for half in range(2):
+            _sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
+        rest = square + c * c + omega * omega + omega * length
+        lower = potentials.bound[0] + stack.mean[t] - rest / (2 * c)
+        best = max(best, lower)
+        if rounds > 0:
+            if lower == best:
+                keep_move_bounds(stack, potentials, t, total, lower)
+            _choose_best(stack, potentials, t, total)
+            _rescale(states, stack, products, potentials, q, t, total, square, omega)
+    return best
+
+
+@inner
+def _choose_best(stack: Stack, potentials: Potentials, t: Index, total: Index) -> None:
+    """Note for every open variable the state of lowest belief."""
+    for y in range(total):
+        i = potentials.open[y]
+        potentials.choice[i] = 0
+        for c in range(1, stack.width[t, i]):
+            if potentials.belief[i, c] < potentials.belief[i, potentials.choice[i]]:
+                potentials.choice[i] = c
+
+
+@inner
+def _pair_products(
+    states: States,
+    stack: Stack,
+    products: Products,
+    potentials: Potentials,
+    q: Index,
+    t: Index,
+    total: Index,
+    y: Index,
+) -> tuple[float, float]:
+    """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
+    labels, i = stack.move_mean.shape[2], potentials.open[y]
+    x = stack.domain[t, i, potentials.choice[i]]
+    a = states.label[x]
+    product = across = 0.0
+    for z in range(y + 1, total):
+        j = potentials.open[z]
+        other = stack.domain[t, j, potentials.choice[j]]
+        b = states.label[other]
+        if a < labels and b < labels:
+            product += products.gram[i, j, a, b]
+            if products.apart[i, j] > 0:
+                across += products.both_along[products.apart[i, j], a, b]
+        if q < 0:
+            continue
+        product += states.gram[q, x, other]
+        for f in range(2):
+            if a < labels:
+                product += products.link_gram[i, a, states.link[other, f]]
+            if b < labels:
+                product += products.link_gram[j, b, states.link[x, f]]
+    return product, across
+
+
+@inner
+def _rescale(
+    states: States,
+    stack: Stack,
+    products: Products,
+    potentials: Potentials,
+    q: Index,
+    t: Index,
+    total: Index,
+    square: float,
+    omega: float,
+) -> None:
+    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    labels = stack.move_mean.shape[2]
+    cross = own = 0.0
+    for y in range(total):
+        i = potentials.open[y]
+        x = stack.domain[t, i, potentials.choice[i]]
+        a = states.label[x]
+        cross += 2 * products.along[i, a] if a < labels else 0.0
+        cross += 2 * products.state_along[x] if q >= 0 else 0.0
+        product, across = _pair_products(states, stack, products, potentials, q, t, total, y)
+        own += products.norm[i, potentials.choice[i]] + 2 * product
+        cross += 2 * across
+    own = max(own, 0.0)
+    stack.scale[t, 1] = math.sqrt(own)
+    stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))

@@ -1,0 +1,250 @@
+"""The records of arrays that the compiled search works on.
+
+Notation (docs/branch-and-bound.md)
+    S  shapes: structures, or prefixes of structures;  P  different matrices among them
+    n  nodes;  L  labels;  r  length of a feature's vector
+    V  variables (nodes, or edges) of the largest shape;  X  states that a variable can take
+    D  most states in the domain of one variable
+    Q  labels of the last inner node of a prefix;  K  rows of limits;  C  change classes
+    "*" the mean over all labels of a node or edge
+
+A feature f has a mean part w_f and a vector √β Rᵀ e_f, so that the acquisition of a graph whose
+features are added up is (sum of mean parts) - ‖sum of vectors‖.
+
+In a *structure* all edges are known, and the state of a variable is its label. A *prefix* leaves
+out the sink and the last inner node: the state of a node is its label, its distance to the last
+inner node (0 if there is no path) and its distance to the sink.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+#: Counters in compiled code: a plain literal would be compiled once for each of its values.
+Index = int | np.int64
+
+#: How a call of a compiled search ends.
+DONE, FOUND, PAUSED = 0, 1, 2
+#: What ``place`` of a search holds: shapes taken from the order so far, depth of the current node
+#: (-1 between two shapes), nodes explored, and the current shape.
+POSITION, DEPTH, NODES, SHAPE = 0, 1, 2, 3
+
+
+class Shapes(NamedTuple):
+    """Structures or prefixes whose variables wait for states."""
+
+    home: Integers  # (S,) row of the matrices below
+    last_label: Integers  # (S,) label of the last inner node of a prefix, -1 for a structure
+    size: Integers  # (P,) place of the number of nodes among the sizes of the space
+    nodes: Integers  # (P,) known nodes
+    edges: Integers  # (P,) known edges
+    variables: Integers  # (P,)
+    distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached
+    ends: NDArray[np.int8]  # (P, V, 2) edges that carry labels; V = 0 where nodes do
+    twin: NDArray[np.int8]  # (P, V) equal numbers mark variables that may be swapped
+    reach: Integers  # (P, V) longest distance from a node of a prefix to another one of it
+    change_class: Integers  # (P, V) variables of one class change a shape alike
+    class_home: Integers  # (C, 2) a shape and a variable of each class
+    class_pair: NDArray[np.int32]  # (P, V, V) the classes of two variables i < j, as one number
+    pair_classes: Integers  # (class pairs, 2) the classes that the number stands for
+
+
+class Changes(NamedTuple):
+    """What the variables of each change class change while all variables are open."""
+
+    own_mean: Floats  # (C,) of a variable's features while its label is "*"
+    own_vector: Floats  # (C, r)
+    mean: Floats  # (C, L) change by a label
+    vector: Floats  # (C, L, r)
+    square: Floats  # (C, L) squared length of it
+    gram: Floats  # (class pairs, L, L) products of the changes of two variables
+    link_gram: Floats  # (Q, C, L, links) products with the links of states
+
+
+class Tables(NamedTuple):
+    """Mean parts and vectors of all features, "*" included, for every number of nodes."""
+
+    path_mean: Floats  # (sizes, n, labels, labels) of a pair at distance s with these codes
+    path_vector: Floats  # (sizes, n, labels, labels, r)
+    shift_mean: Floats  # (2, sizes, n, L, labels) label l instead of "*" at the tail or head
+    shift_vector: Floats  # (2, sizes, n, L, labels, r)
+    edge_mean: Floats  # (sizes, n, n, L + 1)
+    edge_vector: Floats  # (sizes, n, n, L + 1, r)
+    both_mean: Floats  # (sizes, n, L, L) interaction of two labels at distance s
+    both_vector: Floats  # (sizes, n, L, L, r)
+    both_gram: Floats  # (sizes, n, n) largest product of interactions at two distances
+    option_mean: Floats  # (codes, L, L, n) interaction of two labels at each open distance
+    option_vector: Floats  # (codes, L, L, n, r)
+    options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
+
+
+class States(NamedTuple):
+    """What a state stands for, and what it adds besides its label's change.
+
+    A *link* is what a node has with one of the two last nodes: a label and a distance. Every state
+    has two links, one with the last inner node and one with the sink.
+    """
+
+    label: Integers  # (X,) L for the source of a prefix
+    last: Integers  # (X,) distance to the last inner node, 0 for no path or none
+    sink: Integers  # (X,) distance to the sink, 0 in a structure
+    mean: Floats  # (Q, X) of its features with the last inner node and the sink, centred
+    vector: Floats  # (Q, X, r)
+    gram: Floats  # (Q, X, X) products of the vectors
+    link: Integers  # (X, 2) the links of a state
+    link_vector: Floats  # (Q, links, r) their vectors; those with the sink carry the centre
+    clash: NDArray[np.int8]  # (n, X, X) whether states contradict each other at that distance
+    fixed_mean: Floats  # (Q, 3) of the last nodes; centre of a labelled node; of the source
+    fixed_vector: Floats  # (Q, 3, r)
+
+
+class LimitRows(NamedTuple):
+    """Linear limits as rows: what is known of a graph may not exceed the caps."""
+
+    cap: Floats  # (K,)
+    state: Floats  # (K, places, X) cost of a state: its label and its edges to the last two nodes
+    place: Integers  # (P, V) row of ``state`` that holds for a variable
+    shape: Floats  # (K, P) cost of what is known of a shape
+    last_label: Floats  # (K, Q) cost of the last inner node and of its edge to the sink
+
+
+class Problem(NamedTuple):
+    """All that a search looks up and never changes."""
+
+    tables: Tables
+    shapes: Shapes
+    states: States
+    limits: LimitRows
+    changes: Changes
+
+
+class Stack(NamedTuple):
+    """The open nodes of the depth-first search; row t belongs to depth t."""
+
+    mean: Floats  # (V + 1,) mean part of the reference graph
+    vector: Floats  # (V + 1, r) its vector
+    move_mean: Floats  # (V + 1, V, L) change if variable i takes label l
+    move_vector: Floats  # (V + 1, V, L, r)
+    domain: Integers  # (V + 1, V, D) states that variable i can still take
+    width: Integers  # (V + 1, V) how many
+    move_bound: Floats  # (V + 1, V, D) lower bound if variable i takes that state
+    message: Floats  # (V + 1, V, V, D) what pair {i, j} has handed to variable j
+    origin: Integers  # (V + 1, V, D) place of a state in the domain of the depth below
+    scale: Floats  # (V + 1, 2) the c and ‖U‖ of the bound
+    states: Integers  # (V,) -1 while open
+    variable: Integers  # (V + 1,) variable that is branched on
+    order: Integers  # (V + 1, D) its states, lowest bound first
+    order_bound: Floats  # (V + 1, D)
+    next: Integers  # (V + 1,) place of the next state to try
+    place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
+
+
+class Products(NamedTuple):
+    """Scratch of one bound: what states and pairs of states do to the norm."""
+
+    along: Floats  # (V, L) p · p_i(l)
+    square: Floats  # (V, L) ‖p_i(l)‖²
+    gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
+    both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
+    option_along: Floats  # (codes, L, L, n) the same at each open distance
+    state_along: Floats  # (X,) p · vector of a state
+    link_along: Floats  # (links,) p · vector of a link
+    link_gram: Floats  # (V, L, links) p_i(l) · vector of a link
+    norm: Floats  # (V, D) squared length of the whole change by a state
+    apart: Integers  # (V, V) distance from i to j for their labels, 0 if none
+    pairs: Integers  # (n,) pairs of open labelled variables at that distance
+    used: Integers  # (X,) whether a state is in some domain
+    used_link: Integers  # (links,) the same for links
+    mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
+
+
+class Potentials(NamedTuple):
+    """Potentials of states and of pairs of states, and what message passing makes of them.
+
+    Several problems may lie side by side in *lanes*: entry c of lane x is at c · lanes + x.
+    """
+
+    open: Integers  # (V,) the open variables
+    unary: Floats  # (V, D · lanes) potential of a state
+    pair: Floats  # potentials of two states, one block for each pair of variables
+    pair_at: Integers  # (V, V) where the block of a pair i < j begins: rows i, columns j
+    belief: Floats  # (V, D · lanes) potential with the messages
+    given: Floats  # (D · lanes,) what a variable hands to a pair
+    kept: Floats  # (V,) share of its belief that a variable did not hand on
+    bound: Floats  # (lanes,)
+    row: Floats  # (L + 1, D) the part of a block that depends on one label and one state
+    run: Integers  # (V, D) neighbouring states of one label from here on
+    choice: Integers  # (V,) place in the domain of the state that looks best
+
+
+def new_products(variables: int, tables: Tables, states: States, domain: int) -> Products:
+    """Scratch for that many variables and states of a variable."""
+    labels = max(tables.both_mean.shape[-1], tables.edge_mean.shape[-1] - 1)
+    total, links, n = len(states.label), states.link_vector.shape[1], len(tables.options)
+    return Products(
+        along=np.zeros((variables, labels)),
+        square=np.zeros((variables, labels)),
+        gram=np.zeros((variables, variables, labels, labels)),
+        both_along=np.zeros((n, labels, labels)),
+        option_along=np.zeros(tables.option_mean.shape),
+        state_along=np.zeros(total),
+        link_along=np.zeros(links),
+        link_gram=np.zeros((variables, labels, links)),
+        norm=np.zeros((variables, domain)),
+        apart=np.zeros((variables, variables), dtype=np.int64),
+        pairs=np.zeros(n, dtype=np.int64),
+        used=np.zeros(total, dtype=np.int64),
+        used_link=np.zeros(links, dtype=np.int64),
+        mask=np.zeros((variables, 2), dtype=np.int64),
+    )
+
+
+def new_potentials(variables: int, labels: int, domain: int, lanes: int = 1) -> Potentials:
+    """Scratch for that many variables, labels, states of a variable and lanes."""
+    blocks = variables * (variables - 1) // 2 * domain * domain * lanes
+    return Potentials(
+        open=np.arange(variables),
+        unary=np.zeros((variables, domain * lanes)),
+        pair=np.zeros(max(blocks, 1)),
+        pair_at=np.zeros((variables, variables), dtype=np.int64),
+        belief=np.zeros((variables, domain * lanes)),
+        given=np.zeros(domain * lanes),
+        kept=np.zeros(variables),
+        bound=np.zeros(lanes),
+        row=np.zeros((labels + 1, domain)),
+        run=np.zeros((variables, domain), dtype=np.int64),
+        choice=np.zeros(variables, dtype=np.int64),
+    )
+
+
+def new_place() -> Integers:
+    """Before the first shape."""
+    return np.array([0, -1, 0, -1], dtype=np.int64)
+
+
+def new_stack(variables: int, labels: int, length: int, domain: int) -> Stack:
+    """An empty stack; ``length`` is that of a vector."""
+    depth = variables + 1
+    return Stack(
+        mean=np.zeros(depth),
+        vector=np.zeros((depth, length)),
+        move_mean=np.zeros((depth, variables, labels)),
+        move_vector=np.zeros((depth, variables, labels, length)),
+        domain=np.zeros((depth, variables, domain), dtype=np.int64),
+        width=np.zeros((depth, variables), dtype=np.int64),
+        move_bound=np.zeros((depth, variables, domain)),
+        message=np.zeros((depth, variables, variables, domain)),
+        origin=np.zeros((depth, variables, domain), dtype=np.int64),
+        scale=np.zeros((depth, 2)),
+        states=np.full(variables, -1, dtype=np.int64),
+        variable=np.zeros(depth, dtype=np.int64),
+        order=np.zeros((depth, domain), dtype=np.int64),
+        order_bound=np.zeros((depth, domain)),
+        next=np.zeros(depth, dtype=np.int64),
+        place=new_place(),
+    )
