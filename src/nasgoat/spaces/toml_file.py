@@ -100,10 +100,7 @@ def register_family(family: type[SearchSpace]) -> None:
         ... class LongChains(ChainSpace):
         ...     kind = "long-chain"
         >>> register_family(LongChains)
-        >>> parse_space("""[space]
-        ... kind = "long-chain"
-        ... layers = 20
-        ... ops = ["conv", "skip"]""").count()
+        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
         1048576
     """
     if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
