@@ -106,7 +106,7 @@ def test_catalogue_branch_and_program_agree(space: CellSpace, form: str) -> None
     expected = Catalogue(space).optimize(acquisition, 4, exclude)
     values = [p.certificate.value for p in expected]
     assert all(a is not None and b is not None and a <= b for a, b in pairwise(values))
-    optimizers = [BranchAndBound(space)]
+    optimizers: list[BranchAndBound | MipOptimizer] = [BranchAndBound(space)]
     if form == "linear" or space.count() < 100:
         optimizers.append(MipOptimizer(space, child=False, independent=True))
     for optimizer in optimizers:
