@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from nasgoat import Catalogue
 from nasgoat.acquisition import Status, random_problem
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.formulations import FORMULATIONS, domain_model, entry_name, formulate, graph_encoding
-from nasgoat.formulations.acquisition_model import LAYOUTS, Layout
+from nasgoat.formulations import (
+    FORMULATIONS,
+    LAYOUTS,
+    domain_model,
+    entry_name,
+    formulate,
+    graph_encoding,
+)
 from nasgoat.formulations.cell_domains import paper_domain
 from nasgoat.solvers import SolveLimits
 from nasgoat.solvers.scip_model import ScipModel
@@ -158,8 +164,7 @@ def test_rows_of_a_family_carry_its_own_tag() -> None:
 
 
 def test_a_layout_of_ones_own_is_an_entry_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells: Layout = LAYOUTS["cell"]
-    monkeypatch.setitem(LAYOUTS, "mine", cells)
+    monkeypatch.setitem(LAYOUTS, "mine", LAYOUTS["cell"])
     monkeypatch.setattr(Skips, "layout", "mine")
     space = Skips(["a", "b"])
     assert formulate(space, random_problem(space, 4).acquisition).n == 4
