@@ -58,7 +58,7 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
     rng = np.random.default_rng(0)
     for graph in plain.sample(12, rng):
         values = {**free.encode(graph)}
-        point = model.rows.values(GraphPoint(model.ordered(graph), model.n, model.features))
+        point = model.rows.values(GraphPoint(model.order(graph), model.n, model.features))
         values |= {name: value for name, value in point.items() if name.startswith("D(")}
         broken = [row for row, _ in model.rows.violations(values)]
         assert (not broken) == (graph in space), broken

@@ -29,7 +29,7 @@ def agree(space: GraphSpace) -> None:
         rows = domain_of_graphs(part, n) if space.limits else graph_domain(part, n)
         assert ScipModel(rows).count() == len(inside)
         names = space.names(n)
-        kept = {g for g in inside if g in names.orders(names.ordered(g), 500)}
+        kept = {g for g in inside if g in names.orders(names.order(g), 500)}
         assert ScipModel(domain_of_graphs(part, n, ordered=True)).count() == len(kept)
         assert {space.key(graph) for graph in kept} == listed
 

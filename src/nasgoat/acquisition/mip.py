@@ -21,8 +21,8 @@ from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
-from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
-from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
+from nasgoat.child_process import OUR_OWN, ChildProcess, Message
+from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.compositions import PARTS, compositions
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
