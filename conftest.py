@@ -14,6 +14,7 @@ _REGISTRIES = {
     "nasgoat.kernels.registry": "_MAKERS",
     "nasgoat.search_methods": "_OTHERS",
     "nasgoat.spaces.presets": "_OTHERS",
+    "nasgoat.spaces.toml_file": "KINDS",
 }
 
 _NEEDS = {

@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from nasgoat import LabeledGraph
-from nasgoat.child_process import (
-    OUR_OWN,
+from nasgoat.child_process import OUR_OWN, ChildProcess, Message
+from nasgoat.errors import (
     ChildError,
     ChildFailedError,
     ChildLostError,
     ChildMemoryError,
-    ChildProcess,
     ChildTimeoutError,
-    Message,
 )
 from nasgoat.evaluation import FailureKind
 from nasgoat.restricted_pickle import loads

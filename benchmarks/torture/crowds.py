@@ -21,8 +21,8 @@ from unittest.mock import patch
 import optuna
 
 from nasgoat import GoatSampler, LabeledGraph, nasbench201, suggest_graph
-from nasgoat.child_process import ChildProcess, ChildTimeoutError
-from nasgoat.errors import StudyError
+from nasgoat.child_process import ChildProcess
+from nasgoat.errors import ChildTimeoutError, StudyError
 from nasgoat.evaluation import FailureKind, Isolated, kill_children
 from nasgoat.integrations import StorageAddress, StudyLedger
 

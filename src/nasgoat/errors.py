@@ -81,6 +81,26 @@ class SolverLostError(NasgoatError, RuntimeError):
     """A solver crashed or outgrew its memory; a search falls back to a heuristic."""
 
 
+class ChildError(NasgoatError, RuntimeError):
+    """A child process gave no answer."""
+
+
+class ChildTimeoutError(ChildError):
+    """A child did not answer in time and was killed."""
+
+
+class ChildMemoryError(ChildError):
+    """A child used more memory than allowed and was killed."""
+
+
+class ChildLostError(ChildError):
+    """A child died."""
+
+
+class ChildFailedError(ChildError):
+    """What a child was asked to do raised an exception; the child lives on."""
+
+
 class ObjectiveError(NasgoatError, RuntimeError):
     """The objective fails: at its first evaluation, or several times in a row."""
 

@@ -54,7 +54,8 @@ def test_adjacency_of_a_small_cell_keeps_the_output_last() -> None:
     row = adjacency_encoding(nasbench101(), [cell([(0, 1), (1, 2)], POOL)])[0]
     assert len(row) == 21 + 5
     places = [(u, v) for u in range(7) for v in range(u + 1, 7)]
-    assert [place for place, bit in zip(places, row, strict=False) if bit] == [(0, 1), (1, 6)]
+    present = [place for place, bit in zip(places, row[:21], strict=True) if bit]
+    assert present == [(0, 1), (1, 6)]
     assert row[21:].tolist() == [1.0, -0.5, -0.5, -0.5, -0.5]
 
 

@@ -111,7 +111,7 @@ def test_encode_satisfies_every_row_and_decode_inverts_it(
     for cell in cells_of(SPACES[name]):
         values = model.encode(cell)
         assert model.rows.violations(values) == []
-        assert model.decode(values) == model.ordered(cell)
+        assert model.decode(values) == model.order(cell)
         assert values["lcb"] == pytest.approx(float(lcb.score([cell])[0]), abs=ROUNDING)
 
 

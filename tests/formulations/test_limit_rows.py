@@ -14,7 +14,7 @@ from nasgoat.formulations import (
     graph_encoding,
 )
 from nasgoat.formulations.cell_domains import paper_domain
-from nasgoat.formulations.cell_model import indicated_distance, limit_cells
+from nasgoat.formulations.cell_model import distance_indicator_terms, limit_cells
 from nasgoat.formulations.kernel_encoding import distance_indicators
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces import CellSpace, ChainSpace
@@ -58,7 +58,7 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
     rng = np.random.default_rng(0)
     for graph in plain.sample(12, rng):
         values = {**free.encode(graph)}
-        point = model.rows.values(GraphPoint(model.ordered(graph), model.n, model.features))
+        point = model.rows.values(GraphPoint(model.order(graph), model.n, model.features))
         values |= {name: value for name, value in point.items() if name.startswith("D(")}
         broken = [row for row, _ in model.rows.violations(values)]
         assert (not broken) == (graph in space), broken
@@ -74,7 +74,7 @@ def test_scip_counts_the_graphs_within_the_limits(space: CellSpace) -> None:
     rows = graph_encoding(n)
     paper_domain(rows, space)
     distance_indicators(rows)
-    limit_cells(rows, space, indicated_distance)
+    limit_cells(rows, space, distance_indicator_terms)
     assert ScipModel(rows).count() == orders
 
 
@@ -86,5 +86,5 @@ def test_costs_may_differ_by_place(n: int) -> None:
     rows = graph_encoding(n)
     paper_domain(rows, BY_LAYER)
     distance_indicators(rows)
-    limit_cells(rows, BY_LAYER, indicated_distance)
+    limit_cells(rows, BY_LAYER, distance_indicator_terms)
     assert ScipModel(rows).count() == within

@@ -12,7 +12,7 @@ from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.structure_columns import (
     ColumnBounds,
     StructureColumns,
-    labelled_values,
+    value_structures,
 )
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers.scip_model import ScipModel
@@ -124,7 +124,7 @@ def test_values_under_labels_are_those_of_the_surrogate() -> None:
     posterior = of_paper_kernel(PROBLEM.acquisition.gp.posterior_)
     assert isinstance(posterior, LinearPosterior)
     features = FeatureMap(SPACE)
-    values = labelled_values(
+    values = value_structures(
         whole, features, posterior.on_counts(features, 6), PROBLEM.acquisition.sqrt_beta
     )
     for _ in range(5):

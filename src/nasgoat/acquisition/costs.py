@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, cast
 
 from nasgoat.kernels import FORMS, FeatureMap
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.ordered_matrices import ordered_prefixes
+from nasgoat.spaces.structure_counts import count_prefixes
 
 if TYPE_CHECKING:
     from nasgoat.spaces import CellSpace
@@ -199,7 +199,7 @@ def shape_cost(
     structures = ShapeCost(False, whole, classes * (1.2e-5 + 1.2e-9 * work))
     if not space.grows or n < SMALLEST_PREFIX or prefixes is False:
         return structures
-    total = labels * ordered_prefixes(n - 2, space.edge_limit - 2)
+    total = labels * count_prefixes(n - 2, space.edge_limit - 2)
     grows = n >= SMALLEST_GROWING and total > growing
     each = (1.7e-4 + 1.4e-8 * work) * (0.1 if grows else 1.0)
     parts = ShapeCost(True, total, _float(total) / max(1.5 ** (n - 5.4), 1.0) * each, grows)

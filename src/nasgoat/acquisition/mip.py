@@ -20,24 +20,21 @@ from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
-from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.child_process import OUR_OWN, ChildError, ChildProcess, Message
-from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
+from nasgoat.acquisition.proposals import Pool
+from nasgoat.child_process import OUR_OWN, ChildProcess, Message
+from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.compositions import PARTS, compositions
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
-from nasgoat.solvers import SolveLimits, SolverError, SolveStatus
+from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import of_paper_kernel
 
 logger = logging.getLogger(__name__)
 
-#: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
-#: kernel matrix is ill-conditioned. Two values this close are one value.
-SCORE_ROUNDING = 1e-9
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
 _WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
 _SMALLEST = 4  # nodes of models with columns: below, there is no pair of labelled nodes
@@ -128,7 +125,7 @@ class MipOptimizer:
         if not answer.graphs:
             descend(pool, np.random.default_rng(self.seed))
         pool.add(answer.graphs)
-        return _certified(pool, answer, self.limits.gap, time.perf_counter() - start)
+        return answer.certify(pool, time.perf_counter() - start)
 
     def _branch_and_bound(self) -> BranchAndBound | None:
         """For the first graphs, and for bounds; None where it does not apply."""
@@ -183,23 +180,6 @@ class MipOptimizer:
         family = type(self.space).__module__.partition(".")[0]  # may be the user's own
         for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
-
-
-def _certified(pool: KBest, answer: MipAnswer, gap: float, seconds: float) -> Pool:
-    """Proposals with what the reports prove about each."""
-    complete = bool(answer.reports) and all(
-        report.status is SolveStatus.COMPLETE for report in answer.reports.values()
-    )
-    none = Certificate(Status.EXHAUSTED if complete else Status.HEURISTIC, seconds=seconds)
-    return pool.pool(lambda value: _certificate(value, answer.bound, gap, seconds), none)
-
-
-def _certificate(value: float, bound: float, gap: float, seconds: float) -> Certificate:
-    if bound <= -1e19:  # SCIP's infinity is 1e20
-        return Certificate(Status.HEURISTIC, value, None, seconds)
-    lower = min(value, bound)
-    close = value - lower <= gap * abs(value) + SCORE_ROUNDING * max(1.0, abs(value))
-    return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)
 
 
 def choose_columns(

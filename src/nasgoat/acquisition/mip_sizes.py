@@ -18,6 +18,7 @@ import numpy as np
 
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import Message
 from nasgoat.errors import GraphError, NasgoatError
 from nasgoat.formulations import AcquisitionModel, formulate
@@ -38,6 +39,9 @@ from nasgoat.spaces import SearchSpace
 #: Largest difference between a model's value of a graph and the surrogate's: rounding of sums of
 #: about a hundred products, with room for an ill-conditioned kernel matrix.
 RESCORE_TOLERANCE = 1e-5
+#: A graph scored alone and in a batch differs by the order of sums: about 1e-14, or 1e-10 if the
+#: kernel matrix is ill-conditioned. Two values this close are one value.
+SCORE_ROUNDING = 1e-9
 WARM_SHARE = 0.1  # of the time limit that may go by before the tree starts
 _ORDERS = 400  # topological orders of a graph that are cut off at once; others when they turn up
 Send = Callable[[Message], None]
@@ -102,6 +106,23 @@ class MipAnswer:
             raise SolverMissingError(content)
         elif kind == "progress" and progress is not None:
             progress(content)
+
+    def certify(self, best: KBest, seconds: float) -> Pool:
+        """The best graphs as proposals, with what the reports prove about each."""
+        complete = bool(self.reports) and all(
+            report.status is SolveStatus.COMPLETE for report in self.reports.values()
+        )
+        none = Certificate(Status.EXHAUSTED if complete else Status.HEURISTIC, seconds=seconds)
+        bound = self.bound
+
+        def certify_value(value: float) -> Certificate:
+            if bound <= -1e19:  # SCIP's infinity is 1e20
+                return Certificate(Status.HEURISTIC, value, None, seconds)
+            lower, rounding = min(value, bound), SCORE_ROUNDING * max(1.0, abs(value))
+            close = value - lower <= best.gap * abs(value) + rounding
+            return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)
+
+        return best.pool(certify_value, none)
 
 
 def solve_sizes(problem: MipProblem, send: Send) -> None:
@@ -211,7 +232,7 @@ def check_model(
             found = violated[0] if violated else f"value {values['lcb']} instead of {expected}"
             raise ModelError(
                 f"the {model.formulation} model must hold the known graph {graph}, "
-                f"got {found}; see {_exported(model)}"
+                f"got {found}; see {_export_model(model)}"
             )
 
 
@@ -219,7 +240,7 @@ class ModelError(NasgoatError, RuntimeError):
     """A model contradicts the surrogate: a fault of ours that must not pass in silence."""
 
 
-def _exported(model: AcquisitionModel) -> Path:
+def _export_model(model: AcquisitionModel) -> Path:
     from nasgoat.solvers.scip_model import export
 
     linear = model.rows.pyomo.component("(exponential)K_xx") is None

@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.atomic_file import replace_folder
 from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.compiled import compiled
 from nasgoat.errors import DataError
 
 FOLDER = "nb101"
@@ -102,10 +102,10 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
     """
     place = 0
     while place < len(message):
-        tag, place = _varint(message, place)
+        tag, place = _read_varint(message, place)
         number, wire = tag >> 3, tag & 7
         if wire == _VARINT:
-            value, place = _varint(message, place)
+            value, place = _read_varint(message, place)
             yield number, value
         elif wire == _DOUBLE:
             yield number, struct.unpack_from("<d", message, place)[0]
@@ -114,7 +114,7 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
             yield number, struct.unpack_from("<f", message, place)[0]
             place += 4
         elif wire == _BYTES:
-            length, place = _varint(message, place)
+            length, place = _read_varint(message, place)
             if place + length > len(message):
                 raise ValueError("a field longer than its message")
             yield number, message[place : place + length]
@@ -123,7 +123,7 @@ def fields(message: bytes) -> Iterator[tuple[int, Any]]:
             raise ValueError(f"wire type {wire}")
 
 
-def _varint(message: bytes, place: int) -> tuple[int, int]:
+def _read_varint(message: bytes, place: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = message[place]
@@ -136,7 +136,7 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
             raise ValueError("a number longer than ten bytes")
 
 
-def _table() -> NDArray[np.uint32]:
+def _make_table() -> NDArray[np.uint32]:
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         odd = np.where(table & 1, np.uint32(_POLYNOMIAL), np.uint32(0))
@@ -144,10 +144,10 @@ def _table() -> NDArray[np.uint32]:
     return table
 
 
-_TABLE = _table()
+_TABLE = _make_table()
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator, unused-ignore]
+@compiled
 def _crc(data: NDArray[np.uint8], table: NDArray[np.uint32]) -> np.uint32:
     crc = np.uint32(0xFFFFFFFF)
     for byte in data:
@@ -176,21 +176,21 @@ def records(path: Path) -> Iterator[bytes]:
         place = 0
         while head := file.read(12):
             if len(head) < 12:
-                raise DataError(_wrong(path, place, "it ends inside a record"))
+                raise _name_damage(path, place, "it ends inside a record")
             length, check = struct.unpack("<QI", head)
             if masked_crc32c(head[:8]) != check or length > _LARGEST:
-                raise DataError(_wrong(path, place, "the length does not have its checksum"))
+                raise _name_damage(path, place, "the length does not have its checksum")
             body = file.read(length + 4)
             if len(body) < length + 4:
-                raise DataError(_wrong(path, place, "it ends inside a record"))
+                raise _name_damage(path, place, "it ends inside a record")
             if masked_crc32c(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
-                raise DataError(_wrong(path, place, "the data do not have their checksum"))
+                raise _name_damage(path, place, "the data do not have their checksum")
             yield body[:-4]
             place += 16 + length
 
 
-def _wrong(path: Path, place: int, why: str) -> str:
-    return (
+def _name_damage(path: Path, place: int, why: str) -> DataError:
+    return DataError(
         f"the record file {path.name} must be whole, got damage at byte {place}: {why}; "
         "download it again"
     )

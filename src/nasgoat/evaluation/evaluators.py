@@ -14,13 +14,8 @@ import weakref
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from nasgoat.child_process import (
-    ChildError,
-    ChildMemoryError,
-    ChildProcess,
-    ChildTimeoutError,
-)
-from nasgoat.errors import SettingError
+from nasgoat.child_process import ChildProcess
+from nasgoat.errors import ChildError, ChildMemoryError, ChildTimeoutError, SettingError
 from nasgoat.evaluation.objectives import describe_exception, describe_problem, evaluate
 from nasgoat.evaluation.outcomes import Failure, FailureKind, Objective, Outcome
 from nasgoat.graphs import LabeledGraph

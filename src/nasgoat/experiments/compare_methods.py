@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt import Asker, Optimizer, Settings
+from nasgoat.bayesopt import Asker, Settings
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
 from nasgoat.graphs import LabeledGraph
@@ -95,7 +95,7 @@ class MethodSpec:
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
         optimizer = timed_optimizer(named, space, settings.kernel, settings.questions, limit)
-        return Optimizer(space, settings, optimizer, initial, seed)
+        return make_method(OURS, space, initial, seed, settings=settings, optimizer=optimizer)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping of what decides its proposals."""

@@ -2,8 +2,8 @@
 
 A node-labelled cell works as in NAS-Bench-101: a node sums what comes in and applies its operation;
 ``output`` concatenates and projects to the cell's channels. An edge-labelled cell works as in
-NAS-Bench-201: an edge applies its operation, a node sums what comes in. All operations keep the
-size of the image and the number of channels.
+NAS-Bench-201: an edge applies its operation, a node sums what comes in; a chain of layers is such a
+cell with one path. All operations keep the size of the image and the number of channels.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def build(
     for name, value in (("channels", channels), ("cells", cells), ("classes", classes)):
         if value < 1:
             raise SettingError(f"{name} must be at least 1, got {value}")
-    graph = _checked(graph)
+    graph = _check(graph)
     known = {**OPERATIONS, **operations}
-    for label in _labels(graph):
+    for label in _list_labels(graph):
         if label not in known:
             raise UnknownNameError("operation", label, known)
     layers: list[nn.Module] = [
@@ -146,7 +146,8 @@ def build(
     return nn.Sequential(*layers)
 
 
-def _checked(graph: LabeledGraph) -> LabeledGraph:
+def _check(graph: LabeledGraph) -> LabeledGraph:
+    """The cell with its nodes in an order in which every edge ascends, or an error."""
     if not graph.is_acyclic():
         raise GraphError("a cell must be directed and acyclic, got another graph")
     if (graph.node_labels is None) == (graph.edge_labels is None):
@@ -154,11 +155,15 @@ def _checked(graph: LabeledGraph) -> LabeledGraph:
     labels = graph.node_labels
     if labels is not None and (labels.count("input") != 1 or labels.count("output") != 1):
         raise GraphError("a cell must have one node 'input' and one 'output'")
-    # Node-labelled cells may come in any order; indexed nodes already ascend.
-    return graph.sorted_topologically() if labels is not None else graph
+    if labels is not None:  # nodes may come in any order: their labels tell the ends
+        return graph.sorted_topologically()
+    for u, v in graph.edges:
+        if u > v:
+            raise GraphError(f"edges of an edge-labelled cell must ascend, got {u} -> {v}")
+    return graph
 
 
-def _labels(graph: LabeledGraph) -> list[str]:
+def _list_labels(graph: LabeledGraph) -> list[str]:
     if graph.node_labels is not None:
         return [label for label in graph.node_labels if label not in ("input", "output")]
     return list((graph.edge_labels or {}).values())

@@ -22,7 +22,7 @@ from nasgoat.formulations.cell_model import (
     needed_columns,
     paper_cells,
 )
-from nasgoat.formulations.graph_model import compact_graphs, limited_domain, paper_graphs
+from nasgoat.formulations.graph_model import compact_graphs, domain_of_graphs, paper_graphs
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import least_order, symmetry_rows
 from nasgoat.formulations.structure_columns import StructureColumns
@@ -87,18 +87,18 @@ def _write_cells(request: Request) -> Written:
             return Written(rows, lambda g: least_order(g, [place(x) for x in g.node_labels or ()]))
     if columns is not None and on_nodes:
         return Written(rows, columns.order, columns.labels)
-    return Written(rows, space.names(n).ordered)
+    return Written(rows, space.names(n).order)
 
 
 def _write_graphs(request: Request) -> Written:
     write = paper_graphs if request.formulation == "paper" else compact_graphs
-    return Written(write(*request[:4]), request.space.names(request.n).ordered)
+    return Written(write(*request[:4]), request.space.names(request.n).order)
 
 
 #: How spaces are written, by their ``layout``; a layout of one's own is an entry more.
 LAYOUTS: dict[str, Layout] = {
     "cell": Layout(_write_cells, domain_of_cells),
-    "graph": Layout(_write_graphs, partial(limited_domain, ordered=True)),
+    "graph": Layout(_write_graphs, partial(domain_of_graphs, ordered=True)),
 }
 
 
@@ -148,9 +148,9 @@ class AcquisitionModel:
         self.space.check(graph)
         if graph.n != self.n:
             raise GraphError(f"the graph must have {self.n} nodes, got {graph.n}")
-        return self.rows.values(GraphPoint(self.ordered(graph), self.n, self.features))
+        return self.rows.values(GraphPoint(self.order(graph), self.n, self.features))
 
-    def ordered(self, graph: LabeledGraph) -> LabeledGraph:
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in an order that the model holds."""
         return self.written.order(graph)
 

@@ -40,21 +40,21 @@ def domain_101_index(m: TaggedModel) -> None:
 
 
 def domain_101_source(m: TaggedModel) -> None:
-    """(101_source): node 0 reaches every node, and alone has the first label."""
+    """(101_source): node 0 reaches every node, r[0, v] = 1, and alone has the first label."""
     nodes = range(m.n)
     m.rows("101_source", "reach", [((v,), m.r[0, v] == 1) for v in nodes])
     m.rows("101_source", "label", [((v,), m.F[v, 0] == int(v == 0)) for v in nodes])
 
 
 def domain_101_sink(m: TaggedModel, labels: int) -> None:
-    """(101_sink): every node reaches node n - 1, which alone has the last label."""
+    """(101_sink): every node reaches node n - 1, r[v, n - 1] = 1; it alone has the last label."""
     nodes, last = range(m.n), m.n - 1
     m.rows("101_sink", "reach", [((v,), m.r[v, last] == 1) for v in nodes])
     m.rows("101_sink", "label", [((v,), m.F[v, labels - 1] == int(v == last)) for v in nodes])
 
 
 def domain_101_label(m: TaggedModel, labels: int) -> None:
-    """(101_label): every node has one label."""
+    """(101_label): every node has one label, Σ_l F[v, l] = 1."""
     total = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(m.n)]
     m.rows("101_label", "one", total)
 
@@ -65,14 +65,14 @@ def domain_201_index(m: TaggedModel) -> None:
 
 
 def domain_201_source(m: TaggedModel) -> None:
-    """(201_source): node 0 reaches every node, and every node reaches node n - 1."""
+    """(201_source): every node is between node 0 and node n - 1, r[0, v] = r[v, n - 1] = 1."""
     nodes, last = range(m.n), m.n - 1
     m.rows("201_source", "from_source", [((v,), m.r[0, v] == 1) for v in nodes])
     m.rows("201_source", "to_sink", [((v,), m.r[v, last] == 1) for v in nodes])
 
 
 def domain_201_label(m: TaggedModel, labels: int) -> None:
-    """(201_label): an edge has one label, a missing edge none."""
+    """(201_label): an edge has one label, a missing edge none, Σ_l F[u, v, l] = A[u, v]."""
     totals = {(u, v): sum(m.F[u, v, a] for a in range(labels)) for u, v in forward_pairs(m.n)}
     m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
 

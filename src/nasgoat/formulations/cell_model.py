@@ -33,7 +33,7 @@ from nasgoat.formulations.structure_columns import (
     LabelledValues,
     StructureColumns,
     add_columns,
-    labelled_values,
+    value_structures,
 )
 from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms
 from nasgoat.kernels import FeatureMap
@@ -56,7 +56,7 @@ def paper_cells(
     m = graph_encoding(n)
     domain.paper_domain(m, space)
     kernel.distance_indicators(m)
-    limit_cells(m, space, indicated_distance)
+    limit_cells(m, space, distance_indicator_terms)
     if space.labels_on == "nodes":
         kernel.count_paths_and_labels(m, len(space.node_vocabulary))
     posterior_rows(m, features, acquisition)
@@ -83,7 +83,7 @@ def compact_cells(
         bounds = PartBounds(m, features, counts, squares, posterior.covariance, profiles)
         values = None
         if columns is not None:
-            values = labelled_values(columns, features, posterior, acquisition.sqrt_beta)
+            values = value_structures(columns, features, posterior, acquisition.sqrt_beta)
         add_parts(bounds, every, columns, values)
     return m
 
@@ -177,6 +177,6 @@ def limit_cells(m: TaggedModel, space: CellSpace, distance: Distance) -> None:
     limit_rows(m, space, pairs, lambda: cell_depth_terms(m, ends, distance))
 
 
-def indicated_distance(m: TaggedModel, u: int, v: int, s: int) -> Terms:
+def distance_indicator_terms(m: TaggedModel, u: int, v: int, s: int) -> Terms:
     """d^s[u, v] where it is a variable of its own, as in the paper."""
     return [(1.0, m.ds[u, v, s])]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nasgoat.formulations.acquisition_rows import Acquisition
 from nasgoat.formulations.counts import Counts
+from nasgoat.formulations.kernel_encoding import count_indicators
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
 from nasgoat.formulations.variance_bound import VarianceBound, single_counts, variance_bound
 from nasgoat.kernels import FeatureMap
@@ -41,7 +42,11 @@ def compact_posterior_rows(
 
 
 def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> Squares:
-    """(Acq-Opt), lines 2 and 3, for the linear kernel; answers the squares of the counts."""
+    """(Acq-Opt), lines 2 and 3, for the linear kernel: μ = w·z and σ² + ‖q‖² ≤ a, (QCR).
+
+    Returns:
+        The squares of the counts, as terms of sums.
+    """
     w = posterior.w
     constants = np.array([count.constant for count in counts.counts])
     largest = {j: float(count.upper) for j, count in enumerate(counts.counts) if count.terms}
@@ -78,17 +83,11 @@ def count_variables(m: TaggedModel, counts: Counts, squared: Iterable[int]) -> d
     rows = [((j,), equate(counts.counts[j].terms, [(1.0, z[j])])) for j in varying]
     m.rows("k_g", "z", rows)
     many = [j for j in squared if counts.counts[j].terms and counts.counts[j].upper > 1]
-    keys = [(j, c) for j in many for c in range(counts.counts[j].upper + 1)]
-    Zc = m.variable("Zc", keys, pyo.Binary, lambda g, j, c: float(g.counts[j] == c))
-    every = {j: range(counts.counts[j].upper + 1) for j in many}
-    m.rows(
-        "k_g", "Zc_one", [((j,), linear_sum((1.0, Zc[j, c]) for c in every[j]) == 1) for j in many]
-    )
-    values = [((j,), equate([(float(c), Zc[j, c]) for c in every[j]], [(1.0, z[j])])) for j in many]
-    m.rows("k_g", "Zc_value", values)
+    most = {(j,): counts.counts[j].upper for j in many}
+    Zc = count_indicators(m, "k_g", "z", most, lambda g, j: g.counts[j], indicator="Zc")
     squares: dict[int, Terms] = {j: [(1.0, z[j])] for j in squared if counts.counts[j].terms}
     for j in many:
-        squares[j] = [(float(c * c), Zc[j, c]) for c in every[j] if c]
+        squares[j] = [(float(c * c), Zc[j, c]) for c in range(1, most[j,] + 1)]
     return squares
 
 

@@ -96,6 +96,10 @@ def compositions(total: int, parts: int) -> Iterator[Composition]:
 def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, int]) -> None:
     """(compositions): Y, and its links to labels and to pairs of labels.
 
+    Σ_i Y[i] = 1;  1(P[0, a, a] = c) = Σ Y[i] over the compositions with C_a = c;  Σ p over pairs
+    and distances, labels a and b in either order, is Σ_i C_a C_b Y[i], or with C_a (C_a - 1) / 2
+    if a = b.
+
     Args:
         m: The model, with Zc and p.
         every: All compositions.
@@ -137,7 +141,10 @@ def cap_rows(
     every: list[Composition],
     profiles: Profiles | None,
 ) -> None:
-    """(caps): a count is c or more only with a profile and a composition that allow it."""
+    """(caps): a count is c or more only with a profile and a composition that allow it.
+
+    1(z_j ≥ c) ≤ 1 - Σ Y[i] over compositions with fewer such pairs, 1(z_j ≥ c) ≤ 1(T[f, s] ≥ c).
+    """
     last = len(every[0]) + 1
     rows = []
     for j, (s, a, b) in enumerate(features.path_types):

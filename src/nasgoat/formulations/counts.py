@@ -59,7 +59,12 @@ class Counts:
 
 
 def node_labelled_links(m: TaggedModel, labels: Sequence[int]) -> None:
-    """p, f and t: distances together with the labels at their ends."""
+    """(links) p, f and t: distances together with the labels at their ends, by marginals.
+
+    Σ_ab p[u, v, s, a, b] = d^s[u, v] for s ≥ 1, Σ_sb p[u, v, s, a, b] = F[u, a] and
+    Σ_sb p[u, v, s, b, a] = F[v, a]; Σ_a f[v, s, a] = d^s[0, v], Σ_s f[v, s, a] = F[v, a], and the
+    same for t and the sink.
+    """
     _pair_links(m, labels)
     inner = range(1, m.n - 1)
     keys = [(v, s, a) for v in inner for s in _steps(m, 0, v) for a in labels]

@@ -48,13 +48,20 @@ def graph_variables(m: TaggedModel) -> None:
 
 
 def condition_c1(m: TaggedModel, smallest: int) -> None:
-    """(C1): at least n_0 nodes exist, the ones with smaller indices first."""
+    """(C1): at least n_0 nodes exist, the ones with smaller indices first.
+
+    Σ_v A[v, v] ≥ n_0,  A[v, v] ≥ A[v + 1, v + 1].
+    """
     m.rows("C1", "size", [((), sum(m.A[v, v] for v in range(m.n)) >= smallest)])
     m.rows("C1", "order", [((v,), m.A[v, v] >= m.A[v + 1, v + 1]) for v in range(m.n - 1)])
 
 
 def condition_c2(m: TaggedModel) -> None:
-    """(C2): nothing starts or ends at a node that does not exist."""
+    """(C2): nothing starts or ends at a node that does not exist.
+
+    2 A[u, v] ≤ A[u, u] + A[v, v],  2 r[u, v] ≤ A[u, u] + A[v, v],  d[u, v] ≥ n (1 - A[u, u]),
+    d[u, v] ≥ n (1 - A[v, v]).
+    """
     n, pairs = m.n, list(permutations(range(m.n), 2))
     exist = {(u, v): m.A[u, u] + m.A[v, v] for u, v in pairs}
     m.rows("C2", "edge", [((u, v), 2 * m.A[u, v] <= exist[u, v]) for u, v in pairs])
@@ -64,7 +71,10 @@ def condition_c2(m: TaggedModel) -> None:
 
 
 def condition_c3(m: TaggedModel) -> None:
-    """(C3): a node reaches itself at distance 0, and is alone on that path."""
+    """(C3): a node reaches itself at distance 0, and is alone on that path.
+
+    r[v, v] = 1,  d[v, v] = 0,  δ[v, v, v] = 1,  δ[v, v, w] = 0.
+    """
     nodes = range(m.n)
     m.rows("C3", "reach", [((v,), m.r[v, v] == 1) for v in nodes])
     m.rows("C3", "distance", [((v,), m.d[v, v] == 0) for v in nodes])
@@ -74,7 +84,10 @@ def condition_c3(m: TaggedModel) -> None:
 
 
 def condition_c4(m: TaggedModel) -> None:
-    """(C4): an edge is a path of length 1; without it the distance is larger."""
+    """(C4): an edge is a path of length 1; without it the distance is larger.
+
+    r[u, v] ≥ A[u, v],  d[u, v] ≥ 2 - A[u, v],  d[u, v] ≤ 1 + (n - 1) (1 - A[u, v]).
+    """
     n, pairs = m.n, list(permutations(range(m.n), 2))
     m.rows("C4", "reach", [((u, v), m.r[u, v] >= m.A[u, v]) for u, v in pairs])
     m.rows("C4", "without", [((u, v), m.d[u, v] >= 2 - m.A[u, v]) for u, v in pairs])
@@ -82,14 +95,20 @@ def condition_c4(m: TaggedModel) -> None:
 
 
 def condition_c5(m: TaggedModel) -> None:
-    """(C5): u reaches v exactly if the distance is finite (< n)."""
+    """(C5): u reaches v exactly if the distance is finite (< n).
+
+    d[u, v] ≤ n - r[u, v],  d[u, v] ≥ n - (n - 1) r[u, v].
+    """
     n, pairs = m.n, list(permutations(range(m.n), 2))
     m.rows("C5", "finite", [((u, v), m.d[u, v] <= n - m.r[u, v]) for u, v in pairs])
     m.rows("C5", "infinite", [((u, v), m.d[u, v] >= n - (n - 1) * m.r[u, v]) for u, v in pairs])
 
 
 def condition_c6(m: TaggedModel) -> None:
-    """(C6): a node on a shortest path is reached and reaches on; reachability is transitive."""
+    """(C6): a node on a shortest path is reached and reaches on; reachability is transitive.
+
+    r[u, w] + r[w, v] ≥ 2 δ[u, v, w],  r[u, v] ≥ r[u, w] + r[w, v] - 1.
+    """
     r, triples = m.r, list(permutations(range(m.n), 3))
     m.rows(
         "C6",
@@ -104,7 +123,11 @@ def condition_c6(m: TaggedModel) -> None:
 
 
 def condition_c7(m: TaggedModel) -> None:
-    """(C7): a path without edge u → v has a node in between, any other has none."""
+    """(C7): a path without edge u → v has a node in between, any other has none.
+
+    δ[u, v, u] = δ[u, v, v] = 1,
+    2 + r[u, v] - A[u, v] ≤ Σ_w δ[u, v, w] ≤ 2 + (n - 2) (r[u, v] - A[u, v]).
+    """
     n, pairs = m.n, list(permutations(range(m.n), 2))
     on_path = {(u, v): sum(m.delta[u, v, w] for w in range(n)) for u, v in pairs}
     detour = {(u, v): m.r[u, v] - m.A[u, v] for u, v in pairs}
@@ -115,7 +138,11 @@ def condition_c7(m: TaggedModel) -> None:
 
 
 def condition_c8(m: TaggedModel) -> None:
-    """(C8): the triangle inequality, with equality exactly at nodes on a shortest path."""
+    """(C8): the triangle inequality, with equality exactly at nodes on a shortest path.
+
+    d[u, v] ≤ d[u, w] + d[w, v] - (1 - δ[u, v, w]) + (n + 1) (2 - r[u, w] - r[w, v]),
+    d[u, v] ≥ d[u, w] + d[w, v] - 2 n (1 - δ[u, v, w]).
+    """
     n, d, r, delta = m.n, m.d, m.r, m.delta
     triples = list(permutations(range(n), 3))
     m.rows(
@@ -164,13 +191,13 @@ def restrict_undirected(m: TaggedModel) -> None:
 
 
 def restrict_strongly_connected(m: TaggedModel) -> None:
-    """Strong connectivity (Section 3.1): every existing node reaches every other."""
+    """Strong connectivity (Section 3.1): r[u, v] ≥ A[u, u] + A[v, v] - 1."""
     pairs = permutations(range(m.n), 2)
     reach = [((u, v), m.r[u, v] >= m.A[u, u] + m.A[v, v] - 1) for u, v in pairs]
     m.rows("strong_connectivity", "reach", reach)
 
 
 def restrict_acyclic(m: TaggedModel) -> None:
-    """Acyclic (Section 3.2): no two nodes reach each other."""
+    """Acyclic (Section 3.2): no two nodes reach each other, r[u, v] + r[v, u] ≤ 1."""
     pairs = [(u, v) for u in range(m.n) for v in range(u + 1, m.n)]
     m.rows("acyclic", "reach", [((u, v), m.r[u, v] + m.r[v, u] <= 1) for u, v in pairs])

@@ -33,7 +33,7 @@ from nasgoat.spaces import GraphSpace
 _End = tuple[int, int]
 
 
-def limited_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
+def domain_of_graphs(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
     """The graphs with n nodes within their limits, with distance indicators."""
     m = graph_domain(space, n, ordered)
     kernel.distance_indicators(m)
@@ -45,7 +45,7 @@ def paper_graphs(
     space: GraphSpace, n: int, features: FeatureMap, acquisition: Acquisition
 ) -> TaggedModel:
     """The model whose kernel and posterior are those of Appendix B."""
-    m = limited_domain(space, n, ordered=True)
+    m = domain_of_graphs(space, n, ordered=True)
     kernel.count_paths_and_labels(m, max(len(space.node_vocabulary), 1))
     edge_ends(m, space)
     edge_type_counts(m, space, features)
@@ -57,7 +57,7 @@ def compact_graphs(
     space: GraphSpace, n: int, features: FeatureMap, acquisition: Acquisition
 ) -> TaggedModel:
     """The model whose kernel counts are marginals, with the convex split of the variance."""
-    m = limited_domain(space, n, ordered=True)
+    m = domain_of_graphs(space, n, ordered=True)
     path_links(m, space)
     edge_ends(m, space)
     compact_posterior_rows(m, graph_counts(m, space, features), features, acquisition)
@@ -96,7 +96,7 @@ def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) ->
     E = m.variable("E", keys, pyo.NonNegativeReals, count, bounds=(0, most))
     sums = [(k, linear_sum([*edge_type_terms(m, space, *k), (-1.0, E[k])]) == 0) for k in keys]
     m.rows("k_e", "E", sums)
-    kernel.count_indicators(m, "k_e", "E", keys, most, count)
+    kernel.count_indicators(m, "k_e", "E", dict.fromkeys(keys, most), count)
 
 
 def path_links(m: TaggedModel, space: GraphSpace) -> None:

@@ -14,6 +14,7 @@ P[s, u, v] is that variable, its own square.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -21,14 +22,17 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.tagged_model import TaggedModel, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, equate, linear_sum
 from nasgoat.kernels import FeatureMap
 
 Array = NDArray[np.float64]
 
 
 def distance_indicators(m: TaggedModel) -> None:
-    """(k_g) d^s: exactly one s ≤ n is the distance from u to v."""
+    """(k_g) d^s: exactly one s ≤ n is the distance.
+
+    Σ_s d^s[u, v] = 1,  Σ_s s d^s[u, v] = d[u, v].
+    """
     n = m.n
     pairs = list(product(range(n), repeat=2))
     keys = [(u, v, s) for u, v in pairs for s in range(n + 1)]
@@ -54,7 +58,7 @@ def path_indicators(m: TaggedModel, labels: int) -> None:
 
 
 def path_counts(m: TaggedModel, labels: int) -> None:
-    """(k_g) P and P^c: counts of the types of paths, and their indicators."""
+    """(k_g) P and P^c: counts of the types of paths, P[s, a, b] = Σ_uv p[u, v, s, a, b]."""
     n, codes = m.n, range(labels)
     types = list(product(range(n), codes, codes))
 
@@ -66,11 +70,11 @@ def path_counts(m: TaggedModel, labels: int) -> None:
     pairs = list(product(range(n), repeat=2))
     total = {(s, a, b): sum(m.p[u, v, s, a, b] for u, v in pairs) for s, a, b in types}
     m.rows("k_g", "P", [(key, P[key] == total[key]) for key in types])
-    count_indicators(m, "k_g", "P", types, n * n, count)
+    count_indicators(m, "k_g", "P", dict.fromkeys(types, n * n), count)
 
 
 def label_counts(m: TaggedModel, labels: int) -> None:
-    """(k_n) N and N^c: numbers of nodes of each label, and their indicators."""
+    """(k_n) N and N^c: numbers of nodes of each label, N[l] = Σ_v F[v, l]."""
     n = m.n
     keys = [(label,) for label in range(labels)]
 
@@ -80,7 +84,7 @@ def label_counts(m: TaggedModel, labels: int) -> None:
     N = m.variable("N", keys, pyo.NonNegativeReals, count, bounds=(0, n))
     total = {label: sum(m.F[v, label] for v in range(n)) for (label,) in keys}
     m.rows("k_n", "N", [((label,), N[label] == total[label]) for (label,) in keys])
-    count_indicators(m, "k_n", "N", keys, n, count)
+    count_indicators(m, "k_n", "N", dict.fromkeys(keys, n), count)
 
 
 def count_paths_and_labels(m: TaggedModel, labels: int) -> None:
@@ -91,18 +95,27 @@ def count_paths_and_labels(m: TaggedModel, labels: int) -> None:
 
 
 def count_indicators(
-    m: TaggedModel, tag: str, name: str, keys: list[Any], most: int, count: Any
-) -> None:
-    """Σ_c X^c = 1 and Σ_c c X^c = X."""
-    every = range(most + 1)
-    index = [(*key, c) for key in keys for c in every]
-    X = getattr(m, name)
-    Xc = m.variable(
-        f"{name}c", index, pyo.Binary, lambda g, *key: float(count(g, *key[:-1]) == key[-1])
-    )
-    m.rows(tag, f"{name}c_one", [(key, sum(Xc[(*key, c)] for c in every) == 1) for key in keys])
-    values = [(key, sum(c * Xc[(*key, c)] for c in every) == X[key]) for key in keys]
-    m.rows(tag, f"{name}c_value", values)
+    m: TaggedModel, tag: str, name: str, most: Mapping[Any, int], count: Any, indicator: str = ""
+) -> Any:
+    """Indicators X^c, 1 if X = c: Σ_c X^c = 1 and Σ_c c X^c = X.
+
+    Args:
+        m: The model, with X.
+        tag: Tag of the rows.
+        name: Name of X.
+        most: The largest value of each X, by its key.
+        count: The value of X on a graph.
+        indicator: Name of X^c; that of X with a c if empty.
+    """
+    every = {key: range(largest + 1) for key, largest in most.items()}
+    index = [(*key, c) for key, values in every.items() for c in values]
+    X, name = getattr(m, name), indicator or f"{name}c"
+    Xc = m.variable(name, index, pyo.Binary, lambda g, *key: float(count(g, *key[:-1]) == key[-1]))
+    terms = {key: [(float(c), Xc[(*key, c)]) for c in values] for key, values in every.items()}
+    one = [(key, linear_sum((1.0, x) for _, x in terms[key]) == 1) for key in every]
+    m.rows(tag, f"{name}_one", one)
+    m.rows(tag, f"{name}_value", [(key, equate(terms[key], [(1.0, X[key])])) for key in every])
+    return Xc
 
 
 def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:

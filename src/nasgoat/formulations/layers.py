@@ -80,8 +80,8 @@ def distance_terms(m: TaggedModel, u: int, v: int, s: int) -> Terms:
 def source_and_sink(m: TaggedModel, tags: tuple[str, str]) -> None:
     """Every node is on a path from node 0 to node n - 1: (101_source), (101_sink), (201_source).
 
-    In a topological order that means an edge into every node but the first, and one out of every
-    node but the last.
+    In a topological order that means an edge into every node but the first, Σ_u A[u, v] ≥ 1, and
+    one out of every node but the last, Σ_v A[u, v] ≥ 1.
     """
     n = m.n
     for v in range(1, n):
@@ -130,7 +130,12 @@ def _detours(
 
 
 def symmetry_rows(m: TaggedModel, labels: range) -> None:
-    """(symmetry): keys ascend wherever neighbours in the order are not joined by an edge."""
+    """(symmetry): keys ascend wherever neighbours in the order are not joined by an edge.
+
+    For w = v + 1: Σ_{l ≥ c} F[v, l] + Σ_{l < c} F[w, l] ≤ 1 + A[v, w], so that labels ascend; and
+    Σ_{u<v} 2^u (A[u, v] - A[u, w]) ≤ (2^v - 1) (2 + A[v, w] - F[v, a] - F[w, a]), so that incoming
+    edges do where both have label a.
+    """
     neighbours = [(v, v + 1) for v in range(1, m.n - 2)]
     ascending = []
     for v, w in neighbours:

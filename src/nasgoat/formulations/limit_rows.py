@@ -92,7 +92,7 @@ def cell_depth_terms(m: TaggedModel, pairs: Sequence[Pair], distance: Distance) 
 
 def graph_depth_terms(m: TaggedModel, space: GraphSpace) -> Terms:
     """The depth of a declared graph, whose sources and sinks labels tell, as terms of a sum."""
-    return _longest(m, _labelled_spans(m, space), _labelled_depth(space))
+    return _longest(m, _span_ends(m, space), _measure_depth(space))
 
 
 def _longest(m: TaggedModel, spans: _Spans, depth: Callable[[Any], int]) -> Terms:
@@ -107,21 +107,21 @@ def _longest(m: TaggedModel, spans: _Spans, depth: Callable[[Any], int]) -> Term
         }
         for (u, v), far in by_pair.items():
             if far:
-                some.append(((t, u, v), linear_sum([(1.0, D[t]), *_negated(far)]) >= 0))
+                some.append(((t, u, v), linear_sum([(1.0, D[t]), *_negate(far)]) >= 0))
         every = [term for far in by_pair.values() for term in far]
-        none.append(((t,), linear_sum([(1.0, D[t]), *_negated(every)]) <= 0))
+        none.append(((t,), linear_sum([(1.0, D[t]), *_negate(every)]) <= 0))
     m.rows("limit", "depth_at_least", some)
     m.rows("limit", "depth_at_most", none)
     return [(1.0, D[t]) for t in longest]
 
 
-def _labelled_spans(m: TaggedModel, space: GraphSpace) -> _Spans:
+def _span_ends(m: TaggedModel, space: GraphSpace) -> _Spans:
     """(limit) h: distances from sources to sinks, which labels tell."""
     n = m.n
     starts, stops = _end_terms(m, space)
     pairs = list(permutations(range(n), 2))
     keys = [(u, v, s) for u, v in pairs for s in range(1, n)]
-    is_end = _ends_of_point(space)
+    is_end = _find_ends(space)
 
     def meaning(g: Any, u: int, v: int, s: int) -> float:
         sources, sinks = is_end(g)
@@ -150,7 +150,7 @@ def _end_terms(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]
     return starts, stops
 
 
-def _ends_of_point(space: GraphSpace) -> Callable[[Any], tuple[set[int], set[int]]]:
+def _find_ends(space: GraphSpace) -> Callable[[Any], tuple[set[int], set[int]]]:
     def ends(g: Any) -> tuple[set[int], set[int]]:
         sources, sinks = space.ends(space.batch([g.graph]))
         return (
@@ -161,8 +161,8 @@ def _ends_of_point(space: GraphSpace) -> Callable[[Any], tuple[set[int], set[int
     return ends
 
 
-def _labelled_depth(space: GraphSpace) -> Callable[[Any], int]:
-    ends = _ends_of_point(space)
+def _measure_depth(space: GraphSpace) -> Callable[[Any], int]:
+    ends = _find_ends(space)
 
     def depth(g: Any) -> int:
         sources, sinks = ends(g)
@@ -172,5 +172,5 @@ def _labelled_depth(space: GraphSpace) -> Callable[[Any], int]:
     return depth
 
 
-def _negated(terms: Terms) -> Terms:
+def _negate(terms: Terms) -> Terms:
     return [(-c, x) for c, x in terms]

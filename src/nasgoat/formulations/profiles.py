@@ -133,7 +133,7 @@ def pairs_of(family: int, n: int) -> list[tuple[int, int]]:
 
 
 def profile_variables(m: TaggedModel, profiles: Profiles) -> None:
-    """W: one profile of each family."""
+    """(profiles) W: one profile of each family, Σ_i W[f, i] = 1."""
     n, families = m.n, range(3)
     keys = [(f, i) for f in families for i in range(len(profiles.values[f]))]
 
@@ -151,7 +151,10 @@ def profile_variables(m: TaggedModel, profiles: Profiles) -> None:
 
 
 def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
-    """(profiles): the link of W to distances, and which profiles go together."""
+    """(profiles): Σ_i T_i[f, s] W[f, i] = Σ d^s over the pairs of f, and W[f, i] ≤ Σ_j W[g, j].
+
+    The second sum is over the profiles j of family g that occur together with i.
+    """
     n, W = m.n, m.W
     value = []
     for f in range(3):

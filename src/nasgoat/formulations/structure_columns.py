@@ -136,7 +136,7 @@ class LabelledValues:
         return np.asarray(z @ self.w - self.sqrt_beta * std)
 
 
-def labelled_values(
+def value_structures(
     columns: StructureColumns, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
 ) -> LabelledValues:
     """What the structures of a list are worth, as a function of labels."""

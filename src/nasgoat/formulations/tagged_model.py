@@ -148,12 +148,12 @@ class TaggedModel:
         found = []
         for row in self.constraints():
             body = pyo.value(row.body)
-            amount = max(_over(body, row.upper), _over(-body, _negated(row.lower)))
+            amount = max(_excess(body, row.upper), _excess(-body, _negate(row.lower)))
             if amount > tolerance * max(1.0, abs(body)):
                 found.append(Violation(entry_name(row), amount))
         for var in self.variables():
             value = var.value
-            amount = max(_over(value, var.ub), _over(-value, _negated(var.lb)))
+            amount = max(_excess(value, var.ub), _excess(-value, _negate(var.lb)))
             if not var.is_continuous():
                 amount = max(amount, abs(value - round(value)))
             if amount > tolerance * max(1.0, abs(value)):
@@ -187,11 +187,11 @@ def _place(key: Any) -> Key:
     return key if isinstance(key, tuple) else (key,)
 
 
-def _over(value: float, limit: Any) -> float:
+def _excess(value: float, limit: Any) -> float:
     return 0.0 if limit is None else max(0.0, value - float(pyo.value(limit)))
 
 
-def _negated(limit: Any) -> Any:
+def _negate(limit: Any) -> Any:
     return None if limit is None else -pyo.value(limit)
 
 

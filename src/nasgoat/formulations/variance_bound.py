@@ -184,17 +184,17 @@ def convex_diagonal(covariance: Array, V: Array, c: Array, L: Array | None = Non
     weight = 1.0
     stop = _PRECISION * max(float(c.sum()), 1e-12) / V.shape[1]
     while weight > stop:
-        d = _centred(d, U, target, c, weight)
+        d = _centre(d, U, target, c, weight)
         weight *= _SHRINK
-    _check_convex(_split(d, U, target))
+    _check_convex(_convex_part(d, U, target))
     return d * scale
 
 
-def _centred(d: Array, U: Array, target: Array, c: Array, weight: float) -> Array:
+def _centre(d: Array, U: Array, target: Array, c: Array, weight: float) -> Array:
     """Newton's method on the barrier, with steps that stay strictly feasible."""
     ridge = 1e-12 * np.eye(len(d))
     for _ in range(_STEPS):
-        factor = cho_factor(_split(d, U, target), lower=True)
+        factor = cho_factor(_convex_part(d, U, target), lower=True)
         M = U @ cho_solve(factor, U.T)
         below, above = 1 / (d - _LOW), 1 / (_HIGH - d)
         gradient = c / weight - M.diagonal() - below + above
@@ -210,7 +210,7 @@ def _centred(d: Array, U: Array, target: Array, c: Array, weight: float) -> Arra
     return d
 
 
-def _split(d: Array, U: Array, target: Array) -> Array:
+def _convex_part(d: Array, U: Array, target: Array) -> Array:
     return (U.T * d) @ U - target
 
 
@@ -218,7 +218,7 @@ def _is_inside(d: Array, U: Array, target: Array) -> bool:
     if d.min() <= _LOW or d.max() >= _HIGH:
         return False
     try:
-        np.linalg.cholesky(_split(d, U, target))
+        np.linalg.cholesky(_convex_part(d, U, target))
     except np.linalg.LinAlgError:
         return False
     return True

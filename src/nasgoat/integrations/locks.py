@@ -12,9 +12,10 @@ import os
 import socket
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import filelock
 from sqlalchemy import Connection, Engine, create_engine, text
@@ -28,31 +29,31 @@ _PAUSE = 0.02  # seconds between two tries
 _LONGEST_NAME = 200  # characters of a holder's name that are shown
 
 
-class Lock(Protocol):
+class Lock(ABC):
     """A lock that one process holds at a time."""
 
+    @abstractmethod
     def acquire(self) -> bool:
         """Take the lock if it is free; whether it is held now."""
-        ...
 
+    @abstractmethod
     def release(self) -> None:
         """Give the lock back."""
-        ...
 
+    @abstractmethod
     def held(self) -> bool:
         """Whether it is still ours."""
-        ...
 
     def sign(self) -> None:
-        """Leave word of who holds the lock, for :meth:`holder`."""
-        ...
+        """Leave word of who holds the lock, where others can read it."""
+        return
 
     def holder(self) -> str:
         """Who holds the lock; empty if that is not known."""
-        ...
+        return ""
 
 
-class FileLock:
+class FileLock(Lock):
     """A lock on a file, freed by the system when its owner dies.
 
     Example:
@@ -102,7 +103,7 @@ class FileLock:
             return ""
 
 
-class PostgresLock:
+class PostgresLock(Lock):
     """An advisory lock of PostgreSQL, freed by the server when its owner's connection breaks."""
 
     def __init__(self, address: StorageAddress, name: str) -> None:
@@ -143,13 +144,6 @@ class PostgresLock:
         except SQLAlchemyError:
             return False
         return True
-
-    def sign(self) -> None:
-        """Nothing: the server knows its connections."""
-
-    def holder(self) -> str:
-        """Not known: the server need not show other users' connections."""
-        return ""
 
 
 def make_study_lock(address: StorageAddress, study: str, purpose: str = "driver") -> Lock:

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nasgoat.atomic_file import replace_file
-from nasgoat.child_process import ChildError, ChildProcess
+from nasgoat.child_process import ChildProcess
+from nasgoat.errors import ChildError
 from nasgoat.figures import draw
 from nasgoat.graphs import LabeledGraph
 

@@ -37,7 +37,7 @@ class _Search:
         self.rows, self.decisions, self.limits = rows, task.decisions, limits
         one_at_a_time = threading.Lock()
         self.judge: Judge = _LockedJudge(task.judge, one_at_a_time)
-        self.progress = None if progress is None else _locked(progress, one_at_a_time)
+        self.progress = None if progress is None else _lock_progress(progress, one_at_a_time)
         with pause_garbage_collection():
             self.whole = ScipModel(rows, separated=rows.variance is not None)
         self.built = time.perf_counter() - self.start
@@ -136,7 +136,7 @@ class _LockedJudge:
             return self._judge.consider(values)
 
 
-def _locked(progress: Progress, lock: threading.Lock) -> Progress:
+def _lock_progress(progress: Progress, lock: threading.Lock) -> Progress:
     def tell(line: str) -> None:
         with lock:
             progress(line)

@@ -21,7 +21,13 @@ from nasgoat.spaces.presets import (
     register_space,
 )
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import declared_space, load_space, parse_space, to_toml
+from nasgoat.spaces.toml_file import (
+    declared_space,
+    load_space,
+    parse_space,
+    register_family,
+    to_toml,
+)
 
 __all__ = [
     "INPUT",
@@ -48,6 +54,7 @@ __all__ = [
     "parse_space",
     "preset",
     "preset_names",
+    "register_family",
     "register_space",
     "to_toml",
 ]

@@ -21,7 +21,7 @@ def change_one_part(
     space: CellSpace, graph: LabeledGraph, rng: np.random.Generator
 ) -> LabeledGraph:
     """A cell with one other operation or, about as often as one of them, another structure."""
-    matrix, codes = space.unlabelled(graph)
+    matrix, codes = space.take_apart(graph)
     near = _near_structures(space, matrix)
     parts = len(codes) if len(space.ops) > 1 else 0
     if not parts and not near:
@@ -30,16 +30,16 @@ def change_one_part(
     if place < parts:
         changed = list(codes)
         changed[place] = (changed[place] + int(rng.integers(1, len(space.ops)))) % len(space.ops)
-        return space.labelled(matrix, changed)
+        return space.assemble(matrix, changed)
     other = near[int(rng.integers(len(near)))]
     kept = _carry_over(space, matrix, codes, other)
     labels = [int(rng.integers(len(space.ops))) if code is None else code for code in kept]
-    return space.labelled(other, labels)
+    return space.assemble(other, labels)
 
 
 def list_neighbours(space: CellSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Every cell with one other operation, and the cells of near structures, each once."""
-    matrix, codes = space.unlabelled(graph)
+    matrix, codes = space.take_apart(graph)
     found = {space.key(graph): graph}
     for other in _changes(space, matrix, codes):
         found.setdefault(space.key(other), other)
@@ -50,11 +50,11 @@ def _changes(space: CellSpace, matrix: Matrices, codes: Sequence[int]) -> Iterat
     for place, code in enumerate(codes):
         for other in range(len(space.ops)):
             if other != code:
-                yield space.labelled(matrix, [*codes[:place], other, *codes[place + 1 :]])
+                yield space.assemble(matrix, [*codes[:place], other, *codes[place + 1 :]])
     for structure in _near_structures(space, matrix):
         kept = _carry_over(space, matrix, codes, structure)
         for new in range(len(space.ops) if None in kept else 1):
-            yield space.labelled(structure, [new if code is None else code for code in kept])
+            yield space.assemble(structure, [new if code is None else code for code in kept])
 
 
 def _near_structures(space: CellSpace, matrix: Matrices) -> list[Matrices]:
@@ -65,7 +65,7 @@ def _near_structures(space: CellSpace, matrix: Matrices) -> list[Matrices]:
         listed = space.list_structures(m) if m in space.sizes else None
         if listed is None or not len(listed):
             continue
-        differs = (_embedded(space, matrix, m) != listed).sum(axis=(1, 2))
+        differs = (_embed(space, matrix, m) != listed).sum(axis=(1, 2))
         chosen = np.argsort(differs, kind="stable")[: _NEAR + 1]
         found += [(int(differs[i]), listed[i]) for i in chosen if m != n or differs[i]]
     found.sort(key=lambda pair: pair[0])
@@ -73,7 +73,7 @@ def _near_structures(space: CellSpace, matrix: Matrices) -> list[Matrices]:
     return [other for differs, other in found[:_NEAR] if differs <= least + 1]
 
 
-def _embedded(space: CellSpace, matrix: Matrices, m: int) -> Matrices:
+def _embed(space: CellSpace, matrix: Matrices, m: int) -> Matrices:
     """The matrix cut or padded to m nodes; where labels are on nodes the sink stays last."""
     n, wide = len(matrix), np.zeros((m, m), dtype=bool)
     k = min(n, m)

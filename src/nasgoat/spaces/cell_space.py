@@ -29,7 +29,7 @@ from nasgoat.spaces.cell_moves import change_one_part, list_neighbours
 from nasgoat.spaces.label_limits import LabelLimits
 from nasgoat.spaces.limits import Pair
 from nasgoat.spaces.names import CellNames, Names
-from nasgoat.spaces.orbits import inner_cycles, smallest_in_orbit
+from nasgoat.spaces.orbits import inner_cycles, keep_smallest_in_orbit
 from nasgoat.spaces.search_space import SearchSpace
 
 INPUT = "input"
@@ -178,7 +178,7 @@ class CellSpace(SearchSpace):
     def with_nodes(self, n: int) -> SearchSpace:
         """The space itself if it has one number of nodes; families with several replace this."""
         if list(self.sizes) != [n]:
-            raise SpaceError(f"nodes must be {_said(self.sizes)} in this space, got {n}")
+            raise SpaceError(f"nodes must be {_say(self.sizes)} in this space, got {n}")
         return self
 
     # Membership and moves
@@ -194,13 +194,13 @@ class CellSpace(SearchSpace):
         for found, count in zip(self._listed.values(), counts, strict=True):
             if i < count:
                 matrix = found.adjacency[i]
-                return self.labelled(
+                return self.assemble(
                     matrix, rng.integers(len(self.ops), size=self.count_variables(matrix))
                 )
             i -= count
-        raise SpaceError(f"the space must have a structure, got none: {self._described()}")
+        raise SpaceError(f"the space must have a structure, got none: {self._describe()}")
 
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return change_one_part(self, graph, rng)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
@@ -210,7 +210,7 @@ class CellSpace(SearchSpace):
         """How many labels a structure has."""
         return len(matrix) - 2 if self.labels_on == "nodes" else int(matrix.sum())
 
-    def labelled(
+    def assemble(
         self, matrix: Matrices, codes: Sequence[int] | NDArray[np.integer]
     ) -> LabeledGraph:
         """A structure with operations on its variables: inner nodes, or edges in row order."""
@@ -220,7 +220,7 @@ class CellSpace(SearchSpace):
         edges = [(int(u), int(v)) for u, v in np.argwhere(matrix)]
         return LabeledGraph.from_edges(len(matrix), edges, edge_labels=names)
 
-    def unlabelled(self, graph: LabeledGraph) -> tuple[Matrices, list[int]]:
+    def take_apart(self, graph: LabeledGraph) -> tuple[Matrices, list[int]]:
         """The structure of a cell and the codes of its operations: see :meth:`labelled`."""
         if self.labels_on == "nodes":
             cell = graph.sorted_topologically()
@@ -250,7 +250,9 @@ class CellSpace(SearchSpace):
         for n, found in self._listed.items():
             labellings = np.array(list(product(range(1, len(self.ops) + 1), repeat=n - 2)))
             pairs = zip(found.adjacency, found.automorphisms, strict=True)
-            kept = [(a, smallest_in_orbit(labellings, group[:, 1:-1] - 1)) for a, group in pairs]
+            kept = [
+                (a, keep_smallest_in_orbit(labellings, group[:, 1:-1] - 1)) for a, group in pairs
+            ]
             yield self._pack(n, kept)
 
     def _enumerate_edge_labels(self) -> Iterator[GraphBatch]:
@@ -284,10 +286,10 @@ class CellSpace(SearchSpace):
         sizes = np.full(total, n, dtype=np.int8)
         return GraphBatch(adjacency, sizes, codes, None, self.node_vocabulary)
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         site = "inner node" if self.labels_on == "nodes" else "edge"
         return (
-            f"acyclic cells of {_said(self.sizes)} nodes, an operation on every {site}: "
+            f"acyclic cells of {_say(self.sizes)} nodes, an operation on every {site}: "
             f"{', '.join(self.ops)}"
         )
 
@@ -351,14 +353,14 @@ class CellSpace(SearchSpace):
     @cached_property
     def _structure_keys(self) -> frozenset[bytes]:
         listed = [a for found in self._listed.values() for a in found.adjacency]
-        blank = [self.labelled(a, [0] * self.count_variables(a)) for a in listed]
+        blank = [self.assemble(a, [0] * self.count_variables(a)) for a in listed]
         return frozenset(self._structure_key(graph) for graph in blank)
 
 
 def check_labels(space: CellSpace, graph: LabeledGraph) -> None:
     """Raise :class:`GraphError` unless size, direction and labels of a cell are right."""
     if graph.n not in space.sizes:
-        raise GraphError(f"the graph must have {_said(space.sizes)} nodes, got {graph.n}")
+        raise GraphError(f"the graph must have {_say(space.sizes)} nodes, got {graph.n}")
     if space.labels_on == "nodes":
         _check_node_labels(space, graph)
         return
@@ -401,5 +403,5 @@ def ends_by_label(batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool
     return codes == 0, codes == len(batch.node_vocabulary) - 1
 
 
-def _said(sizes: range) -> str:
+def _say(sizes: range) -> str:
     return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"

@@ -17,7 +17,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limited_moves import LISTABLE
 from nasgoat.spaces.limits import Limit, Pair
-from nasgoat.spaces.search_space import checked_sizes
+from nasgoat.spaces.search_space import check_sizes
 
 _MOST_LAYERS = 100
 
@@ -59,7 +59,7 @@ class ChainSpace(IndexedSpace):
             raise SpaceError(
                 f"layers must be from 1 to {_MOST_LAYERS}, smallest first, got {self.layers!r}"
             )
-        checked_sizes((low + 1, high + 1))
+        check_sizes((low + 1, high + 1))
         object.__setattr__(self, "layers", (low, high))
         self._check_ops()
 
@@ -119,7 +119,7 @@ class ChainSpace(IndexedSpace):
             )
         return replace(self, layers=n - 1)
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         low, high = self.lengths[0], self.lengths[-1]
         layers = f"{low}" if low == high else f"{low} to {high}"
         return f"chains of {layers} layers, an operation in each: {', '.join(self.ops)}"
@@ -128,6 +128,6 @@ class ChainSpace(IndexedSpace):
         """Always: there is one structure of each length."""
         return True
 
-    def _quickly_counted(self) -> bool:
+    def _is_quickly_counted(self) -> bool:
         by_place = bool(self.all_limits) and self._label_limits.by_place
         return not by_place or self.size_bound() <= LISTABLE

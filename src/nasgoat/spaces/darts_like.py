@@ -77,7 +77,7 @@ class DartsSpace(IndexedSpace):
                 digits[u, v] = int(rng.integers(1, len(self.ops) + 1))
         return self.from_digits(list(digits.values()))
 
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         near = self._near_digits(graph)
         if not near:
             raise GraphError("the graph must have a neighbour in the space, got the only graph")
@@ -108,8 +108,8 @@ class DartsSpace(IndexedSpace):
         shape = (len(batch), batch.n)
         return np.broadcast_to(inputs, shape), np.broadcast_to(~inputs, shape)
 
-    def _quickly_counted(self) -> bool:
-        return not self.limits or super()._quickly_counted()
+    def _is_quickly_counted(self) -> bool:
+        return not self.limits or super()._is_quickly_counted()
 
     def size_bound(self) -> int:
         return self._count()
@@ -146,7 +146,7 @@ class DartsSpace(IndexedSpace):
     def structure_bound(self, n: int) -> int:
         return prod(comb(v, self.predecessors) for v in range(self.inputs, self.nodes))
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         return (
             f"acyclic cells on {self.nodes} indexed nodes, {self.inputs} of them inputs, "
             f"{self.predecessors} incoming edges for each other node, "

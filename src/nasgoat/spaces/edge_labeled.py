@@ -70,7 +70,7 @@ class EdgeLabeledSpace(IndexedSpace):
             if not self.connected or self._every_node_on_path(graph.adjacency[None])[0]:
                 return graph
 
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return self._variants(graph, 1, rng, 1)[0]
 
     def _variants(
@@ -139,7 +139,7 @@ class EdgeLabeledSpace(IndexedSpace):
                 batch = batch.take(self._every_node_on_path(batch.adjacency))
             yield batch
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         path = ", every node on a path from first to last" if self.connected else ""
         return (
             f"acyclic cells on {self.nodes} indexed nodes{path}, "

@@ -15,7 +15,7 @@ PARTS = ("edges", "not_edges", "labels", "not_labels")
 _ANY = -2
 
 
-def fixed_parts(space: GraphSpace) -> FixedParts:
+def read_fixed_parts(space: GraphSpace) -> FixedParts:
     """The fixed parts of a space.
 
     The declaration is a mapping with some of these keys; nodes are named by index, and those up to

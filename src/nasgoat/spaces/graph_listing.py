@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, canonical
 from nasgoat.graphs.shortest_paths import shortest_distances
-from nasgoat.spaces.orbits import smallest_in_orbit
+from nasgoat.spaces.orbits import keep_smallest_in_orbit
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
@@ -74,20 +74,20 @@ class Listing:
 
     def structures(self, n: int) -> Iterator[Matrix]:
         """Adjacency matrices with n nodes, each once up to isomorphism, that may be labelled."""
-        for matrix in self._grown(n):
+        for matrix in self._grow(n):
             edges = int(matrix.sum()) // (1 if self.space.directed else 2)
-            if edges >= self.rules.min_edges and self._connected(matrix):
+            if edges >= self.rules.min_edges and self._is_connected(matrix):
                 yield matrix
 
-    def _grown(self, m: int) -> list[Matrix]:
+    def _grow(self, m: int) -> list[Matrix]:
         if m not in self._prefixes:
             if m == 1:
                 self._prefixes[1] = [np.zeros((1, 1), dtype=bool)]
             else:
-                self._prefixes[m] = self._extended(self._grown(m - 1))
+                self._prefixes[m] = self._extend(self._grow(m - 1))
         return self._prefixes[m]
 
-    def _extended(self, prefixes: list[Matrix]) -> list[Matrix]:
+    def _extend(self, prefixes: list[Matrix]) -> list[Matrix]:
         m = len(prefixes[0]) if prefixes else 0
         new = self._new_nodes(m)
         if len(prefixes) * len(new) > self.largest:
@@ -142,7 +142,7 @@ class Listing:
             keep &= ~(grown & (d.transpose(0, 2, 1) < grown.shape[-1])).any(axis=(1, 2))
         return keep
 
-    def _connected(self, matrix: Matrix) -> bool:
+    def _is_connected(self, matrix: Matrix) -> bool:
         n = len(matrix)
         if self.space.connectivity == "strong":
             return bool((shortest_distances(matrix[None]) < n).all())
@@ -172,16 +172,16 @@ class Listing:
         rows = np.zeros((1, 0), dtype=np.int8)
         into, out = np.zeros((1, n), dtype=np.int64), np.zeros((1, n), dtype=np.int64)
         for u, v in edges.tolist():
-            rows, into, out = self._labelled_edge(rows, into, out, u, v)
+            rows, into, out = self._label_edge(rows, into, out, u, v)
         for v in range(n):
-            rows, into, out = self._labelled_node(rows, into, out, v)
+            rows, into, out = self._label_node(rows, into, out, v)
         if len(rows) == 0 or not (self.space.edge_ops or self.space.node_vocabulary):
             return rows
         colours = list(self._colours(n).values())
         group = canonical.automorphisms(matrix, colours, self.space.directed)
-        return smallest_in_orbit(rows, _orders_of_labels(group, edges))
+        return keep_smallest_in_orbit(rows, _orders_of_labels(group, edges))
 
-    def _labelled_edge(
+    def _label_edge(
         self, rows: Rows, into: NDArray[np.int64], out: NDArray[np.int64], u: int, v: int
     ) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
         """Every row with every operation on one edge, as far as degrees allow."""
@@ -199,7 +199,7 @@ class Listing:
         keep &= (out <= self.rules.degree_out.high.max()).all(axis=1)
         return rows[keep], into[keep], out[keep]
 
-    def _labelled_node(
+    def _label_node(
         self, rows: Rows, into: NDArray[np.int64], out: NDArray[np.int64], v: int
     ) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
         """Every row with every label on one node, as far as its degrees allow."""

@@ -41,7 +41,7 @@ def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
     batches = space.first_graphs
     total = sum(len(batch) for batch in batches)
     if not total:
-        raise EmptySpaceError(f"the space must have a graph, got none: {space._described()}")
+        raise EmptySpaceError(f"the space must have a graph, got none: {space._describe()}")
     i = int(rng.integers(total))
     for batch in batches:
         if i < len(batch):
@@ -66,7 +66,7 @@ def first_graphs(space: GraphSpace) -> list[GraphBatch]:
     return batches
 
 
-def mutated(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
     """A random graph one move away; a random one if there is none, the same if it is the only."""
     key = space.key(graph)
     moves = (_label_move, _edge_label_move, _edge_move, _edge_move, _bend_move, _node_move)
@@ -102,15 +102,15 @@ def _all_moves(sketch: Sketch) -> Iterator[Sketch]:
     codes = range(max(len(space.edge_ops), 1))
     for pair in space.pairs(n):
         if pair not in sketch.edges:
-            yield from (sketch.changed(edges={**sketch.edges, pair: code}) for code in codes)
+            yield from (sketch.copy_with(edges={**sketch.edges, pair: code}) for code in codes)
             continue
         without = {p: code for p, code in sketch.edges.items() if p != pair}
-        yield sketch.changed(edges=without)
+        yield sketch.copy_with(edges=without)
         for other in codes:
             if other != sketch.edges[pair]:
-                yield sketch.changed(edges={**without, pair: other})
-        for bent in _bent(sketch, pair):
-            yield sketch.changed(edges={**without, bent: sketch.edges[pair]})
+                yield sketch.copy_with(edges={**without, pair: other})
+        for bent in _bend(sketch, pair):
+            yield sketch.copy_with(edges={**without, bent: sketch.edges[pair]})
     yield from _other_sizes(sketch)
 
 
@@ -120,10 +120,10 @@ def _other_labels(sketch: Sketch) -> Iterator[Sketch]:
             if label != sketch.labels[v]:
                 labels = [*sketch.labels]
                 labels[v] = label
-                yield sketch.changed(labels=labels)
+                yield sketch.copy_with(labels=labels)
 
 
-def _bent(sketch: Sketch, pair: tuple[int, int]) -> Iterator[tuple[int, int]]:
+def _bend(sketch: Sketch, pair: tuple[int, int]) -> Iterator[tuple[int, int]]:
     """The pairs without an edge that share an end with this one."""
     for other in sketch.space.pairs(sketch.n):
         if other not in sketch.edges and len({*other, *pair}) == 3:
@@ -134,25 +134,25 @@ def _other_sizes(sketch: Sketch) -> Iterator[Sketch]:
     space, n = sketch.space, sketch.n
     if n + 1 in space.sizes:
         for label in range(len(space.node_vocabulary) or 1):
-            yield from _joined(sketch, label)
+            yield from _join(sketch, label)
     if n - 1 in space.sizes:
         for v in range(space.rules.fixed.pinned, n):
             yield sketch.without(v)
 
 
-def _joined(sketch: Sketch, label: int) -> Iterator[Sketch]:
+def _join(sketch: Sketch, label: int) -> Iterator[Sketch]:
     """With a new node that is alone, joined to one node, or put between two."""
     space, n = sketch.space, sketch.n
-    larger = sketch.changed(labels=[*sketch.labels, label])
+    larger = sketch.copy_with(labels=[*sketch.labels, label])
     if space.connectivity == "none":
         yield larger
     pairs = [pair for pair in space.pairs(n + 1) if n in pair]
     for code in range(max(len(space.edge_ops), 1)):
         for pair in pairs:
-            yield larger.changed(edges={**sketch.edges, pair: code})
+            yield larger.copy_with(edges={**sketch.edges, pair: code})
         if space.directed:
             for u, v in space.pairs(n):
-                yield larger.changed(edges={**sketch.edges, (u, n): code, (n, v): code})
+                yield larger.copy_with(edges={**sketch.edges, (u, n): code, (n, v): code})
 
 
 _Move = Callable[[Sketch, np.random.Generator], bool]
@@ -192,7 +192,7 @@ def _bend_move(sketch: Sketch, rng: np.random.Generator) -> bool:
     if not sketch.edges:
         return False
     pair = list(sketch.edges)[int(rng.integers(len(sketch.edges)))]
-    bent = list(_bent(sketch, pair))
+    bent = list(_bend(sketch, pair))
     if not bent:
         return False
     sketch.edges[bent[int(rng.integers(len(bent)))]] = sketch.edges.pop(pair)

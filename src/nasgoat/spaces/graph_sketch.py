@@ -42,7 +42,7 @@ class Sketch:
         digits = [1 + self.edges[pair] for pair in pairs]
         return self.space.slots(pairs).graph(self.n, digits, self.labels)
 
-    def changed(
+    def copy_with(
         self, labels: list[int] | None = None, edges: dict[Pair, int] | None = None
     ) -> Sketch:
         """A copy with other labels or edges."""
@@ -68,9 +68,10 @@ class Sketch:
         n = int(rng.integers(space.sizes[0], space.sizes[-1] + 1))
         sketch = cls(space, _random_labels(space, n, rng), {})
         builder = _Builder(sketch, rng)
-        if not builder.fixed_edges() or not builder.connect() or not builder.least_degrees():
+        if not builder.add_fixed_edges() or not builder.connect():
             return None
-        builder.more_edges()
+        builder.add_least_degrees()
+        builder.add_more_edges()
         return sketch
 
 
@@ -85,13 +86,13 @@ def _random_labels(space: GraphSpace, n: int, rng: np.random.Generator) -> list[
         labels[v] = int(rng.choice(sorted(allowed)))
         if labels[v] in ends and ((labels[v] == 0 and space.sources) or labels[v] == last):
             ends.remove(labels[v])
-    places = rng.permutation(free).tolist() if pinned else _ordered(n, space)
+    places = rng.permutation(free).tolist() if pinned else _places_of_ends(n, space)
     for v, label in zip(places, ends, strict=False):
         labels[int(v)] = label
     return labels
 
 
-def _ordered(n: int, space: GraphSpace) -> list[int]:
+def _places_of_ends(n: int, space: GraphSpace) -> list[int]:
     """Sources first and sinks last, as an order of the nodes from which edges ascend has them."""
     return [*range(space.sources), *range(n - space.sinks, n)]
 
@@ -108,7 +109,7 @@ class _Builder:
         pinned = self.rules.fixed.pinned
         self.order = rng.permutation(n) if pinned else np.arange(n)
 
-    def fixed_edges(self) -> bool:
+    def add_fixed_edges(self) -> bool:
         return all(
             self._add(pair, code if code >= 0 else None)
             for pair, code in self.rules.fixed.edges.items()
@@ -147,7 +148,7 @@ class _Builder:
                     return False
         return True
 
-    def least_degrees(self) -> bool:
+    def add_least_degrees(self) -> None:
         """Edges at nodes that have too few."""
         for v, label in enumerate(self.sketch.labels):
             others = [u for u in self.rng.permutation(self.sketch.n).tolist() if u != v]
@@ -156,9 +157,8 @@ class _Builder:
                     self._add((u, v))
                 if self.space.directed and self.out[v] < self.rules.degree_out.low[label]:
                     self._add((v, u))
-        return True
 
-    def more_edges(self) -> None:
+    def add_more_edges(self) -> None:
         """Random edges, each with a random probability, up to a random number."""
         most = self.rules.max_edges
         if self.rng.random() < 0.7:  # sparse graphs more often than dense ones

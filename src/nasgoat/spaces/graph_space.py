@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
 from nasgoat.spaces import graph_moves
-from nasgoat.spaces.graph_fixed import fixed_parts
+from nasgoat.spaces.graph_fixed import read_fixed_parts
 from nasgoat.spaces.graph_listing import Listing
 from nasgoat.spaces.graph_rules import (
     CONNECTIVITIES,
@@ -33,7 +33,7 @@ from nasgoat.spaces.graph_rules import (
 )
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
-from nasgoat.spaces.search_space import SearchSpace, checked_ops
+from nasgoat.spaces.search_space import SearchSpace, check_ops
 
 _MOST_NODES = 100
 #: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing
@@ -64,7 +64,7 @@ class GraphSpace(SearchSpace):
         min_edges: Smallest number of edges.
         max_edges: Largest number of edges; None for no limit.
         fixed: Parts that must or must not be there, by index: see
-            :func:`~nasgoat.spaces.graph_fixed.fixed_parts`.
+            :func:`~nasgoat.spaces.graph_fixed.read_fixed_parts`.
         limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Raises:
@@ -112,10 +112,10 @@ class GraphSpace(SearchSpace):
         ):
             if value not in valid:
                 raise UnknownNameError(name, value, valid)
-        object.__setattr__(self, "nodes", _checked_nodes(self.nodes))
-        object.__setattr__(self, "edge_ops", checked_ops(self.edge_ops))
+        object.__setattr__(self, "nodes", _check_nodes(self.nodes))
+        object.__setattr__(self, "edge_ops", check_ops(self.edge_ops))
         ends = self.sources or self.sinks
-        ops = checked_ops(self.node_ops, reserved=(INPUT, OUTPUT) if ends else ())
+        ops = check_ops(self.node_ops, reserved=(INPUT, OUTPUT) if ends else ())
         inner = self._high - self.sources - self.sinks
         object.__setattr__(self, "node_ops", (_INNER,) if ends and not ops and inner > 0 else ops)
         self._check_numbers()
@@ -194,8 +194,8 @@ class GraphSpace(SearchSpace):
             self.edge_limit,
             DegreeBounds.of(into, labels, "in_degree" if self.directed else "degree", INPUT),
             DegreeBounds.of(out, labels, "out_degree" if self.directed else "degree", OUTPUT),
-            _checked_weights(self.edge_weights, self.edge_ops),
-            fixed_parts(self),
+            _check_weights(self.edge_weights, self.edge_ops),
+            read_fixed_parts(self),
         )
 
     @property
@@ -254,8 +254,8 @@ class GraphSpace(SearchSpace):
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         return graph_moves.draw(self, rng)
 
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        return graph_moves.mutated(self, graph, rng)
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+        return graph_moves.mutate(self, graph, rng)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         return graph_moves.neighbours(self, graph)
@@ -266,7 +266,7 @@ class GraphSpace(SearchSpace):
     def size_bound(self) -> int:
         return self._bound
 
-    def _quickly_counted(self) -> bool:
+    def _is_quickly_counted(self) -> bool:
         return self._bound <= _MANY
 
     @cached_property
@@ -321,7 +321,7 @@ class GraphSpace(SearchSpace):
                 given[name] = _plain(getattr(self, name))
         return given
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         nodes = f"{self._low}" if self._low == self._high else f"{self._low} to {self._high}"
         parts = [f"{self.direction} graphs of {nodes} nodes"]
         if self.sources or self.sinks:
@@ -335,7 +335,7 @@ class GraphSpace(SearchSpace):
             parts.append(f"edges: {', '.join(self.edge_ops)}")
         for name in ("degree", "in_degree", "out_degree"):
             if bounds := getattr(self, name):
-                said = ", ".join(f"{x} {_said(b)}" for x, b in bounds.items())
+                said = ", ".join(f"{x} {_say(b)}" for x, b in bounds.items())
                 parts.append(f"{name.replace('_', '-')}s: {said}")
         if self.fixed:
             parts.append(f"the first {self.rules.fixed.pinned} nodes with fixed parts")
@@ -343,11 +343,11 @@ class GraphSpace(SearchSpace):
 
     @property
     def _low(self) -> int:
-        return _checked_nodes(self.nodes)[0]
+        return _check_nodes(self.nodes)[0]
 
     @property
     def _high(self) -> int:
-        return _checked_nodes(self.nodes)[1]
+        return _check_nodes(self.nodes)[1]
 
     @cached_property
     def first_graphs(self) -> list[GraphBatch]:
@@ -366,7 +366,7 @@ _CONNECTED = {
 }
 
 
-def _checked_nodes(nodes: int | tuple[int, int]) -> tuple[int, int]:
+def _check_nodes(nodes: int | tuple[int, int]) -> tuple[int, int]:
     pair = tuple(nodes) if isinstance(nodes, tuple | list) else (nodes, nodes)
     if len(pair) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in pair):
         raise SpaceError(f"nodes must be an integer or a pair of integers, got {nodes!r}")
@@ -376,7 +376,7 @@ def _checked_nodes(nodes: int | tuple[int, int]) -> tuple[int, int]:
     return low, high
 
 
-def _checked_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
+def _check_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
     for op, weight in weights.items():
         if op not in ops:
             raise UnknownNameError("an operation of edge_weights", op, ops or ["(none)"])
@@ -391,6 +391,6 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-def _said(bounds: int | tuple[int, int]) -> str:
+def _say(bounds: int | tuple[int, int]) -> str:
     low, high = (bounds, bounds) if isinstance(bounds, int) else bounds
     return f"{low}" if low == high else f"{low} to {high}"

@@ -16,7 +16,7 @@ from nasgoat.errors import SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.limits import Pair
-from nasgoat.spaces.search_space import checked_ops, checked_sizes
+from nasgoat.spaces.search_space import check_ops, check_sizes
 
 _LISTABLE_PLACES = 20  # for edges: a million structures
 
@@ -33,14 +33,14 @@ class IndexedSpace(CellSpace):
     ops: Sequence[str]
 
     def __post_init__(self) -> None:
-        low, high = checked_sizes(self.nodes)
+        low, high = check_sizes(self.nodes)
         if low != high:
             raise SpaceError(f"nodes must be one number where nodes are indexed, got {self.nodes}")
         object.__setattr__(self, "nodes", low)
         self._check_ops()
 
     def _check_ops(self) -> None:
-        object.__setattr__(self, "ops", checked_ops(self.ops))
+        object.__setattr__(self, "ops", check_ops(self.ops))
         if not self.ops:
             raise SpaceError("ops must name at least one operation, got none")
 
@@ -91,5 +91,5 @@ class IndexedSpace(CellSpace):
         """Whether there are a million structures at most."""
         return len(self.places) <= _LISTABLE_PLACES
 
-    def _quickly_counted(self) -> bool:
+    def _is_quickly_counted(self) -> bool:
         return self.structures_listable()

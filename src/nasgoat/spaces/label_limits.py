@@ -123,7 +123,7 @@ class LabelLimits:
                 return None
             codes = rng.permutation(np.repeat(np.arange(k), drawn))
         if self.space.labels_on == "nodes":
-            return self.space.labelled(graph.sorted_topologically().adjacency, codes)
+            return self.space.assemble(graph.sorted_topologically().adjacency, codes)
         names = [self.space.ops[code] for code in codes.tolist()]
         return LabeledGraph.from_edges(graph.n, graph.edges, edge_labels=names)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nasgoat.errors import SpaceError, UnknownNameError
-from nasgoat.spaces.limits import Limit, Pair, quoted
+from nasgoat.spaces.limits import Limit, Pair, quote
 
 #: For each cost: what an operation costs (a number), what it costs in each layer of a chain (a
 #: list), or a table of operations for one place ("0>3", or a layer's number in a chain).
@@ -223,12 +223,12 @@ class _Reader:
         if kind == "kind":
             follows = self._peek()[0]
             name = self._next(follows if follows == "quoted" else "word", "an operation")
-            return self._placed(self._operation(name.strip("'\""), value[:-1]))
+            return self._read_place(self._operation(name.strip("'\""), value[:-1]))
         if kind == "word" and value in _COUNTED:
             return [("count", value, 1.0)]
-        return self._placed(self._operation(value.strip("'\"")))
+        return self._read_place(self._operation(value.strip("'\"")))
 
-    def _placed(self, parts: list[_Part]) -> list[_Part]:
+    def _read_place(self, parts: list[_Part]) -> list[_Part]:
         """An operation, on one edge alone if a place follows it."""
         if self._peek()[0] != "place":
             return parts
@@ -263,7 +263,7 @@ class _Reader:
         if len(kinds) > 1:
             raise SpaceError(
                 f"an operation of nodes and of edges must be told apart in a limit, got {op!r}; "
-                f"write node:{quoted(op)} or edge:{quoted(op)}"
+                f"write node:{quote(op)} or edge:{quote(op)}"
             )
         return [(kinds[0], op, 1.0)]
 

@@ -128,12 +128,10 @@ class Limit:
 
     def _coefficients(self) -> dict[str, float]:
         both = set(self.node_ops) & set(self.edge_ops)
-        found = {("node:" if op in both else "") + quoted(op): c for op, c in self.node_ops.items()}
-        found |= {
-            ("edge:" if op in both else "") + quoted(op): c for op, c in self.edge_ops.items()
-        }
+        found = {("node:" if op in both else "") + quote(op): c for op, c in self.node_ops.items()}
+        found |= {("edge:" if op in both else "") + quote(op): c for op, c in self.edge_ops.items()}
         for (u, v), table in self.edge_places.items():
-            found |= {f"{quoted(op)}[{u}>{v}]": c for op, c in table.items()}
+            found |= {f"{quote(op)}[{u}>{v}]": c for op, c in table.items()}
         return found | {"nodes": self.nodes, "edges": self.edges, "depth": self.depth}
 
 
@@ -178,11 +176,11 @@ def totals(
     return found
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A name as it stands in the text of a limit: in quotes unless it is a plain word.
 
     Example:
-        >>> quoted("conv3x3"), quoted("edges"), quoted("max pool")
+        >>> quote("conv3x3"), quote("edges"), quote("max pool")
         ('conv3x3', "'edges'", "'max pool'")
     """
     plain = name.replace("_", "a").isalnum() and not name[0].isdigit()
@@ -196,12 +194,12 @@ def _counts(codes: NDArray[np.int8] | None, labels: int) -> NDArray[np.intp] | N
     return np.stack([(flat == label).sum(axis=1) for label in range(labels)], axis=1)
 
 
-def uniquely_named(limits: Sequence[Limit]) -> tuple[Limit, ...]:
+def name_uniquely(limits: Sequence[Limit]) -> tuple[Limit, ...]:
     """The limits, each once; one whose name is taken gets a number behind it.
 
     Example:
         >>> first, second = Limit("a", "<=", 1, nodes=1.0), Limit("a", "<=", 2, nodes=1.0)
-        >>> [limit.name for limit in uniquely_named([first, second, first])]
+        >>> [limit.name for limit in name_uniquely([first, second, first])]
         ['a', 'a (2)']
     """
     found: dict[str, Limit] = {}

@@ -26,7 +26,7 @@ from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.cell_space import INPUT, OUTPUT, ends_by_label
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
-from nasgoat.spaces.search_space import SearchSpace, checked_ops
+from nasgoat.spaces.search_space import SearchSpace, check_ops
 
 Tree = tuple[tuple[int, ...], tuple[int, ...]]  # parents and ops
 _BLOCK = 4096  # cells listed at a time
@@ -56,7 +56,7 @@ class ListedTreeSpace(SearchSpace):
     indexed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ops", checked_ops(self.ops, reserved=(INPUT, OUTPUT)))
+        object.__setattr__(self, "ops", check_ops(self.ops, reserved=(INPUT, OUTPUT)))
         object.__setattr__(self, "trees", tuple(self.trees))
         if not self.trees:
             raise SpaceError("trees must hold at least one cell, got none")
@@ -111,7 +111,7 @@ class ListedTreeSpace(SearchSpace):
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         return self.graph(self.trees[int(rng.integers(len(self.trees)))])
 
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         parents, ops = (list(part) for part in self.tree(graph))
         m = len(ops)
         for _ in range(_TRIES):
@@ -121,7 +121,7 @@ class ListedTreeSpace(SearchSpace):
                     new_ops[i] = int(rng.integers(len(self.ops)))
                 if rng.random() < 1 / m:
                     new_parents[i] = int(rng.integers(i + 1))
-            other = self._found(new_parents, new_ops)
+            other = self._find(new_parents, new_ops)
             if other is not None and self.key(other) != self.key(graph):
                 return other
         others = self._neighbours(graph)
@@ -134,7 +134,7 @@ class ListedTreeSpace(SearchSpace):
             changes = [(parents, [*ops[:i], op, *ops[i + 1 :]]) for op in range(len(self.ops))]
             changes += [([*parents[:i], p, *parents[i + 1 :]], ops) for p in range(i + 1)]
             for new_parents, new_ops in changes:
-                other = self._found(new_parents, new_ops)
+                other = self._find(new_parents, new_ops)
                 if other is not None:
                     found.setdefault(self.key(other), other)
         return list(found.values())[1:]
@@ -165,7 +165,7 @@ class ListedTreeSpace(SearchSpace):
         listed = hashlib.sha256(repr(sorted(self.trees)).encode()).hexdigest()
         return {"kind": "listed trees", "ops": list(self.ops), "cells": listed}
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         return (
             f"{len(self.trees):,} listed cells of {self.operations} operations that form a tree: "
             f"{', '.join(self.ops)}"
@@ -176,7 +176,7 @@ class ListedTreeSpace(SearchSpace):
         members: frozenset[Tree] = self.__dict__["_members"]
         return members
 
-    def _found(self, parents: Sequence[int], ops: Sequence[int]) -> LabeledGraph | None:
+    def _find(self, parents: Sequence[int], ops: Sequence[int]) -> LabeledGraph | None:
         """The cell if it, in some order of its nodes, is listed."""
         graph = self.graph((tuple(parents), tuple(ops)))
         try:

@@ -29,7 +29,7 @@ _PERMUTATIONS = 50_000  # looked at for other orders of one graph
 class Names(Protocol):
     """How the graphs of one size are written as the variables of a program."""
 
-    def ordered(self, graph: LabeledGraph) -> LabeledGraph:
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in an order that the program holds."""
         ...
 
@@ -61,7 +61,7 @@ class CellNames:
     space: CellSpace
     n: int
 
-    def ordered(self, graph: LabeledGraph) -> LabeledGraph:
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
         """Sorted topologically unless its edges ascend already."""
         return graph.sorted_topologically() if np.tril(graph.adjacency).any() else graph
 
@@ -116,7 +116,7 @@ class GraphNames:
     space: GraphSpace
     n: int
 
-    def ordered(self, graph: LabeledGraph) -> LabeledGraph:
+    def order(self, graph: LabeledGraph) -> LabeledGraph:
         """Edges ascend where the space is ordered, else labels do."""
         place = self.space.node_vocabulary.index
         codes = [place(label) for label in graph.node_labels or ()]

@@ -20,8 +20,8 @@ from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import INPUT, OUTPUT, CellSpace, EdgeRow, Structures, check_ends
 from nasgoat.spaces.limits import Limit, Pair
-from nasgoat.spaces.ordered_matrices import ordered_matrices
-from nasgoat.spaces.search_space import checked_ops, checked_sizes
+from nasgoat.spaces.search_space import check_ops, check_sizes
+from nasgoat.spaces.structure_counts import count_matrices
 
 _COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
 LISTABLE = 200_000  # matrices whose structures are listed to draw under limits
@@ -60,9 +60,9 @@ class NodeLabeledSpace(CellSpace):
     stores_forward_edges = True
 
     def __post_init__(self) -> None:
-        low, high = checked_sizes(self.nodes)
+        low, high = check_sizes(self.nodes)
         object.__setattr__(self, "nodes", (low, high))
-        object.__setattr__(self, "ops", checked_ops(self.ops, reserved=(INPUT, OUTPUT)))
+        object.__setattr__(self, "ops", check_ops(self.ops, reserved=(INPUT, OUTPUT)))
         if not self.ops and low > 2:
             raise SpaceError(f"ops must name at least one operation for {low} nodes, got none")
         if self.max_edges is not None and self.max_edges < low - 1:
@@ -92,7 +92,7 @@ class NodeLabeledSpace(CellSpace):
             yield matrices_of(rows)
 
     def structure_bound(self, n: int) -> int:
-        return ordered_matrices(n, self.edge_limit)
+        return count_matrices(n, self.edge_limit)
 
     def structure_rows(self, n: int) -> list[EdgeRow]:
         """(101_edge): at most E edges."""
@@ -125,7 +125,7 @@ class NodeLabeledSpace(CellSpace):
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         return node_moves.draw(self, rng)
 
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return node_moves.variants(self, graph, 1, rng)[0]
 
     def _variants(
@@ -136,13 +136,13 @@ class NodeLabeledSpace(CellSpace):
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         return node_moves.neighbours(self, graph)
 
-    def _quickly_counted(self) -> bool:
+    def _is_quickly_counted(self) -> bool:
         return self._has_at_most(_COUNTABLE)
 
     def _has_at_most(self, matrices: int) -> bool:
         if self.sizes[-1] > _COUNTED_NODES:
             return False
-        return sum(ordered_matrices(n, self.edge_limit) for n in self.sizes) <= matrices
+        return sum(count_matrices(n, self.edge_limit) for n in self.sizes) <= matrices
 
     def structures_listable(self) -> bool:
         return self._has_at_most(LISTABLE)
@@ -163,7 +163,7 @@ class NodeLabeledSpace(CellSpace):
             raise SpaceError(f"nodes must be from {low} to {high} in this space, got {n}")
         return replace(self, nodes=(n, n))
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         low, high = self.sizes[0], self.sizes[-1]
         nodes = f"{low}" if low == high else f"{low} to {high}"
         return (
@@ -173,7 +173,7 @@ class NodeLabeledSpace(CellSpace):
 
     @property
     def _declared_sizes(self) -> tuple[int, int]:
-        return checked_sizes(self.nodes)
+        return check_sizes(self.nodes)
 
     def _list_structures(self, n: int) -> Structures:
         from nasgoat.spaces.structures import acyclic_structures

@@ -37,7 +37,7 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
         matrices = np.triu(rng.random((_DRAWS, n, n)) < density, 1)
         for i in _valid_after_pruning(space, matrices):
             codes = rng.integers(1, k + 1, size=n) if k else np.zeros(n, dtype=int)
-            cell = _pruned(space, matrices[i], codes)
+            cell = _prune(space, matrices[i], codes)
             if cell is not None:
                 return cell
     cell = _chain(space, rng)
@@ -88,7 +88,7 @@ def _attempts(
 ) -> Iterator[LabeledGraph]:
     """The changed cells in a block of mutations; most attempts fail, so many are made at once."""
     n, k = space.sizes[-1], len(space.ops)
-    matrices, codes, used = _embedded(space, cell, rng, block)
+    matrices, codes, used = _embed(space, cell, rng, block)
     # No edge flips with more than 1/2 and no operation changes more often than a random one would.
     flip = min(step / (n * (n - 1) // 2), 0.5)
     flipped = matrices ^ np.triu(rng.random((block, n, n)) < flip, 1)
@@ -112,13 +112,13 @@ def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGrap
     cell = graph.sorted_topologically()
     matrix, codes = cell.adjacency, _codes(space, cell)
     candidates = [
-        *_other_operations(space, codes, matrix),
-        *_flipped_edges(codes, matrix),
-        *_inserted_nodes(space, codes, matrix),
+        *_change_operations(space, codes, matrix),
+        *_flip_edges(codes, matrix),
+        *_insert_nodes(space, codes, matrix),
     ]
     found = {space.key(graph): graph}
     for other_matrix, other_codes in candidates:
-        other = _pruned(space, other_matrix, other_codes)
+        other = _prune(space, other_matrix, other_codes)
         if other is not None:
             found.setdefault(space.key(other), other)
     return list(found.values())[1:]
@@ -127,7 +127,7 @@ def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGrap
 _Candidate = tuple[NDArray[np.bool_], NDArray[np.int_]]
 
 
-def _other_operations(
+def _change_operations(
     space: NodeLabeledSpace, codes: NDArray[np.int_], matrix: NDArray[np.bool_]
 ) -> list[_Candidate]:
     candidates = []
@@ -140,16 +140,16 @@ def _other_operations(
     return candidates
 
 
-def _flipped_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> list[_Candidate]:
+def _flip_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> list[_Candidate]:
     candidates = []
     for u, v in _forward_pairs(matrix):
         flipped = matrix.copy()
         flipped[u, v] ^= True
-        candidates.append(_reordered(flipped, codes))
+        candidates.append(_reorder(flipped, codes))
     return candidates
 
 
-def _inserted_nodes(
+def _insert_nodes(
     space: NodeLabeledSpace, codes: NDArray[np.int_], matrix: NDArray[np.bool_]
 ) -> list[_Candidate]:
     n = len(codes)
@@ -162,7 +162,7 @@ def _inserted_nodes(
         joined = wider.copy()
         joined[u, new] = joined[new, v + (v == new)] = True
         ops = range(1, len(space.ops) + 1)
-        candidates += [_reordered(joined, np.insert(codes, new, code)) for code in ops]
+        candidates += [_reorder(joined, np.insert(codes, new, code)) for code in ops]
     return candidates
 
 
@@ -172,7 +172,7 @@ def _forward_pairs(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(u), int(v)) for u, v in np.argwhere(~reach.T)]
 
 
-def _reordered(matrix: NDArray[np.bool_], codes: NDArray[np.int_]) -> _Candidate:
+def _reorder(matrix: NDArray[np.bool_], codes: NDArray[np.int_]) -> _Candidate:
     """The same graph in topological order; source and sink stay first and last."""
     order = topological_order(matrix)
     return matrix[np.ix_(order, order)], codes[order]
@@ -183,7 +183,7 @@ def _codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
     return np.array([space.node_vocabulary.index(label) for label in labels])
 
 
-def _embedded(
+def _embed(
     space: NodeLabeledSpace, cell: LabeledGraph, rng: np.random.Generator, block: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int_], NDArray[np.bool_]]:
     """A block of copies of the cell on the largest number of nodes, idle ones at random places.
@@ -205,7 +205,7 @@ def _embedded(
     return matrices, codes, used
 
 
-def _pruned(
+def _prune(
     space: NodeLabeledSpace, matrix: NDArray[np.bool_], codes: NDArray[np.int_]
 ) -> LabeledGraph | None:
     """The cell without nodes off every path, or None if it is not in the space."""
@@ -233,7 +233,7 @@ def _cell(
 def _chain(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
     n = int(rng.choice(list(space.sizes)))
     codes = rng.integers(1, len(space.ops) + 1, size=n) if space.ops else np.zeros(n, dtype=int)
-    chain = _pruned(space, np.eye(n, k=1, dtype=bool), codes)
+    chain = _prune(space, np.eye(n, k=1, dtype=bool), codes)
     if chain is None:  # the space's own check makes a chain of each size possible
         raise AssertionError(f"a chain of {n} nodes must be in {space}")
     return chain

@@ -12,7 +12,7 @@ Rows = NDArray[Any]
 _NAMED = 1 << 62  # words up to which a row is named by one integer
 
 
-def smallest_in_orbit(rows: Rows, orders: Sequence[Sequence[int]] | NDArray[np.intp]) -> Rows:
+def keep_smallest_in_orbit(rows: Rows, orders: Sequence[Sequence[int]] | NDArray[np.intp]) -> Rows:
     """The rows that no symmetry turns into a smaller one, as words: one of each orbit.
 
     Args:
@@ -21,7 +21,7 @@ def smallest_in_orbit(rows: Rows, orders: Sequence[Sequence[int]] | NDArray[np.i
 
     Example:
         >>> rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-        >>> smallest_in_orbit(rows, [[0, 1], [1, 0]]).tolist()
+        >>> keep_smallest_in_orbit(rows, [[0, 1], [1, 0]]).tolist()
         [[0, 0], [0, 1], [1, 1]]
     """
     if len(orders) == 1:

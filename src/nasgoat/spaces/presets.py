@@ -32,7 +32,7 @@ def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
         >>> preset("small").count()
         43
     """
-    if name in _published():
+    if name in _list_published():
         raise SettingError(f"a new space must have a name of its own, got {name!r}")
     _OTHERS[name] = make
 
@@ -99,10 +99,10 @@ def molecules() -> GraphSpace:
 
 def preset_names() -> list[str]:
     """Names that :func:`preset` knows."""
-    return sorted([*_published(), *_OTHERS])
+    return sorted([*_list_published(), *_OTHERS])
 
 
-def _published() -> list[str]:
+def _list_published() -> list[str]:
     files = [entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_ENDING)]
     return [*(name.removesuffix(_ENDING) for name in files), *_ALIASES]
 

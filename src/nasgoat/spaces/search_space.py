@@ -16,7 +16,7 @@ from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import limited_moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
-from nasgoat.spaces.limits import Limit, Pair, depths, totals, uniquely_named
+from nasgoat.spaces.limits import Limit, Pair, depths, name_uniquely, totals
 from nasgoat.spaces.names import Names
 from nasgoat.spaces.slots import Slots
 
@@ -67,7 +67,7 @@ class SearchSpace(ABC):
         """Between graphs of n nodes and the names of a mathematical program's variables."""
         raise SpaceError(
             f"the space must be of cells or declared graphs to be formulated, got "
-            f"{self._described()}; use another optimizer"
+            f"{self._describe()}; use another optimizer"
         )
 
     def slots(self, pairs: Sequence[Pair]) -> Slots:
@@ -133,7 +133,7 @@ class SearchSpace(ABC):
         """One random graph of the space, limits aside."""
 
     @abstractmethod
-    def _mutated(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         """A random graph near this one, limits aside."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class SearchSpace(ABC):
         return found
 
     @abstractmethod
-    def _described(self) -> str:
+    def _describe(self) -> str:
         """The space in a sentence, limits aside."""
 
     def constrain(
@@ -194,7 +194,7 @@ class SearchSpace(ABC):
                 found += [parse_limit(text, words, name) for name, text in limit.items()]
             else:
                 found.append(parse_limit(limit, words))
-        return self.with_limits(uniquely_named((*self.limits, *found)))
+        return self.with_limits(name_uniquely((*self.limits, *found)))
 
     def with_limits(self, limits: Sequence[Limit]) -> Self:
         """The same space with these limits instead of its own."""
@@ -237,7 +237,7 @@ class SearchSpace(ABC):
         if self.all_limits:
             found = limited_moves.variants(self, graph, 1, rng)[0]
         else:
-            found = self._mutated(graph, rng)
+            found = self._mutate(graph, rng)
         key = self.key(graph)
         if self.key(found) != key:
             return found
@@ -278,7 +278,7 @@ class SearchSpace(ABC):
             >>> nasbench201().size()
             (9280, True)
         """
-        return (self.count(), True) if self._quickly_counted() else (self.size_bound(), False)
+        return (self.count(), True) if self._is_quickly_counted() else (self.size_bound(), False)
 
     def enumerate(self) -> Iterator[GraphBatch]:
         """Every graph once up to isomorphism, in batches, smallest graphs first.
@@ -298,8 +298,8 @@ class SearchSpace(ABC):
     def describe(self) -> str:
         """The space in a sentence."""
         if not self.limits:
-            return self._described()
-        return f"{self._described()}; limits: {', '.join(limit.text for limit in self.limits)}"
+            return self._describe()
+        return f"{self._describe()}; limits: {', '.join(limit.text for limit in self.limits)}"
 
     def _variants(
         self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
@@ -309,11 +309,11 @@ class SearchSpace(ABC):
         for _ in range(count):
             changed = graph
             for _ in range(edits):
-                changed = self._mutated(changed, rng)
+                changed = self._mutate(changed, rng)
             found.append(changed)
         return found
 
-    def _quickly_counted(self) -> bool:
+    def _is_quickly_counted(self) -> bool:
         """Whether :meth:`count` takes seconds at most."""
         return self.size_bound() <= limited_moves.LISTABLE
 
@@ -395,7 +395,7 @@ class SearchSpace(ABC):
         return [left[i] for i in rng.permutation(len(left))[:count]]
 
 
-def checked_sizes(nodes: int | tuple[int, int]) -> tuple[int, int]:
+def check_sizes(nodes: int | tuple[int, int]) -> tuple[int, int]:
     """A range of sizes from a number or a pair, or :class:`SpaceError`."""
     pair = tuple(nodes) if isinstance(nodes, tuple | list) else (nodes, nodes)
     if len(pair) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in pair):
@@ -406,7 +406,7 @@ def checked_sizes(nodes: int | tuple[int, int]) -> tuple[int, int]:
     return low, high
 
 
-def checked_ops(ops: Sequence[str], reserved: Sequence[str] = ()) -> tuple[str, ...]:
+def check_ops(ops: Sequence[str], reserved: Sequence[str] = ()) -> tuple[str, ...]:
     """Distinct, non-empty operation names, or :class:`SpaceError`."""
     if isinstance(ops, str) or not all(isinstance(op, str) and op for op in ops):
         raise SpaceError(f"ops must be a list of names, got {ops!r}")

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
 from nasgoat.spaces.chain import ChainSpace
@@ -62,7 +63,7 @@ _DEGREES = Value(
 )
 #: The kinds of space that a file may declare: the dataclass, and what each key holds that the table
 #: ``[space]`` may have. A further kind is a further entry; nothing else here knows the kinds.
-KINDS: Mapping[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
+KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
     "node-labelled": (NodeLabeledSpace, {"nodes": _RANGE, "ops": _LIST, "max_edges": WHOLE}),
     "edge-labelled": (EdgeLabeledSpace, {"nodes": _RANGE, "ops": _LIST, "connected": FLAG}),
     "darts-like": (
@@ -82,9 +83,30 @@ KINDS: Mapping[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
         },
     ),
 }
+_ANYTHING = Value("a value", lambda value: True, _as_tuple)
 _TABLES = ("name", "description", "space", "limits", "costs")
 _COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
 _PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to another
+
+
+def register_family(family: type[SearchSpace]) -> None:
+    """Let files and stored studies declare spaces of a family by its ``kind``.
+
+    The keys of its table ``[space]`` are the fields of the dataclass; lists come as tuples.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class LongChains(ChainSpace):
+        ...     kind = "long-chain"
+        >>> register_family(LongChains)
+        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
+        1048576
+    """
+    if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
+        raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
+    keys = [field.name for field in fields(cast(Any, family)) if field.name != "limits"]
+    KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
 
 
 def load_space(path: str | Path) -> SearchSpace:

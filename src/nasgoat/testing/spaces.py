@@ -278,7 +278,7 @@ class SpaceContract(Contract):
         graphs = list_graphs(space)
         for graph in graphs[:: 1 + len(graphs) // 60]:
             names = space.names(graph.n)
-            for ordered in names.orders(names.ordered(graph), 3):
+            for ordered in names.orders(names.order(graph), 3):
                 ones, missing = names.point(ordered)
                 decisions = names.decisions()
                 assert set(missing) <= set(decisions)

@@ -10,7 +10,7 @@ import pytest
 from nasgoat import NodeLabeledSpace
 from nasgoat.acquisition.branch.blocks import Listing
 from nasgoat.graphs import canonical
-from nasgoat.spaces.ordered_matrices import ordered_matrices, ordered_prefixes
+from nasgoat.spaces.structure_counts import count_matrices, count_prefixes
 from nasgoat.spaces.structures import acyclic_structures, list_rows, matrices_of
 
 
@@ -21,7 +21,7 @@ def listed(n: int, edges: int, whole: bool) -> int:
 @pytest.mark.parametrize(("n", "edges"), [(2, 1), (3, 3), (4, 6), (5, 7), (6, 9), (6, 15), (7, 9)])
 def test_every_structure_is_listed_once(n: int, edges: int) -> None:
     expected = len(acyclic_structures(n, edges).adjacency)
-    assert listed(n, edges, whole=True) == expected <= ordered_matrices(n, edges)
+    assert listed(n, edges, whole=True) == expected <= count_matrices(n, edges)
 
 
 def test_prefixes_are_the_acyclic_graphs_with_one_source() -> None:
@@ -33,7 +33,7 @@ def test_prefixes_are_the_acyclic_graphs_with_one_source() -> None:
             if matrix[:, 1:].any(axis=0).all():
                 arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
                 keys.add(canonical.key_of_colored(n, arcs, {"any": set(range(n))}, directed=True))
-        assert listed(n, 40, whole=False) == len(keys) <= ordered_prefixes(n, 40)
+        assert listed(n, 40, whole=False) == len(keys) <= count_prefixes(n, 40)
 
 
 def test_every_node_of_a_prefix_is_reached() -> None:

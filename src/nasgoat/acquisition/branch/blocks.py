@@ -62,14 +62,14 @@ class Block:
         n = int(self.shapes.nodes[p])
         matrix = self.adjacency[p, :n, :n]
         if self.prefix_states is None:
-            return self.space.labelled(matrix, states[: self.shapes.variables[p]])
+            return self.space.assemble(matrix, states[: self.shapes.variables[p]])
         found, states = self.prefix_states, states[:n]
         whole = np.zeros((n + 2, n + 2), dtype=bool)
         whole[:n, :n] = matrix
         whole[:n, n] = found.last[states] == 1
         whole[:n, n + 1] = found.sink[states] == 1
         whole[n, n + 1] = True
-        return self.space.labelled(
+        return self.space.assemble(
             whole, [*found.label[states[1:]].tolist(), int(self.shapes.last_label[s])]
         )
 

@@ -7,14 +7,14 @@ from math import comb
 _FEW_NODES = 16
 
 
-def ordered_matrices(n: int, max_edges: int) -> int:
+def count_matrices(n: int, max_edges: int) -> int:
     """Number of matrices with edges u < v and at most so many edges, every node on a path.
 
     An upper bound on the number of structures that costs next to nothing: inclusion and exclusion
     over the set of nodes without successor, as polynomials in the number of edges.
 
     Example:
-        >>> [ordered_matrices(n, n + 2) for n in (7, 8, 10)]
+        >>> [count_matrices(n, n + 2) for n in (7, 8, 10)]
         [4793, 28334, 753515]
     """
     if n > _FEW_NODES:  # far too many in any case: a coarser bound is enough
@@ -41,11 +41,11 @@ def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
     return product
 
 
-def ordered_prefixes(n: int, max_edges: int) -> int:
+def count_prefixes(n: int, max_edges: int) -> int:
     """Number of matrices with edges u < v and at most so many, every node reached from the first.
 
     Example:
-        >>> [ordered_prefixes(n, 28) for n in (1, 2, 3, 4)]
+        >>> [count_prefixes(n, 28) for n in (1, 2, 3, 4)]
         [1, 1, 3, 21]
     """
     polynomial = [1] + [0] * max(max_edges, 0)

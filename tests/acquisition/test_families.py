@@ -1,0 +1,116 @@
+"""A family that only describes itself is searched by every exact optimiser, with one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nasgoat import CellSpace, ChainSpace, GraphGP, Limit, LowerConfidenceBound, ShortestPathKernel
+from nasgoat.acquisition import Catalogue
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.spaces import EdgeRow
+
+
+@dataclass(frozen=True)
+class Pipelines(CellSpace):
+    """Different steps in a row, perhaps with a skip beside them; its structures are listed."""
+
+    ops: tuple[str, ...]
+    longest: int = 3
+    shortest: int = 1
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    kind = "pipelines"
+    labels_on = "nodes"
+
+    @property
+    def sizes(self) -> range:
+        return range(self.shortest + 2, self.longest + 3)
+
+    def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
+        path = np.eye(n, k=1, dtype=bool)
+        skip = path.copy()
+        skip[0, n - 1] = True
+        yield np.array([path, skip])
+
+    @property
+    def family_limits(self) -> tuple[Limit, ...]:
+        return tuple(Limit(f"{op} once", "<=", 1, node_ops={op: 1}) for op in self.ops)
+
+    def with_nodes(self, n: int) -> Pipelines:
+        return replace(self, shortest=n - 2, longest=n - 2)
+
+
+@dataclass(frozen=True)
+class Ladders(CellSpace):
+    """A path on indexed nodes with one more edge over two steps, said by rows over edges."""
+
+    ops: tuple[str, ...]
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    kind = "ladders"
+    labels_on = "edges"
+
+    @property
+    def sizes(self) -> range:
+        return range(4, 5)
+
+    def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
+        for u in range(n - 2):
+            matrix = np.eye(n, k=1, dtype=bool)
+            matrix[u, u + 2] = True
+            yield matrix[None]
+
+    def structure_rows(self, n: int) -> list[EdgeRow]:
+        steps = [EdgeRow("ladder", "step", (u,), {(u, u + 1): 1.0}, "==", 1) for u in range(n - 1)]
+        long = {(u, u + 2): 1.0 for u in range(n - 2)}
+        rest = dict.fromkeys([(0, 3)], 1.0)
+        one = EdgeRow("ladder", "long", (), long, "==", 1)
+        return [*steps, one, EdgeRow("ladder", "none", (), rest, "==", 0)]
+
+
+BY_LAYER = {"latency": {"a": [1, 2, 3, 4], "b": 0.5, "2": {"c": 1.5}}}
+FAMILIES: list[CellSpace] = [
+    ChainSpace(4, ["a", "b", "c"]),
+    ChainSpace((2, 4), ["a", "b", "c"]),
+    ChainSpace((2, 4), ["a", "b", "c"]).constrain("sum(latency) <= 4", costs=BY_LAYER),
+    ChainSpace(5, ["a", "b"]).constrain("a[0] + b[4] >= 1", "a <= 3"),
+    Pipelines(("a", "b", "c", "d")),
+    Pipelines(("a", "b", "c")).constrain("edges <= 4", "a + b >= 1"),
+    Ladders(("a", "b", "c")),
+    Ladders(("a", "b")).constrain("a[0>2] + b[1>3] <= 0", "a <= 3"),
+]
+
+
+def fitted(space: CellSpace, form: str, seed: int) -> LowerConfidenceBound:
+    rng = np.random.default_rng(seed)
+    graphs = space.sample(9, rng)
+    noise = rng.normal(size=len(graphs))
+    errors = [
+        len(set((g.edge_labels or {}).values())) + g.n + e
+        for g, e in zip(graphs, noise, strict=True)
+    ]
+    gp = GraphGP(space, ShortestPathKernel(form)).fit(graphs, errors)
+    return LowerConfidenceBound(2.0).given(gp)
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("space", FAMILIES, ids=lambda space: space.describe()[:60])
+def test_catalogue_branch_and_program_agree(space: CellSpace, form: str) -> None:
+    acquisition = fitted(space, form, seed=1)
+    exclude = {space.key(graph) for graph in space.sample(3, np.random.default_rng(2))}
+    expected = Catalogue(space).optimize(acquisition, 4, exclude)
+    values = [p.certificate.value for p in expected]
+    assert all(a is not None and b is not None and a <= b for a, b in pairwise(values))
+    optimizers: list[BranchAndBound | MipOptimizer] = [BranchAndBound(space)]
+    if form == "linear" or space.count() < 100:
+        optimizers.append(MipOptimizer(space, child=False, independent=True))
+    for optimizer in optimizers:
+        found = optimizer.optimize(acquisition, 4, exclude)
+        assert str(found.certificate.status) == "optimal"
+        assert [p.certificate.value for p in found] == pytest.approx(values, rel=1e-4, abs=1e-6)
+        assert all(p.graph in space and space.key(p.graph) not in exclude for p in found)
