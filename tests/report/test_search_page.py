@@ -37,6 +37,16 @@ def test_a_search_has_every_section() -> None:
     ]
 
 
+def test_a_chart_of_errors_that_stands_alone_has_the_whole_width() -> None:
+    run = made(nasbench201(), 12)
+    without = [
+        replace(ticket, outcome=Outcome.of({"error": error_of(ticket)})) for ticket in run.done
+    ]
+    alone = replace(run, stored=replace(run.stored, tickets=tuple(without)))
+    figures = [next(iter(assert_sound(search_page(x)).iter("figure"))) for x in (run, alone)]
+    assert [figure.get("class") for figure in figures] == [None, "wide"]
+
+
 @pytest.mark.parametrize("space", [nasbench101(), nasbench201(), molecules(), hostile_space()])
 @pytest.mark.parametrize("declaration", [OURS, RANDOM], ids=["ours", "random"])
 def test_any_space_and_method_gives_a_sound_page(

@@ -9,8 +9,8 @@ from typing import Any
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt import Asker, Settings
-from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments.optimizers import DEFAULT_SECONDS, check_optimizer, timed_optimizer
+from nasgoat.experiments.study import check_least, check_names
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FORMS
 from nasgoat.search_methods import (
@@ -55,20 +55,15 @@ class MethodSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.method not in methods():
-            raise UnknownNameError("method", self.method, methods())
-        for name in ("seeds", "batch"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise SettingError(f"{name} must be at least 1, got {value}")
+        check_names("method", [self.method], methods())
+        counts = {"seeds": self.seeds, "batch": self.batch}
+        check_least({key: value for key, value in counts.items() if value is not None}, 1)
         if self.method != OURS:
             if self.options and not self.missing:  # importing PyTorch only to look is slow
                 check_options(self.method, self.options)
             return
-        for option in self.options:
-            if option not in OWN_OPTIONS:
-                raise UnknownNameError("option of goat", option, OWN_OPTIONS)
-        if self.options.get("kernel", FORMS[0]) not in FORMS:
-            raise UnknownNameError("kernel", self.options["kernel"], FORMS)
+        check_names("option of goat", self.options, OWN_OPTIONS)
+        check_names("kernel", [self.options.get("kernel", FORMS[0])], FORMS)
         if "optimizer" in self.options:
             check_optimizer(str(self.options["optimizer"]), "optimizer")
         self._settings()

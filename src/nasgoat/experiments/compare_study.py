@@ -19,9 +19,16 @@ import numpy as np
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import SearchResult, run
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
-from nasgoat.errors import DataError, SettingError, UnknownNameError
+from nasgoat.errors import DataError, SettingError
 from nasgoat.experiments.compare_methods import MethodSpec, TimedAsker
-from nasgoat.experiments.study import Record, Run, run_id, versions
+from nasgoat.experiments.study import (
+    Record,
+    Run,
+    check_least,
+    check_names,
+    run_id,
+    versions,
+)
 
 SETTINGS = ("deterministic", "noisy")
 REACHED = 1e-9  # percentage points: table values are compared with themselves
@@ -56,15 +63,10 @@ class CompareStudy:
     kind: ClassVar[str] = "compare"
 
     def __post_init__(self) -> None:
-        for name in self.benchmarks:
-            if name not in benchmark_names():
-                raise UnknownNameError("benchmarks", name, benchmark_names())
-        for name in self.settings:
-            if name not in SETTINGS:
-                raise UnknownNameError("settings", name, SETTINGS)
-        for key in ("seeds", "evaluations", "initial"):
-            if (value := getattr(self, key)) < 1:
-                raise SettingError(f"{key} must be at least 1, got {value}")
+        check_names("benchmarks", self.benchmarks, benchmark_names())
+        check_names("settings", self.settings, SETTINGS)
+        counts = {"seeds": self.seeds, "evaluations": self.evaluations, "initial": self.initial}
+        check_least(counts, 1)
         if self.evaluations < self.initial:
             raise SettingError(
                 f"evaluations must be at least initial, {self.initial}, got {self.evaluations}"

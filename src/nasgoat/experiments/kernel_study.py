@@ -23,9 +23,16 @@ from numpy.typing import NDArray
 from scipy.stats import norm, spearmanr
 
 from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
-from nasgoat.errors import DataError, SettingError, UnknownNameError
+from nasgoat.errors import DataError, SettingError
 from nasgoat.experiments.kernel_models import KERNELS, predict
-from nasgoat.experiments.study import Record, Run, run_id, versions
+from nasgoat.experiments.study import (
+    Record,
+    Run,
+    check_least,
+    check_names,
+    run_id,
+    versions,
+)
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.spaces import SearchSpace, nasbench201
@@ -70,17 +77,14 @@ class KernelStudy:
     kind: ClassVar[str] = "kernels"
 
     def __post_init__(self) -> None:
-        known = {"benchmarks": benchmark_names(), "kernels": KERNELS, "cells": CELLS}
-        for key, valid in known.items():
-            for name in getattr(self, key):
-                if name not in valid:
-                    raise UnknownNameError(key, name, valid)
+        check_names("benchmarks", self.benchmarks, benchmark_names())
+        check_names("kernels", self.kernels, KERNELS)
+        check_names("cells", self.cells, CELLS)
         for noise in self.noises:
             if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
                 raise SettingError(f'noises must be positive numbers or "fit", got {noise!r}')
-        for key, least in (("train", 2), ("test", 2), ("seeds", 1)):
-            if (value := getattr(self, key)) < least:
-                raise SettingError(f"{key} must be at least {least}, got {value}")
+        check_least({"train": self.train, "test": self.test}, 2)
+        check_least({"seeds": self.seeds}, 1)
 
     def runs(self) -> list[Run]:
         """Replication by replication, so that whatever is done is the same for every kernel."""

@@ -14,9 +14,16 @@ from itertools import product
 from typing import Any, ClassVar
 
 from nasgoat.acquisition import AcquisitionOptimizer, Pool, random_problem
-from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.errors import SettingError
 from nasgoat.experiments.optimizers import check_optimizer, timed_optimizer
-from nasgoat.experiments.study import Record, Run, run_id, versions
+from nasgoat.experiments.study import (
+    Record,
+    Run,
+    check_least,
+    check_names,
+    run_id,
+    versions,
+)
 from nasgoat.kernels import FORMS
 from nasgoat.spaces import NodeLabeledSpace
 
@@ -82,14 +89,12 @@ class ScaleStudy:
     kind: ClassVar[str] = "scale"
 
     def __post_init__(self) -> None:
-        for kernel in self.kernels:
-            if kernel not in FORMS:
-                raise UnknownNameError("kernels", kernel, FORMS)
+        check_names("kernels", self.kernels, FORMS)
         for method in self.methods:
             check_optimizer(method, "methods")
-        for key, least in (("nodes", 2), ("observations", 1), ("seeds", 0)):
-            if (value := min(getattr(self, key), default=0)) < least:
-                raise SettingError(f"{key} must be at least {least}, got {value}")
+        check_least({"nodes": min(self.nodes, default=0)}, 2)
+        check_least({"observations": min(self.observations, default=0)}, 1)
+        check_least({"seeds": min(self.seeds, default=0)}, 0)
         for key in ("top", "time_limit", "gap"):
             if not (value := getattr(self, key)) > 0:
                 raise SettingError(f"{key} must be positive, got {value}")

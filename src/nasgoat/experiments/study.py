@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Protocol
+
+from nasgoat.errors import SettingError, UnknownNameError
 
 #: A JSON-ready mapping: one line of a record file.
 Record = dict[str, Any]
@@ -64,6 +66,28 @@ class Study(Protocol):
     def declaration(self) -> Record:
         """The study as a JSON-ready mapping."""
         ...
+
+
+def check_names(key: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a name under a key of the experiment's file that nobody knows.
+
+    Raises:
+        UnknownNameError: For the first such name.
+    """
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(key, name, known)
+
+
+def check_least(values: Mapping[str, float], least: float) -> None:
+    """Refuse values, given by their keys in the experiment's file, that are too small.
+
+    Raises:
+        SettingError: For the first such value.
+    """
+    for key, value in values.items():
+        if value < least:
+            raise SettingError(f"{key} must be at least {least}, got {value}")
 
 
 def run_id(*parts: object) -> str:

@@ -165,8 +165,8 @@ def _show_best(search: ReportedSearch, best: Ticket, classes: dict[str, str]) ->
 def _show_history(search: ReportedSearch) -> Html:
     known = (search_charts.chart_regret(search), search_charts.chart_test_error(search))
     others = [chart for chart in known if chart]
-    charts = [search_charts.chart_errors(search, not others), *others]
-    return element("div", map(draw_figure, charts), class_="grid")
+    errors = draw_figure(search_charts.chart_errors(search, not others), wide=not others)
+    return element("div", errors, map(draw_figure, others), class_="grid")
 
 
 def _show_proposals(search: ReportedSearch) -> Html:
