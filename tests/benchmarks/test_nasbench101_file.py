@@ -13,7 +13,7 @@ import pytest
 from nasgoat import LabeledGraph
 from nasgoat.benchmarks import NasBench101
 from nasgoat.benchmarks.nasbench101 import module_hash
-from nasgoat.benchmarks.nasbench101_file import import_nasbench101, masked_crc32c, records
+from nasgoat.benchmarks.nasbench101_file import import_nasbench101, masked_crc32c, read_records
 from nasgoat.errors import DataError, SettingError
 
 OFFICIAL = {"conv3x3": "conv3x3-bn-relu", "conv1x1": "conv1x1-bn-relu"}
@@ -125,7 +125,7 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "file"
     rows = [b"", b"a", bytes(range(256)) * 10]
     path.write_bytes(b"".join(frame(row) for row in rows))
-    assert list(records(path)) == rows
+    assert list(read_records(path)) == rows
 
 
 Runs = tuple[list[LabeledGraph], np.ndarray, np.ndarray]

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from nasgoat import Catalogue
 from nasgoat.acquisition import Status, random_problem
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.formulations import FORMULATIONS, domain_model, entry_name, formulate, graph_encoding
-from nasgoat.formulations.acquisition_model import LAYOUTS, Layout
+from nasgoat.formulations import (
+    FORMULATIONS,
+    LAYOUTS,
+    domain_model,
+    entry_name,
+    formulate,
+    graph_encoding,
+)
 from nasgoat.formulations.cell_domains import paper_domain
 from nasgoat.solvers import SolveLimits
 from nasgoat.solvers.scip_model import ScipModel
@@ -128,10 +134,8 @@ def test_every_cell_is_a_point_with_its_value(
             assert space.key(model.decode(values)) == space.key(cell)
 
 
-@pytest.mark.parametrize(
-    ("space", "independent"),
-    [*((space, True) for space in FAMILIES[:5]), *((space, False) for space in FAMILIES[:4])],
-)
+@pytest.mark.parametrize("independent", [True, False])
+@pytest.mark.parametrize("space", FAMILIES[:5], ids=lambda space: type(space).__name__)
 def test_scip_finds_the_catalogues_best(space: CellSpace, independent: bool) -> None:
     lcb = random_problem(space, 6, seed=2).acquisition
     limits = SolveLimits(gap=0.0, threads=1)
@@ -160,8 +164,7 @@ def test_rows_of_a_family_carry_its_own_tag() -> None:
 
 
 def test_a_layout_of_ones_own_is_an_entry_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells: Layout = LAYOUTS["cell"]
-    monkeypatch.setitem(LAYOUTS, "mine", cells)
+    monkeypatch.setitem(LAYOUTS, "mine", LAYOUTS["cell"])
     monkeypatch.setattr(Skips, "layout", "mine")
     space = Skips(["a", "b"])
     assert formulate(space, random_problem(space, 4).acquisition).n == 4

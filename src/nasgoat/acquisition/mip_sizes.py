@@ -222,7 +222,7 @@ def check_model(
     """Every known graph must be feasible in the model, with the surrogate's value.
 
     Raises:
-        SolverError: If not; the model is then exported, and the message names the file.
+        ModelError: If not; the model is then exported, and the message names the file.
     """
     for graph in graphs:
         values = model.encode(graph)

@@ -50,7 +50,7 @@ def import_nasbench101(source: Path) -> Path:
         DataError: If the file is damaged or not of that format.
     """
     found: dict[bytes, dict[int, list[tuple[float, float]]]] = {}
-    for data in records(source):
+    for data in read_records(source):
         key, budget, accuracies = read_record(data)
         found.setdefault(key, {}).setdefault(budget, []).append(accuracies)
     if not found:
@@ -83,8 +83,8 @@ def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
         module_hash, epochs, _, _, metrics = json.loads(data)
         # The official reader takes no notice of line breaks inside the text.
         message = base64.b64decode("".join(metrics.split()), validate=True)
-        evaluations = [part for number, part in fields(message) if number == _EVALUATION]
-        final = dict(fields(evaluations[2]))
+        evaluations = [part for number, part in read_fields(message) if number == _EVALUATION]
+        final = dict(read_fields(evaluations[2]))
         return bytes.fromhex(module_hash), int(epochs), (final[_VALIDATION], final[_TEST])
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, struct.error) as problem:
         raise DataError(
@@ -93,11 +93,11 @@ def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
         ) from None
 
 
-def fields(message: bytes) -> Iterator[tuple[int, Any]]:
+def read_fields(message: bytes) -> Iterator[tuple[int, Any]]:
     """The fields of a protocol-buffer message: number, and value (bytes where it has a length).
 
     Example:
-        >>> list(fields(bytes([0x10, 0x96, 0x01])))  # field 2, varint 150
+        >>> list(read_fields(bytes([0x10, 0x96, 0x01])))  # field 2, varint 150
         [(2, 150)]
     """
     place = 0
@@ -166,7 +166,7 @@ def masked_crc32c(data: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF
 
 
-def records(path: Path) -> Iterator[bytes]:
+def read_records(path: Path) -> Iterator[bytes]:
     """The data of each record, checked.
 
     Raises:

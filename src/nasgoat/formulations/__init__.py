@@ -1,7 +1,9 @@
 """The paper's mixed-integer formulations, in Pyomo."""
 
 from nasgoat.formulations.acquisition_model import (
+    LAYOUTS,
     AcquisitionModel,
+    Layout,
     domain_model,
     formulate,
 )
@@ -13,9 +15,11 @@ from nasgoat.solver_names import FORMULATIONS
 
 __all__ = [
     "FORMULATIONS",
+    "LAYOUTS",
     "Acquisition",
     "AcquisitionModel",
     "GraphPoint",
+    "Layout",
     "TaggedModel",
     "Violation",
     "domain_model",

@@ -23,10 +23,10 @@ from nasgoat.graphs.shortest_paths import is_acyclic, shortest_distances, topolo
 from nasgoat.graphs.validation import (
     Edge,
     all_or_none,
-    checked_adjacency,
-    checked_edge,
-    checked_edge_labels,
-    checked_node_labels,
+    check_adjacency,
+    check_edge,
+    check_edge_labels,
+    check_node_labels,
 )
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class LabeledGraph:
     directed: bool = True
 
     def __post_init__(self) -> None:
-        adjacency = checked_adjacency(self.adjacency, self.directed)
+        adjacency = check_adjacency(self.adjacency, self.directed)
         object.__setattr__(self, "adjacency", adjacency)
         if self.node_labels is not None:
-            labels = checked_node_labels(self.node_labels, len(adjacency))
+            labels = check_node_labels(self.node_labels, len(adjacency))
             object.__setattr__(self, "node_labels", labels)
         if self.edge_labels is not None:
-            edge_labels = checked_edge_labels(self.edge_labels, self.edges, self.directed)
+            edge_labels = check_edge_labels(self.edge_labels, self.edges, self.directed)
             # Without edges there is nothing to label: the two ways to say so are one.
             object.__setattr__(self, "edge_labels", edge_labels or None)
 
@@ -90,7 +90,7 @@ class LabeledGraph:
         """Build a graph from its list of edges; edge labels may follow the order of the list."""
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise GraphError(f"the number of nodes must be a positive integer, got {n!r}")
-        pairs = [checked_edge(edge, int(n)) for edge in edges]
+        pairs = [check_edge(edge, int(n)) for edge in edges]
         adjacency = np.zeros((n, n), dtype=bool)
         for u, v in pairs:
             adjacency[u, v] = True

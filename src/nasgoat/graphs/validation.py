@@ -12,7 +12,7 @@ from nasgoat.errors import GraphError
 Edge: TypeAlias = tuple[int, int]
 
 
-def checked_adjacency(adjacency: object, directed: bool) -> NDArray[np.bool_]:
+def check_adjacency(adjacency: object, directed: bool) -> NDArray[np.bool_]:
     """A read-only boolean matrix without loops, symmetric if undirected."""
     matrix = np.array(adjacency)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
@@ -30,7 +30,7 @@ def checked_adjacency(adjacency: object, directed: bool) -> NDArray[np.bool_]:
     return matrix
 
 
-def checked_edge(edge: object, n: int) -> Edge:
+def check_edge(edge: object, n: int) -> Edge:
     """A pair of existing nodes."""
     if not isinstance(edge, Sequence) or len(edge) != 2:
         raise GraphError(f"an edge must be a pair of nodes, got {edge!r}")
@@ -41,7 +41,7 @@ def checked_edge(edge: object, n: int) -> Edge:
     return int(u), int(v)
 
 
-def checked_node_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
+def check_node_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
     """One text per node."""
     if len(labels) != n:
         raise GraphError(f"node labels must be one per node, got {len(labels)} for {n} nodes")
@@ -51,7 +51,7 @@ def checked_node_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def checked_edge_labels(
+def check_edge_labels(
     labels: Mapping[Edge, str], edges: Sequence[Edge], directed: bool
 ) -> Mapping[Edge, str]:
     """One text per edge, in the order of the edges, read-only."""

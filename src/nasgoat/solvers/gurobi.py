@@ -16,9 +16,7 @@ import pyomo.environ as pyo
 
 from nasgoat.formulations import TaggedModel
 from nasgoat.solvers.interface import (
-    Judge,
     Report,
-    SolveLimits,
     SolverError,
     SolverMissingError,
     SolveStatus,
@@ -42,7 +40,7 @@ def solve(task: SolveTask) -> Report:
         model, by_name = _gurobi_model(gurobi, task.rows)
         built = time.perf_counter() - start
         chosen = {name: by_name[name] for name in task.decisions}
-        report = _widen_pool(gurobi, model, chosen, task.judge, task.limits, start)
+        report = _widen_pool(gurobi, model, chosen, task, start)
         return replace(
             report,
             seconds=time.perf_counter() - start,
@@ -69,15 +67,10 @@ def _gurobipy() -> Any:
 
 
 def _widen_pool(
-    gurobi: Any,
-    model: Any,
-    chosen: dict[str, Any],
-    judge: Judge,
-    limits: SolveLimits,
-    start: float,
+    gurobi: Any, model: Any, chosen: dict[str, Any], task: SolveTask, start: float
 ) -> Report:
     """Solve with larger and larger pools until the judge needs no more."""
-    size, nodes = _FIRST_POOL, 0
+    size, nodes, judge, limits = _FIRST_POOL, 0, task.judge, task.limits
     model.Params.PoolSearchMode = 2
     model.Params.Threads = limits.threads
     model.Params.MIPGap = limits.gap / 2

@@ -23,7 +23,7 @@ from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.likelihood import likelihood_of, parameter_names
+from nasgoat.surrogate.likelihood import make_likelihood, parameter_names
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     KernelPosterior,
@@ -95,9 +95,9 @@ class GraphGP:
             ObservationError: If an error is not a finite number, or the lengths differ.
             SurrogateError: If the kernel matrix stays singular at the largest jitter.
         """
-        values = _checked_errors(graphs, errors)
+        values = _check_errors(graphs, errors)
         self.scale_ = TargetScale.of(values, self.target, self.standardize)
-        merged, targets, times = self._merged(graphs, self.scale_.to_target(values))
+        merged, targets, times = self._merge(graphs, self.scale_.to_target(values))
         self.graphs_, self.targets_ = merged, targets
         self._fit_rows(self.features.rows(merged), targets, 1.0 / times)
         return self
@@ -148,7 +148,7 @@ class GraphGP:
         values = dict(zip(parameter_names(kernel), np.exp(kernel.theta).tolist(), strict=True))
         return {**values, "noise": self.noise_}
 
-    def _merged(
+    def _merge(
         self, graphs: Sequence[LabeledGraph], targets: NDArray[np.float64]
     ) -> tuple[list[LabeledGraph], NDArray[np.float64], NDArray[np.float64]]:
         groups: dict[bytes, list[int]] = {}
@@ -165,7 +165,7 @@ class GraphGP:
         for jitter in JITTERS:
             try:
                 fixed = None if self.noise == "fit" else float(self.noise)
-                likelihood = likelihood_of(
+                likelihood = make_likelihood(
                     self.kernel, rows, targets, share, jitter, fixed, NOISE_BOUNDS
                 )
                 kernel, noise = likelihood.maximize(self.restarts, self.seed)
@@ -187,7 +187,7 @@ class GraphGP:
         )
 
 
-def _checked_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
+def _check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
     if len(graphs) != len(errors) or len(graphs) == 0:
         raise ObservationError(
             f"observations must be one error per graph and at least one, "

@@ -178,7 +178,7 @@ def parameter_names(kernel: Kernel) -> list[str]:
     return names
 
 
-def likelihood_of(
+def make_likelihood(
     kernel: Kernel,
     rows: Array,
     targets: Array,
