@@ -21,7 +21,6 @@ from nasgoat import (
     nasbench101,
 )
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.optimizer import warm_up
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import SolveLimits
@@ -93,7 +92,7 @@ def one(space: SearchSpace, form: str, t: int, seed: int, limit: float | None) -
     if limit is None:
         solver.optimize(acquisition)  # load the compiled code, list the structures
     else:
-        warm_up(form == "exponential")
+        solver.load_code(form == "exponential")
     cpu = time.process_time()
     pool = solver.optimize(acquisition, 5, {space.key(graph) for graph in graphs})
     cpu = time.process_time() - cpu

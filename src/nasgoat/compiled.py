@@ -45,7 +45,8 @@ def compiled(function: Function) -> Function:
     # Numba looks at the file of this function only; its callees may be in others of the folder.
     folder = Path(sys.modules[function.__module__].__file__ or "").parent
     function.__qualname__ += f"_{_digest(folder)}"
-    return cast(Function, numba.njit(cache=True, nogil=True, **_COMMON)(function))
+    options = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **_COMMON}
+    return cast(Function, numba.njit(**options)(function))
 
 
 _WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMMON}

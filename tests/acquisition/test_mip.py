@@ -125,12 +125,21 @@ def test_both_formulations_agree(space: SearchSpace, form: str) -> None:
 SMALL = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"], max_edges=5)
 
 
-def test_a_child_process_gives_the_same_answer() -> None:
-    lcb, seen = acquisition(SMALL, 6, "linear", 1)
+class OwnFamily(NodeLabeledSpace):
+    """A space whose class is the user's."""
+
+
+@pytest.mark.parametrize("home", ["ours", "a module", "the script that runs"])
+def test_a_child_process_gives_the_same_answer(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if home == "the script that runs":  # which no other process can import
+        monkeypatch.setattr(OwnFamily, "__module__", "__main__")
+    family = NodeLabeledSpace if home == "ours" else OwnFamily
+    space = family(nodes=(2, 4), ops=["a", "b"], max_edges=5)
+    lcb, seen = acquisition(space, 6, "linear", 1)
     lines: list[str] = []
-    optimizer = MipOptimizer(SMALL, progress=lines.append, limits=SolveLimits(gap=0.0))
+    optimizer = MipOptimizer(space, progress=lines.append, limits=SolveLimits(gap=0.0))
     pool = optimizer.optimize(lcb, 3, seen)
-    assert_agrees(pool, Catalogue(SMALL).optimize(lcb, 3, seen))
+    assert_agrees(pool, Catalogue(space).optimize(lcb, 3, seen))
     assert any("variables" in line for line in lines)
 
 

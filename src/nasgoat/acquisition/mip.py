@@ -173,11 +173,12 @@ class MipOptimizer:
         def take(message: Message) -> None:
             answer.take(message, self.progress)
 
-        if self._child is None:
+        family = type(self.space).__module__.partition(".")[0]  # may be the user's own
+        # A class of the script that runs can't be imported by another process.
+        if self._child is None or family == "__main__":
             solve_sizes(problem, take)
             return
         seconds = problem.limits.seconds + _GRACE
-        family = type(self.space).__module__.partition(".")[0]  # may be the user's own
         for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
 

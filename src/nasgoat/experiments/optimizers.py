@@ -62,11 +62,10 @@ def timed_optimizer(
     optimizer = make_optimizer(solver, space, None, kernel, questions, effort)
     if optimizer.name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
-        from nasgoat.acquisition.branch.optimizer import warm_up
 
         # Neither compiling, once on a machine, nor listing structures, once for a space, is part of
         # what is compared: a search asks many questions.
-        warm_up(kernel != "linear")
         if isinstance(optimizer, BranchAndBound):
+            optimizer.load_code(kernel != "linear")
             optimizer.prepare(kernel != "linear")
     return optimizer

@@ -15,7 +15,7 @@ from nasgoat.acquisition.branch.change_classes import classify_nodes, find_homes
 from nasgoat.acquisition.branch.records import Integers, Shapes
 from nasgoat.acquisition.branch.states import PrefixStates, list_prefix_states
 from nasgoat.acquisition.branch.structure_groups import Group, group_structures
-from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, shape_cost
+from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
@@ -93,6 +93,15 @@ class Listing:
     growing: list[int] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
 
+    @cached_property
+    def has_prefixes(self) -> bool:
+        """Whether some size is searched by prefixes, listed or growing."""
+        return any(cost.prefixes for cost in self._costs.values())
+
+    @cached_property
+    def _costs(self) -> dict[int, ShapeCost]:
+        return {n: shape_cost(self.space, n, self.prefixes, self.most) for n in self.space.sizes}
+
     def blocks(self, deadline: float | None = None) -> list[Block]:
         """All blocks; :class:`OutOfTimeError` if listing them takes longer than allowed."""
         if not self._blocks and not self.growing:
@@ -105,10 +114,9 @@ class Listing:
         space = self.space
         whole, prefixes, growing = [], [], []
         for n in space.sizes:
-            cost = shape_cost(space, n, self.prefixes, self.most)
-            if cost.growing:
+            if self._costs[n].growing:
                 growing.append(n)
-            elif cost.prefixes:
+            elif self._costs[n].prefixes:
                 chunks = map(matrices_of, list_rows(n - 2, space.edge_limit, whole=False))
                 prefixes.append((n, _collect(chunks, n, deadline)))
             else:

@@ -39,6 +39,7 @@ _sweep = make_sweep(1)
 @called
 def bound_completions(
     problem: Problem,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -52,9 +53,9 @@ def bound_completions(
     first is taken around the states that looked best in the one before. Without, it is the bound
     of a shape: one pair of sweeps and nothing kept.
     """
-    total, square, longest, omega = measure(problem, stack, products, potentials, s, t)
+    total, square, longest, omega = measure(problem, states, stack, products, potentials, s, t)
     start_messages(stack, potentials, t, total)
-    tables, shapes, states, _, _ = problem
+    tables, shapes = problem.tables, problem.shapes
     q = shapes.last_label[s]
     largest_c, largest_length = math.sqrt(square + longest + omega * omega), math.sqrt(longest)
     stack.scale[t, 0] = stack.scale[t - 1, 0] if t > 0 else largest_c
@@ -94,7 +95,7 @@ def _choose_best(stack: Stack, potentials: Potentials, t: Index, total: Index) -
 
 @inner
 def _pair_products(
-    states: States,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -106,30 +107,29 @@ def _pair_products(
     """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
     labels, i = stack.move_mean.shape[2], potentials.open[y]
     x = stack.domain[t, i, potentials.choice[i]]
-    a = states.label[x]
+    a = x if states is None else states.label[x]
     product = across = 0.0
     for z in range(y + 1, total):
         j = potentials.open[z]
         other = stack.domain[t, j, potentials.choice[j]]
-        b = states.label[other]
+        b = other if states is None else states.label[other]
         if a < labels and b < labels:
             product += products.gram[i, j, a, b]
             if products.apart[i, j] > 0:
                 across += products.both_along[products.apart[i, j], a, b]
-        if q < 0:
-            continue
-        product += states.gram[q, x, other]
-        for f in range(2):
-            if a < labels:
-                product += products.link_gram[i, a, states.link[other, f]]
-            if b < labels:
-                product += products.link_gram[j, b, states.link[x, f]]
+        if states is not None:
+            product += states.gram[q, x, other]
+            for f in range(2):
+                if a < labels:
+                    product += products.link_gram[i, a, states.link[other, f]]
+                if b < labels:
+                    product += products.link_gram[j, b, states.link[x, f]]
     return product, across
 
 
 @inner
 def _rescale(
-    states: States,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -145,9 +145,10 @@ def _rescale(
     for y in range(total):
         i = potentials.open[y]
         x = stack.domain[t, i, potentials.choice[i]]
-        a = states.label[x]
+        a = x if states is None else states.label[x]
         cross += 2 * products.along[i, a] if a < labels else 0.0
-        cross += 2 * products.state_along[x] if q >= 0 else 0.0
+        if states is not None:
+            cross += 2 * products.state_along[x]
         product, across = _pair_products(states, stack, products, potentials, q, t, total, y)
         own += products.norm[i, potentials.choice[i]] + 2 * product
         cross += 2 * across

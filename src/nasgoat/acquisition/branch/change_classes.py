@@ -88,10 +88,10 @@ def find_homes(change_class: Integers, variables: Integers) -> Integers:
     return homes
 
 
-def measure_changes(tables: Tables, shapes: Shapes, states: States, labels: int) -> Changes:
+def measure_changes(tables: Tables, shapes: Shapes, states: States | None, labels: int) -> Changes:
     """Changes of all classes under a posterior, and their products."""
     total, r = len(shapes.class_home), tables.path_vector.shape[-1]
-    last_labels, links = states.link_vector.shape[:2]
+    last_labels, links = (0, 0) if states is None else states.link_vector.shape[:2]
     changes = Changes(
         own_mean=np.zeros(total),
         own_vector=np.zeros((total, r)),
@@ -153,20 +153,20 @@ def _multiply(a: Floats, b: Floats, out: Floats) -> None:
 
 
 @compiled
-def _measure(tables: Tables, shapes: Shapes, states: States, changes: Changes) -> None:
+def _measure(tables: Tables, shapes: Shapes, states: States | None, changes: Changes) -> None:
     """Fill the arrays of ``changes``."""
-    last_labels = len(states.link_vector)
     for k in range(len(changes.mean)):
         if shapes.class_home[k, 0] < 0:
             continue
         if shapes.ends.shape[1] > 0:
             _measure_edge(tables, shapes, changes, k)
         else:
-            _measure_node(tables, shapes, changes, k, last_labels == 0)
+            _measure_node(tables, shapes, changes, k, states is None)
         for a in range(changes.mean.shape[1]):
             changes.square[k, a] = dot(changes.vector[k, a], changes.vector[k, a])
-        for q in range(last_labels):
-            _multiply(changes.vector[k], states.link_vector[q], changes.link_gram[q, k])
+        if states is not None:
+            for q in range(len(states.link_vector)):
+                _multiply(changes.vector[k], states.link_vector[q], changes.link_gram[q, k])
     for c in range(len(changes.gram)):
         a, b = shapes.pair_classes[c, 0], shapes.pair_classes[c, 1]
         _multiply(changes.vector[a], changes.vector[b], changes.gram[c])

@@ -23,7 +23,6 @@ from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.change_classes import measure_changes
 from nasgoat.acquisition.branch.records import Changes, Floats, Integers, Tables
 from nasgoat.acquisition.branch.runs import MARGIN
-from nasgoat.acquisition.branch.states import measure_states
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
 from nasgoat.acquisition.branch.structure_groups import Group, make_group
 from nasgoat.acquisition.branch.tables import make_tables
@@ -88,7 +87,7 @@ def _bound_without_prices(
     block: Block, tables: Tables, labels: int, every: Integers, value: float
 ) -> _PricedBounds:
     """The structures that a bound for all compositions at once leaves."""
-    changes = measure_changes(tables, block.shapes, measure_states(block, tables), labels)
+    changes = measure_changes(tables, block.shapes, None, labels)
     group = make_group(block.shapes, labels, every)
     first = bound_structures(tables, block.shapes, changes, group)
     left = np.flatnonzero(first < value)

@@ -25,17 +25,18 @@ _FAR = 1000  # more than any distance
 
 
 @inner
-def open_domains(shapes: Shapes, states: States, stack: Stack, s: Index) -> None:
+def open_domains(shapes: Shapes, states: States | None, stack: Stack, s: Index) -> None:
     """Give every variable of shape s all states that it can take by itself."""
     p, last_label = shapes.home[s], shapes.last_label[s]
-    source = states.label[len(states.label) - 1] if last_label >= 0 else len(states.label)
+    total_states = stack.move_mean.shape[2] if states is None else len(states.label)
     for i in range(shapes.variables[p]):
         stack.states[i] = -1
         total, reach = 0, shapes.reach[p, i]
-        for x in range(len(states.label)):
-            if last_label >= 0:
+        for x in range(total_states):
+            if states is not None:
                 last, sink = states.last[x], states.sink[x]
-                if (states.label[x] == source) != (i == 0) or last > reach + 1:
+                is_source = states.label[x] == stack.move_mean.shape[2]
+                if is_source != (i == 0) or last > reach + 1:
                     continue
                 if last == 0 and sink > reach + 1:
                     continue
@@ -50,7 +51,12 @@ def open_domains(shapes: Shapes, states: States, stack: Stack, s: Index) -> None
 
 @inner
 def narrow_domains(
-    shapes: Shapes, states: States, stack: Stack, s: Index, t: Index, threshold: float
+    shapes: Shapes,
+    states: States | None,
+    stack: Stack,
+    s: Index,
+    t: Index,
+    threshold: float,
 ) -> bool:
     """Domains of depth t + 1 once the variable of depth t has its state; False if one is empty.
 
@@ -59,23 +65,22 @@ def narrow_domains(
     """
     p, i = shapes.home[s], stack.variable[t]
     state = stack.states[i]
-    prefix = shapes.last_label[s] >= 0
     for j in range(shapes.variables[p]):
         if stack.states[j] >= 0:
             continue
         twins = shapes.twin[p, j] == shapes.twin[p, i]
-        ahead = shapes.distance[p, i, j] if prefix else 0
-        behind = shapes.distance[p, j, i] if prefix else 0
         total = 0
         for c in range(stack.width[t, j]):
             x = stack.domain[t, j, c]
             fits = stack.move_bound[t, j, c] < threshold
             if twins and (x < state if j > i else x > state):
                 fits = False
-            if fits and ahead > 0:
-                fits = states.clash[ahead, state, x] == 0
-            if fits and behind > 0:
-                fits = states.clash[behind, x, state] == 0
+            if states is not None:
+                ahead, behind = shapes.distance[p, i, j], shapes.distance[p, j, i]
+                if fits and ahead > 0:
+                    fits = states.clash[ahead, state, x] == 0
+                if fits and behind > 0:
+                    fits = states.clash[behind, x, state] == 0
             if fits:
                 stack.domain[t + 1, j, total] = x
                 stack.origin[t + 1, j, total] = c

@@ -79,6 +79,22 @@ class BranchAndBound:
         self._exponential = Listing(cells, False, progress)
         self.nodes_ = 0  # explored in the last call
 
+    def load_code(self, exponential: bool = False) -> None:
+        """Compile, or load, the machine code that a search of this space needs; once in a process.
+
+        What only prefixes need is compiled for spaces that are searched by prefixes.
+        """
+        words = "compiling the search: once on a machine, about half a minute"
+        timer = threading.Timer(_PATIENCE, self.progress or print, [words])
+        if self.progress:
+            timer.start()
+        if exponential:
+            _load_exponential()
+        else:
+            _load_linear(self._linear.has_prefixes)
+        one_blas_thread()  # finds the libraries
+        timer.cancel()
+
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: what depends on the space alone, once for all questions."""
         listing = self._exponential if exponential else self._linear
@@ -97,7 +113,7 @@ class BranchAndBound:
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         """
         best = KBest(self.space, acquisition, k, exclude)
-        warm_up(isinstance(acquisition.gp.posterior_, ExponentialPosterior), self.progress)
+        self.load_code(isinstance(acquisition.gp.posterior_, ExponentialPosterior))
         start = time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
         with one_blas_thread():
@@ -191,34 +207,32 @@ class BranchAndBound:
         return True
 
 
-def warm_up(exponential: bool, progress: Callable[[str], None] | None = None) -> None:
-    """Compile, or load, the machine code of one kernel; once in a process."""
-    words = "compiling the search: once on a machine, about a minute"
-    timer = threading.Timer(_PATIENCE, progress or print, [words])
-    if progress:
-        timer.start()
-    _load_code(exponential)
-    one_blas_thread()  # finds the libraries
-    timer.cancel()
+@functools.cache
+def _load_exponential() -> None:
+    """Solve a tiny problem under the exponential kernel."""
+    block, features = _tiny_problem(prefixes=False)
+    width, one = len(features.source), np.eye(1)
+    posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+    factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
+    bounds = bound_exponential(block, factors, model)
+    ExponentialRun(block, factors, model, make_limit_rows(block), bounds).go_on(np.inf)
 
 
 @functools.cache
-def _load_code(exponential: bool) -> None:
-    """Solve a tiny problem: every compiled function of a kernel has one signature."""
-    space = NodeLabeledSpace(4, ["a", "b"])
-    features = FeatureMap(space)
+def _load_linear(prefixes: bool) -> None:
+    """Solve a tiny problem under the linear kernel; with prefixes, also one by prefixes."""
+    block, features = _tiny_problem(prefixes)
     width = len(features.source)
-    (block,) = Listing(space, False).blocks()
-    limits = make_limit_rows(block)
-    if exponential:
-        one = np.eye(1)
-        posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
-        factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
-        bounds = bound_exponential(block, factors, model)
-        ExponentialRun(block, factors, model, limits, bounds).go_on(np.inf)
-        return
-    extend_rows(np.array([[0, 1]]), 3, 10)
     tables = make_tables(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
-    run = LinearRun(block, tables, limits, lambda: -np.inf)
+    run = LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
     while run.go_on(np.inf) is not None:
         pass
+    if prefixes:
+        extend_rows(np.array([[0, 1]]), 3, 10)
+        _load_linear(False)
+
+
+def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
+    space = NodeLabeledSpace(4, ["a", "b"])
+    (block,) = Listing(space, prefixes).blocks()
+    return block, FeatureMap(space)

@@ -23,7 +23,7 @@ from nasgoat.compiled import inner
 
 @inner
 def fill_unary(
-    states: States,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -39,11 +39,11 @@ def fill_unary(
         i = potentials.open[y]
         for c in range(stack.width[t, i]):
             x = stack.domain[t, i, c]
-            label = states.label[x]
+            label = x if states is None else states.label[x]
             mean = along = 0.0
             if label < labels:
                 mean, along = stack.move_mean[t, i, label], products.along[i, label]
-            if q >= 0:
+            if states is not None:
                 mean += states.mean[q, x]
                 along += products.state_along[x]
             potentials.unary[i, c] = mean - rho * (2 * along + wide * products.norm[i, c])
@@ -53,7 +53,7 @@ def fill_unary(
 def fill_pairs(
     tables: Tables,
     shapes: Shapes,
-    states: States,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -68,20 +68,22 @@ def fill_pairs(
     size, price = shapes.size[p], 4.0 / rho  # the size of c: enough to matter, harmless to rounding
     for z in range(total):
         j = potentials.open[z]
-        if q >= 0:
+        if states is not None:
             _find_runs(states, stack, potentials, t, j)
         for y in range(z):
             i = potentials.open[y]
-            if q < 0:
+            if states is None:
                 _fill_label_block(tables, stack, products, potentials, size, t, i, j, rho, wide)
-                continue
-            _fill_label_rows(tables, states, stack, products, potentials, size, t, i, j, rho, wide)
-            far = np.int64(shapes.distance[p, i, j])
-            if tables.options[far] > 0:
-                far = np.int64(0)
-            _fill_state_block(
-                states, stack, products, potentials, q, t, i, j, far, -2 * rho * wide, price
-            )
+            else:
+                _fill_label_rows(
+                    tables, states, stack, products, potentials, size, t, i, j, rho, wide
+                )
+                far = np.int64(shapes.distance[p, i, j])
+                if tables.options[far] > 0:
+                    far = np.int64(0)
+                _fill_state_block(
+                    states, stack, products, potentials, q, t, i, j, far, -2 * rho * wide, price
+                )
 
 
 @inner

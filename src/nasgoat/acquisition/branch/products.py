@@ -28,6 +28,7 @@ from nasgoat.compiled import inner
 @inner
 def measure(
     problem: Problem,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -35,18 +36,18 @@ def measure(
     t: Index,
 ) -> tuple[int, float, float, float]:
     """All products at depth t; returns the number of open variables, ‖p‖², Σ max ‖p_i‖² and ω."""
-    tables, shapes, states, _, changes = problem
+    tables, shapes, _, changes = problem
     q = shapes.last_label[s]
-    total = _list_open(tables, shapes, stack, products, potentials, s, t)
+    total = _list_open(tables, shapes, states, stack, products, potentials, s, t)
     if t == 0:
         _look_up_moves(shapes, changes, stack, products, s, total)
-        if q >= 0:
+        if states is not None:
             _look_up_links(shapes, changes, products, s, total)
     else:
         _measure_moves(stack, products, potentials, t, total)
-    if q >= 0:
+    if states is not None:
         _measure_states(states, stack, products, potentials, q, t, total)
-    omega = _measure_interactions(tables, stack, products, shapes.size[shapes.home[s]], t)
+    omega = _measure_interactions(tables, states, stack, products, shapes.size[shapes.home[s]], t)
     longest = _measure_norms(states, stack, products, potentials, q, t, total)
     return total, dot(stack.vector[t], stack.vector[t]), longest, omega
 
@@ -55,6 +56,7 @@ def measure(
 def _list_open(
     tables: Tables,
     shapes: Shapes,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -70,8 +72,9 @@ def _list_open(
         if stack.states[i] < 0:
             potentials.open[total] = i
             total += 1
-            for c in range(stack.width[t, i]):
-                products.used[stack.domain[t, i, c]] = 1
+            if states is not None:
+                for c in range(stack.width[t, i]):
+                    products.used[stack.domain[t, i, c]] = 1
     block = 0
     for y in range(total):
         for z in range(y + 1, total):
@@ -79,7 +82,8 @@ def _list_open(
             apart = 0
             if shapes.ends.shape[1] == 0:
                 d = shapes.distance[p, i + first, j + first]
-                if i + first > 0 or tables.options[d] > 0:
+                # The source of a prefix has no label: only an open distance says something.
+                if states is None or i > 0 or tables.options[d] > 0:
                     apart = d
             products.apart[i, j] = apart
             if apart > 0:
@@ -172,7 +176,12 @@ def _measure_states(
 
 @inner
 def _measure_interactions(
-    tables: Tables, stack: Stack, products: Products, size: Index, t: Index
+    tables: Tables,
+    states: States | None,
+    stack: Stack,
+    products: Products,
+    size: Index,
+    t: Index,
 ) -> float:
     """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
     labels, known = stack.move_mean.shape[2], len(products.pairs) - len(tables.option_mean)
@@ -187,16 +196,17 @@ def _measure_interactions(
                 products.both_along[d, a, b] = dot(
                     stack.vector[t], tables.both_vector[size, d, a, b]
                 )
-                for e in range(tables.options[d]):
-                    products.option_along[d - known, a, b, e] = dot(
-                        stack.vector[t], tables.option_vector[d - known, a, b, e]
-                    )
+                if states is not None:
+                    for e in range(tables.options[d]):
+                        products.option_along[d - known, a, b, e] = dot(
+                            stack.vector[t], tables.option_vector[d - known, a, b, e]
+                        )
     return math.sqrt(square)
 
 
 @inner
 def _measure_norms(
-    states: States,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -212,9 +222,9 @@ def _measure_norms(
         largest = 0.0
         for c in range(stack.width[t, i]):
             x = stack.domain[t, i, c]
-            label = states.label[x]
+            label = x if states is None else states.label[x]
             length = products.square[i, label] if label < labels else 0.0
-            if q >= 0:
+            if states is not None:
                 length += states.gram[q, x, x]
                 if label < labels:
                     length += 2 * products.link_gram[i, label, states.link[x, 0]]

@@ -84,15 +84,15 @@ class Tables(NamedTuple):
 
 
 class States(NamedTuple):
-    """What a state stands for, and what it adds besides its label's change.
+    """What a state of a prefix stands for, and what it adds besides its label's change.
 
     A *link* is what a node has with one of the two last nodes: a label and a distance. Every state
     has two links, one with the last inner node and one with the sink.
     """
 
     label: Integers  # (X,) L for the source of a prefix
-    last: Integers  # (X,) distance to the last inner node, 0 for no path or none
-    sink: Integers  # (X,) distance to the sink, 0 in a structure
+    last: Integers  # (X,) distance to the last inner node, 0 for no path
+    sink: Integers  # (X,) distance to the sink
     mean: Floats  # (Q, X) of its features with the last inner node and the sink, centred
     vector: Floats  # (Q, X, r)
     gram: Floats  # (Q, X, X) products of the vectors
@@ -114,11 +114,14 @@ class LimitRows(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """All that a search looks up and never changes."""
+    """All that a search looks up and never changes, but for the states of prefixes.
+
+    These are an argument of their own. It is None for structures, whose states are labels, and then
+    nothing that only prefixes need is compiled.
+    """
 
     tables: Tables
     shapes: Shapes
-    states: States
     limits: LimitRows
     changes: Changes
 
@@ -158,7 +161,7 @@ class Products(NamedTuple):
     norm: Floats  # (V, D) squared length of the whole change by a state
     apart: Integers  # (V, V) distance from i to j for their labels, 0 if none
     pairs: Integers  # (n,) pairs of open labelled variables at that distance
-    used: Integers  # (X,) whether a state is in some domain
+    used: Integers  # (X,) whether a state of a prefix is in some domain
     used_link: Integers  # (links,) the same for links
     mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
 
@@ -182,10 +185,11 @@ class Potentials(NamedTuple):
     choice: Integers  # (V,) place in the domain of the state that looks best
 
 
-def new_products(variables: int, tables: Tables, states: States, domain: int) -> Products:
+def new_products(variables: int, tables: Tables, states: States | None, domain: int) -> Products:
     """Scratch for that many variables and states of a variable."""
     labels = max(tables.both_mean.shape[-1], tables.edge_mean.shape[-1] - 1)
-    total, links, n = len(states.label), states.link_vector.shape[1], len(tables.options)
+    total, links = (0, 0) if states is None else (len(states.label), states.link_vector.shape[1])
+    n = len(tables.options)
     return Products(
         along=np.zeros((variables, labels)),
         square=np.zeros((variables, labels)),

@@ -52,7 +52,12 @@ def _add_pair(tables: Tables, stack: Stack, size: Index, d: Index, a: Index, b: 
 
 @inner
 def load_reference(
-    tables: Tables, shapes: Shapes, states: States, changes: Changes, stack: Stack, s: Index
+    tables: Tables,
+    shapes: Shapes,
+    states: States | None,
+    changes: Changes,
+    stack: Stack,
+    s: Index,
 ) -> None:
     """Put the reference graph of shape s, every variable open, at the bottom of the stack."""
     p, last = shapes.home[s], shapes.last_label[s]
@@ -60,14 +65,14 @@ def load_reference(
     out = changes.mean.shape[1] + 1
     stack.mean[0] = 0.0
     stack.vector[0, :] = 0.0
-    if last >= 0:
+    if states is not None:
         stack.mean[0] = states.fixed_mean[last, 0]
         _copy_to(stack.vector[0], states.fixed_vector[last, 0])
     for i in range(shapes.variables[p]):
         k = shapes.change_class[p, i]
         stack.mean[0] += changes.own_mean[k]
         add_to(stack.vector[0], changes.own_vector[k])
-        if last >= 0:
+        if states is not None:
             centre = 1 if i > 0 else 2
             stack.mean[0] += states.fixed_mean[last, centre]
             add_to(stack.vector[0], states.fixed_vector[last, centre])
@@ -76,7 +81,7 @@ def load_reference(
             for v in range(u, n):
                 if u == v or shapes.distance[p, u, v] > 0:
                     _add_pair(tables, stack, size, np.int64(shapes.distance[p, u, v]), u, v)
-    elif last < 0:
+    elif states is None:
         none = np.int64(0)
         _add_pair(tables, stack, size, none, none, none)
         _add_pair(tables, stack, size, none, out, out)
@@ -98,15 +103,21 @@ def load_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index, t: Inde
 
 @inner
 def assign(
-    tables: Tables, shapes: Shapes, states: States, stack: Stack, s: Index, t: Index, x: Index
+    tables: Tables,
+    shapes: Shapes,
+    states: States | None,
+    stack: Stack,
+    s: Index,
+    t: Index,
+    x: Index,
 ) -> None:
     """Give the variable of depth t the state x: the reference graph and moves of depth t + 1."""
     last, i = shapes.last_label[s], stack.variable[t]
-    label = states.label[x]
+    label = x if states is None else states.label[x]
     stack.states[i] = x
     stack.mean[t + 1] = stack.mean[t]
     _copy_to(stack.vector[t + 1], stack.vector[t])
-    if last >= 0:
+    if states is not None:
         stack.mean[t + 1] += states.mean[last, x]
         add_to(stack.vector[t + 1], states.vector[last, x])
     if label < stack.move_mean.shape[2]:

@@ -110,13 +110,12 @@ class LinearRun:
         threads: int = 1,
         scout: bool | None = None,
     ) -> None:
-        states = measure_states(block, tables)
+        self._states = measure_states(block, tables)
         self._problem = Problem(
             tables=tables,
             shapes=block.shapes,
-            states=states,
             limits=limits,
-            changes=measure_changes(tables, block.shapes, states, block.labels),
+            changes=measure_changes(tables, block.shapes, self._states, block.labels),
         )
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)
@@ -136,12 +135,13 @@ class LinearRun:
     def _new_worker(self) -> _Worker:
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)
-        most = int(np.bincount(problem.states.label).max())  # states of one label
-        domain = most * labels if self.block.prefix_states is not None else labels
+        domain = labels
+        if self._states is not None:
+            domain *= int(np.bincount(self._states.label).max())  # states of one label
         length = problem.tables.path_vector.shape[-1]
         return _Worker(
             stack=new_stack(variables, labels, length, domain),
-            products=new_products(variables, problem.tables, problem.states, domain),
+            products=new_products(variables, problem.tables, self._states, domain),
             potentials=new_potentials(variables, labels, domain),
             order=np.zeros(0, dtype=np.int64),
             chosen=np.zeros((domain, variables), dtype=np.int64),
@@ -190,6 +190,7 @@ class LinearRun:
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         status, found = search(
             self._problem,
+            self._states,
             worker.stack,
             worker.products,
             worker.potentials,

@@ -45,6 +45,7 @@ from nasgoat.compiled import called, compiled, inner
 @compiled
 def search(
     problem: Problem,
+    states: States | None,
     stack: Stack,
     products: Products,
     potentials: Potentials,
@@ -67,7 +68,7 @@ def search(
     threshold, stop = best + margin, stack.place[NODES] + pause
     while stack.place[NODES] < stop:
         stack.place[NODES] += 1
-        turn = _next_node(problem, stack, products, order, roots, rooting, threshold)
+        turn = _next_node(problem, states, stack, products, order, roots, rooting, threshold)
         if turn < 0:
             return DONE, 0
         if turn == 0:
@@ -76,12 +77,12 @@ def search(
         total = _count_open(shapes, stack, s)
         if total <= 1 and not rooting:
             load_moves(shapes, changes, stack, s, t)
-            found = _find_leaves(problem, stack, s, t, best, chosen, values)
+            found = _find_leaves(problem, states, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
         rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
-        lower = bound_completions(problem, stack, products, potentials, s, t, rounds)
+        lower = bound_completions(problem, states, stack, products, potentials, s, t, rounds)
         if rooting:
             roots[s] = lower
         elif lower < threshold:
@@ -94,6 +95,7 @@ def search(
 @called
 def _next_node(
     problem: Problem,
+    states: States | None,
     stack: Stack,
     products: Products,
     order: Integers,
@@ -107,7 +109,7 @@ def _next_node(
     """
     place = stack.place
     if place[DEPTH] >= 0:
-        turn = _descend(problem, stack, products, place[SHAPE], place[DEPTH], threshold)
+        turn = _descend(problem, states, stack, products, place[SHAPE], place[DEPTH], threshold)
         if turn < 0:
             place[DEPTH] -= 1
         return max(turn, 0)
@@ -118,10 +120,10 @@ def _next_node(
         return -1
     place[POSITION] += 1
     place[SHAPE] = s
-    tables, shapes, states, _, changes = problem
+    tables, shapes, _, changes = problem
     load_reference(tables, shapes, states, changes, stack, s)
     open_domains(shapes, states, stack, s)
-    if _drop_impossible(problem, stack, products, s, np.int64(0)):
+    if _drop_impossible(problem, states, stack, products, s, np.int64(0)):
         return 1
     roots[s] = np.inf
     return 0
@@ -129,13 +131,19 @@ def _next_node(
 
 @inner
 def _descend(
-    problem: Problem, stack: Stack, products: Products, s: Index, t: Index, threshold: float
+    problem: Problem,
+    states: States | None,
+    stack: Stack,
+    products: Products,
+    s: Index,
+    t: Index,
+    threshold: float,
 ) -> int:
     """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
 
     With -1 there is none left that could beat the threshold.
     """
-    tables, shapes, states, _, _ = problem
+    tables, shapes = problem.tables, problem.shapes
     stack.states[stack.variable[t]] = -1
     y = stack.next[t]
     if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
@@ -144,18 +152,22 @@ def _descend(
     assign(tables, shapes, states, stack, s, t, stack.order[t, y])
     if not narrow_domains(shapes, states, stack, s, t, threshold):
         return 0
-    return 1 if _drop_impossible(problem, stack, products, s, t + 1) else 0
+    return 1 if _drop_impossible(problem, states, stack, products, s, t + 1) else 0
 
 
 @called
 def _drop_impossible(
-    problem: Problem, stack: Stack, products: Products, s: Index, t: Index
+    problem: Problem,
+    states: States | None,
+    stack: Stack,
+    products: Products,
+    s: Index,
+    t: Index,
 ) -> bool:
     """Drop states that no graph can have at depth t; False if a variable has none left."""
-    shapes, states = problem.shapes, problem.states
-    if shapes.last_label[s] >= 0 and not keep_supported(shapes, states, stack, products, s, t):
+    if states is not None and not keep_supported(problem.shapes, states, stack, products, s, t):
         return False
-    return bool(keep_affordable(shapes, problem.limits, stack, s, t))
+    return bool(keep_affordable(problem.shapes, problem.limits, stack, s, t))
 
 
 @inner
@@ -200,6 +212,7 @@ def _choose_variable(
 @called
 def _find_leaves(
     problem: Problem,
+    states: States | None,
     stack: Stack,
     s: Index,
     t: Index,
@@ -208,7 +221,7 @@ def _find_leaves(
     values: Floats,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many."""
-    shapes, states = problem.shapes, problem.states
+    shapes = problem.shapes
     variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
     last = -1
     for i in range(variables):
@@ -221,7 +234,7 @@ def _find_leaves(
             x = stack.domain[t, last, c]
             stack.states[last] = x
         fits = keep_affordable(shapes, problem.limits, stack, s, t)
-        if fits and q >= 0:
+        if states is not None and fits:
             fits = is_consistent(shapes, states, stack, s)
         if fits:
             value = _evaluate(stack, states, q, t, last, x)
@@ -236,21 +249,23 @@ def _find_leaves(
 
 
 @inner
-def _evaluate(stack: Stack, states: States, q: Index, t: Index, i: Index, x: Index) -> float:
+def _evaluate(stack: Stack, states: States | None, q: Index, t: Index, i: Index, x: Index) -> float:
     """The value with open variable i in state x (none open: i = -1)."""
-    label = states.label[x] if i >= 0 else -1
+    label = x if states is None else states.label[x]
+    if i < 0:
+        label = -1
     known = 0 <= label < stack.move_mean.shape[2]
     square, mean = 0.0, stack.mean[t]
     for e in range(stack.vector.shape[1]):
         entry = stack.vector[t, e]
         if known:
             entry += stack.move_vector[t, i, label, e]
-        if i >= 0 and q >= 0:
+        if states is not None and i >= 0:
             entry += states.vector[q, x, e]
         square += entry * entry
     if known:
         mean += stack.move_mean[t, i, label]
-    if i >= 0 and q >= 0:
+    if states is not None and i >= 0:
         mean += states.mean[q, x]
     value: float = mean - math.sqrt(square)
     return value

@@ -1,4 +1,4 @@
-"""The states of variables: what they add to mean and norm, and which contradict each other.
+"""The states of nodes of a prefix: what they add to mean and norm, and which contradict each other.
 
 In a structure a state is a label. In a prefix it is a label, a distance to the last inner node (0
 for no path) and a distance to the sink; the label after the last one stands for the source.
@@ -52,11 +52,11 @@ def list_prefix_states(labels: int, n: int) -> PrefixStates:
     return PrefixStates(*columns)
 
 
-def measure_states(block: Block, tables: Tables) -> States:
-    """What the states of a block add besides the changes of their labels."""
+def measure_states(block: Block, tables: Tables) -> States | None:
+    """What the states of prefixes add besides the changes of their labels; None for structures."""
     found = block.prefix_states
     if found is None:
-        return _label_states(block.labels, tables.path_vector.shape[-1])
+        return None
     size, labels = int(block.shapes.size[0]), block.labels
     paths = np.concatenate([tables.path_mean[size, ..., None], tables.path_vector[size]], axis=-1)
     source, out = found.label == labels, labels + 1
@@ -85,24 +85,6 @@ def measure_states(block: Block, tables: Tables) -> States:
         clash=_find_clashes(found, int(block.shapes.nodes[0]) + 2),
         fixed_mean=fixed_mean,
         fixed_vector=fixed_vector,
-    )
-
-
-def _label_states(total: int, r: int) -> States:
-    """States that are labels and nothing else."""
-    none = np.zeros(total, dtype=np.int64)
-    return States(
-        label=np.arange(total),
-        last=none,
-        sink=none,
-        mean=np.zeros((0, total)),
-        vector=np.zeros((0, total, r)),
-        gram=np.zeros((0, total, total)),
-        link=np.zeros((total, 2), dtype=np.int64),
-        link_vector=np.zeros((0, 0, r)),
-        clash=np.zeros((1, 1, 1), dtype=np.int8),
-        fixed_mean=np.zeros((0, 3)),
-        fixed_vector=np.zeros((0, 3, r)),
     )
 
 
