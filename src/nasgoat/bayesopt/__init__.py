@@ -1,13 +1,19 @@
-"""Search: the ask/tell optimiser, the driver around it and what it drives."""
+"""Search: the ask/tell optimiser, and the loop that drives it or any other method."""
 
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
-from nasgoat.bayesopt.ledger import Ledger, MemoryLedger, Ticket
+from nasgoat.bayesopt.history import (
+    Evaluation,
+    Iteration,
+    Ledger,
+    MemoryLedger,
+    SearchResult,
+    Stop,
+    Ticket,
+)
 from nasgoat.bayesopt.loop import run, search
-from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.optimizer import PRESETS, STRATEGIES, Optimizer, Settings
 from nasgoat.bayesopt.plan import Asker, Events, Plan
-from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
-from nasgoat.bayesopt.settings import PRESETS, STRATEGIES, Settings
 from nasgoat.evaluation import Objective
 
 __all__ = [

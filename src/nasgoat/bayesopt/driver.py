@@ -17,9 +17,8 @@ from typing import Any
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, read_outcome
-from nasgoat.bayesopt.ledger import Ledger, Ticket
+from nasgoat.bayesopt.history import Evaluation, Iteration, Ledger, SearchResult, Stop, Ticket
 from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
-from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
 
 logger = logging.getLogger(__name__)
@@ -56,7 +55,7 @@ class Driver:
         self._tickets: dict[int, Ticket] = {}
         self._waiting: deque[Ticket] = deque()
         self._running: dict[Future[Outcome], Ticket] = {}
-        self._batch: list[Ticket] = []  # synchronous: proposed, not yet told
+        self._batch: list[int] = []  # synchronous: numbers of what is proposed, not yet told
         self._asking: Future[list[Proposal]] | None = None
         self._untold: list[Ticket] = []  # asynchronous: ended, the asker not yet free to hear it
         self._exhausted = False
@@ -88,9 +87,8 @@ class Driver:
         return self._earlier + time.monotonic() - self._start
 
     def _why(self) -> Stop:
-        if self._stop is not None:
-            return self._stop
-        return Stop.EXHAUSTED if len(self._tickets) < self.plan.evaluations else Stop.FINISHED
+        exhausted = len(self._tickets) < self.plan.evaluations
+        return self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
 
     # Resuming
 
@@ -102,15 +100,13 @@ class Driver:
         left = [ticket for ticket in past if not ticket.finished]
         self.ledger.requeue(left)
         self._waiting.extend(left[: max(self.plan.evaluations - len(past) + len(left), 0)])
-        if self.plan.asynchronous:
-            for ticket in past:
-                tell(self.asker, ticket)
-            return
         last = max((ticket.iteration for ticket in past), default=-1)
         for ticket in past:
-            if ticket.iteration < last:
+            if self.plan.asynchronous or ticket.iteration < last:
                 tell(self.asker, ticket)
-        self._batch = [ticket for ticket in past if ticket.iteration == last]
+        if self.plan.asynchronous:
+            return
+        self._batch = [ticket.number for ticket in past if ticket.iteration == last]
         self._complete_batch(last)
 
     def _complete_batch(self, iteration: int) -> None:
@@ -118,7 +114,7 @@ class Driver:
         missing = self._batch_size(iteration) - len(self._batch)
         if iteration < 0 or missing <= 0:
             return
-        known = {ticket.graph for ticket in self._batch}
+        known = {self._tickets[number].graph for number in self._batch}
         proposals = self.asker.ask(self._batch_size(iteration))
         fresh = [p for p in proposals if p.graph not in known][:missing]
         self._propose(fresh, iteration)
@@ -133,13 +129,12 @@ class Driver:
 
     def _close_batch(self) -> None:
         """Synchronous: tell a batch once all of it has ended, in the order of its proposals."""
-        if not self._batch or any(not self._tickets[t.number].finished for t in self._batch):
-            return
-        batch = [self._tickets[ticket.number] for ticket in self._batch]
-        self._batch = []
-        for ticket in batch:
-            tell(self.asker, ticket)
-        self._report(batch)
+        batch = [self._tickets[number] for number in self._batch]
+        if batch and all(ticket.finished for ticket in batch):
+            self._batch = []
+            for ticket in batch:
+                tell(self.asker, ticket)
+            self._report(batch)
 
     def _refill(self) -> None:
         """Start to compute proposals if some are needed and allowed."""
@@ -186,7 +181,7 @@ class Driver:
         self._tickets |= {ticket.number: ticket for ticket in fresh}
         self._waiting.extend(fresh)
         if not self.plan.asynchronous:
-            self._batch = self._batch + fresh
+            self._batch += [ticket.number for ticket in fresh]
         if self.events.proposed:
             for ticket in fresh:
                 self.events.proposed(ticket)

@@ -7,19 +7,17 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
-from nasgoat.bayesopt.executors import Workers
-from nasgoat.bayesopt.ledger import Ledger, MemoryLedger
-from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.history import Evaluation, Iteration, Ledger, MemoryLedger, SearchResult, Stop
+from nasgoat.bayesopt.optimizer import Optimizer, Settings
 from nasgoat.bayesopt.plan import Asker, Events, Plan
-from nasgoat.bayesopt.results import Evaluation, Iteration, SearchResult, Stop
-from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective
 from nasgoat.evaluation.objectives import function_path
 from nasgoat.spaces import SearchSpace
 
 
-def search(
+def search(  # noqa: D417 what belongs together is described together
     objective: Objective | str,
     space: SearchSpace,
     evaluations: int = 160,
@@ -46,18 +44,12 @@ def search(
         space: The space to search.
         evaluations: How many graphs to evaluate; fewer if the space has no more.
         batch: How many graphs to propose at a time after the initial design.
-        initial: Random graphs before the first proposal.
-        seed: Seed of everything random here.
-        settings: Kernel, target and batch strategy.
-        optimizer: Acquisition optimiser, by name or ready made.
-        on_evaluation: Called after each evaluation.
-        on_iteration: Called after each batch.
-        progress: Called with a line of text when something takes long.
+        initial, seed, settings, optimizer, progress: As for :class:`~nasgoat.Optimizer`.
+        on_evaluation, on_iteration: Called after each evaluation, and after each batch.
         executor: Where evaluations run: any ``concurrent.futures.Executor``.
         workers: Evaluations at a time; local processes if no executor is given.
         asynchronous: Give a freed worker the next graph at once instead of proposing in batches.
-        timeout: Seconds an evaluation may take before it is killed.
-        memory_limit: Bytes an evaluation may hold before it is killed.
+        timeout, memory_limit: Seconds and bytes that an evaluation may take before it is killed.
         ledger: Keeps what happens; see :class:`nasgoat.integrations.StudyLedger` to resume.
 
     Raises:
@@ -71,20 +63,10 @@ def search(
     """
     plan = Plan(evaluations, batch, asynchronous)
     asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
-    evaluator = _make_evaluator(
-        objective, timeout, memory_limit, seed, executor is None and workers
-    )
-    if executor is not None:
-        hands = Workers.on(executor, workers)
-    else:
-        hands = Workers.local(workers) if workers else Workers.serial()
+    in_processes = executor is None and bool(workers)
+    evaluator = _make_evaluator(objective, timeout, memory_limit, seed, in_processes)
     events = Events(on_evaluation, iteration=on_iteration)
-    driver = Driver(asker, evaluator, plan, ledger or MemoryLedger(), hands, events)
-    if not asynchronous:
-        return _raise_if_failing(driver.run())
-    with ThreadPoolExecutor(1, "nasgoat-ask") as thread:  # workers are served while it computes
-        driver.asks_in = thread
-        return _raise_if_failing(driver.run())
+    return _drive(asker, evaluator, plan, events, ledger, _find_workers(executor, workers))
 
 
 def run(
@@ -105,9 +87,13 @@ def run(
         20
     """
     events = Events(on_evaluation, iteration=on_iteration)
-    plan = Plan(evaluations, batch)
-    driver = Driver(asker, Inline(objective), plan, MemoryLedger(), events=events)
-    return _raise_if_failing(driver.run())
+    return _drive(asker, Inline(objective), Plan(evaluations, batch), events)
+
+
+def _find_workers(executor: Executor | None, workers: int | None) -> Workers:
+    if executor is not None:
+        return Workers.on(executor, workers)
+    return Workers.local(workers) if workers else Workers.serial()
 
 
 def _make_evaluator(
@@ -115,11 +101,11 @@ def _make_evaluator(
     timeout: float | None,
     memory_limit: float | None,
     seed: int,
-    processes: object,
+    in_processes: bool,
 ) -> Evaluator:
     limited = timeout is not None or memory_limit is not None
     path = objective if isinstance(objective, str) else function_path(objective)
-    if isinstance(objective, str) or ((limited or processes) and path is not None):
+    if isinstance(objective, str) or ((limited or in_processes) and path is not None):
         isolated = Isolated(path, None, timeout, memory_limit, seed=seed)
         isolated.check()
         return isolated
@@ -131,11 +117,27 @@ def _make_evaluator(
     return Inline(objective)
 
 
-def _raise_if_failing(result: SearchResult) -> SearchResult:
-    if result.stop is not Stop.FAILING:
-        return result
-    failure = result.failures[-1].outcome
-    if failure is None or failure.failure is None:
-        raise ObjectiveError("the objective must return an error, got a failure")
-    text = failure.failure.traceback or failure.failure.reason
-    raise ObjectiveError(f"the objective must not fail again and again, got:\n{text}")
+def _drive(
+    asker: Asker,
+    evaluator: Evaluator,
+    plan: Plan,
+    events: Events,
+    ledger: Ledger | None = None,
+    workers: Workers | None = None,
+) -> SearchResult:
+    """Run a search to its end; an objective that keeps failing is an error of the caller's."""
+    # Asynchronous: workers are served while a thread computes the next proposals.
+    with ThreadPoolExecutor(1, "nasgoat-ask") if plan.asynchronous else SerialExecutor() as asks_in:
+        result = Driver(
+            asker=asker,
+            evaluator=evaluator,
+            plan=plan,
+            ledger=ledger or MemoryLedger(),
+            workers=workers or Workers.serial(),
+            events=events,
+            asks_in=asks_in,
+        ).run()
+    if result.stop is Stop.FAILING and (failure := result.failures[-1].failure):
+        text = failure.traceback or failure.reason
+        raise ObjectiveError(f"the objective must not fail again and again, got:\n{text}")
+    return result

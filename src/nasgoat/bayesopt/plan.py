@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.ledger import Ticket
-from nasgoat.bayesopt.results import Evaluation, Iteration
+from nasgoat.bayesopt.history import Evaluation, Iteration, Ticket
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 
@@ -19,19 +18,15 @@ class Asker(Protocol):
     @property
     def initial(self) -> int:
         """Number of random graphs before the method's own proposals."""
-        ...
 
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next; none when the space is used up."""
-        ...
 
     def tell(self, graph: LabeledGraph, error: float) -> None:
         """Learn the error of a graph."""
-        ...
 
     def tell_failed(self, graph: LabeledGraph) -> None:
         """Note that a graph could not be evaluated."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -66,11 +61,11 @@ class Events:
 
 def tell(asker: Asker, ticket: Ticket) -> None:
     """Tell how a ticket's evaluation ended, or that it is still to be expected."""
-    if ticket.outcome is None:
+    if not ticket.finished:
         expect = getattr(asker, "expect", None)
         if expect is not None:
             expect(ticket.graph)
-    elif ticket.outcome.metrics is None:
+    elif ticket.metrics is None:
         asker.tell_failed(ticket.graph)
     else:
-        asker.tell(ticket.graph, ticket.outcome.metrics["error"])
+        asker.tell(ticket.graph, ticket.metrics["error"])

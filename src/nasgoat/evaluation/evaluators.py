@@ -33,7 +33,6 @@ class Evaluator(Protocol):
 
     def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
         """Evaluate a graph; the number of the evaluation seeds what is random."""
-        ...
 
 
 @dataclass(frozen=True)

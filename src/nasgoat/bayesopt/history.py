@@ -1,17 +1,106 @@
-"""What came of a search: evaluations, the progress of each batch, and the result."""
+"""The history of a search: what it proposed, the ledger that keeps it, and what came of it.
+
+The driver writes before it acts: a proposal before it is evaluated, an outcome before anybody hears
+of it. Whatever a ledger returned from was kept.
+"""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from nasgoat.acquisition import Proposal, Status
-from nasgoat.bayesopt.ledger import Ticket
+from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One proposed graph on its way: proposed, running or finished.
+
+    Args:
+        number: Its place among all proposals, from 0.
+        iteration: The batch it belongs to, from 0.
+        proposal: The graph with its posterior and certificate.
+        hyperparameters: Of the surrogate that proposed it; None in the initial design.
+        outcome: How its evaluation ended; None if it has not.
+        elapsed: Seconds of search, over all its sessions, until it ended.
+    """
+
+    number: int
+    iteration: int
+    proposal: Proposal
+    hyperparameters: Mapping[str, float] | None = None
+    outcome: Outcome | None = None
+    elapsed: float = 0.0
+
+    @property
+    def graph(self) -> LabeledGraph:
+        """The graph to evaluate."""
+        return self.proposal.graph
+
+    @property
+    def finished(self) -> bool:
+        """Whether its evaluation ended, well or not."""
+        return self.outcome is not None
+
+    @property
+    def metrics(self) -> Mapping[str, Any] | None:
+        """What its evaluation measured; None if it failed or has not ended."""
+        return self.outcome.metrics if self.outcome else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why its evaluation failed; None if it did not, or has not ended."""
+        return self.outcome.failure if self.outcome else None
+
+
+class Ledger(Protocol):
+    """Keeps the tickets of one search."""
+
+    def tickets(self) -> list[Ticket]:
+        """Every ticket by number; without an outcome if its evaluation never ended."""
+
+    def propose(self, tickets: Sequence[Ticket]) -> None:
+        """Keep new tickets."""
+
+    def requeue(self, tickets: Sequence[Ticket]) -> None:
+        """Note that tickets which an earlier session left behind are evaluated again."""
+
+    def finish(self, ticket: Ticket) -> None:
+        """Keep the outcome of a ticket."""
+
+
+class MemoryLedger:
+    """Keeps tickets as long as the process lives.
+
+    Example:
+        >>> MemoryLedger().tickets()
+        []
+    """
+
+    def __init__(self) -> None:
+        self._tickets: dict[int, Ticket] = {}
+
+    def tickets(self) -> list[Ticket]:
+        """Every ticket by number."""
+        return [self._tickets[number] for number in sorted(self._tickets)]
+
+    def propose(self, tickets: Sequence[Ticket]) -> None:
+        """Keep new tickets."""
+        self._tickets |= {ticket.number: ticket for ticket in tickets}
+
+    def requeue(self, tickets: Sequence[Ticket]) -> None:
+        """Forget that these were running."""
+        self.propose([replace(ticket, outcome=None) for ticket in tickets])
+
+    def finish(self, ticket: Ticket) -> None:
+        """Keep the outcome of a ticket."""
+        self.propose([ticket])
 
 
 @dataclass(frozen=True)
@@ -26,8 +115,7 @@ class Evaluation:
     @classmethod
     def of(cls, ticket: Ticket) -> Evaluation:
         """The evaluation that a ticket with metrics stands for."""
-        metrics = ticket.outcome.metrics if ticket.outcome else None
-        return cls(ticket.number, ticket.iteration, ticket.proposal, metrics or {})
+        return cls(ticket.number, ticket.iteration, ticket.proposal, ticket.metrics or {})
 
     @property
     def graph(self) -> LabeledGraph:
@@ -61,7 +149,7 @@ class Iteration:
         cls, batch: Sequence[Ticket], tickets: Collection[Ticket], seconds: float
     ) -> Iteration | None:
         """What progress shows when a batch has ended; None before the first success."""
-        evaluations = [Evaluation.of(t) for t in tickets if t.outcome and t.outcome.metrics]
+        evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
         if not evaluations:
             return None
         best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
@@ -94,8 +182,8 @@ class SearchResult:
 
     evaluations: tuple[Evaluation, ...]
     seconds: float
-    hyperparameters: tuple[Mapping[str, float], ...] = field(default=())
-    failures: tuple[Ticket, ...] = field(default=())
+    hyperparameters: tuple[Mapping[str, float], ...] = ()
+    failures: tuple[Ticket, ...] = ()
     stop: Stop = Stop.FINISHED
 
     @classmethod
@@ -103,10 +191,10 @@ class SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
         return cls(
-            tuple(Evaluation.of(t) for t in tickets if t.outcome and t.outcome.metrics),
+            tuple(Evaluation.of(t) for t in tickets if t.metrics),
             seconds,
             tuple(values for _, values in sorted(fits.items())),
-            tuple(t for t in tickets if t.outcome and t.outcome.failure),
+            tuple(t for t in tickets if t.failure),
             stop,
         )
 
@@ -118,9 +206,9 @@ class SearchResult:
     @property
     def certified(self) -> float | None:
         """Share of the proposals after the initial design that are proven optimal."""
-        chosen = [e.proposal.certificate for e in self.evaluations]
-        chosen = [c for c in chosen if c.status is not Status.INITIAL]
-        return sum(c.certified for c in chosen) / len(chosen) if chosen else None
+        given = [e.proposal.certificate for e in self.evaluations]
+        proven = [c.certified for c in given if c.status is not Status.INITIAL]
+        return sum(proven) / len(proven) if proven else None
 
     def curve(self) -> list[float]:
         """The lowest error after each evaluation."""
