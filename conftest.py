@@ -11,7 +11,7 @@ import pytest
 
 _REGISTRIES = {
     "nasgoat.acquisition.registry": "_TABLE",
-    "nasgoat.kernels.registry": "_MAKERS",
+    "nasgoat.kernels.shortest_path": "_MAKERS",
     "nasgoat.search_methods": "_OTHERS",
     "nasgoat.spaces.presets": "_OTHERS",
     "nasgoat.spaces.toml_file": "KINDS",

@@ -16,7 +16,6 @@ from nasgoat.integrations import StorageAddress, StudyLedger
 
 _MODULES = (
     "nasgoat.acquisition.registry",
-    "nasgoat.acquisition.satisfiable",
     "nasgoat.baselines",
     "nasgoat.cli.search_session",
     "nasgoat.formulations",

@@ -16,7 +16,7 @@ from nasgoat import (
     nasbench201,
 )
 from nasgoat.acquisition import Status, make_optimizer, random_problem
-from nasgoat.acquisition.catalogue_file import cache_folder
+from nasgoat.acquisition.catalogue import cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.spaces import SearchSpace
 

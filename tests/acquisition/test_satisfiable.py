@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from nasgoat import NodeLabeledSpace, Optimizer, darts, nasbench101
-from nasgoat.acquisition.satisfiable import (
+from nasgoat.acquisition.ask_tell import (
     _has_solution,
     find_smallest_conflict,
     is_satisfiable,

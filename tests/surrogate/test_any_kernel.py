@@ -32,7 +32,7 @@ def test_the_gradient_of_the_likelihood_is_its_slope(noise: float | None) -> Non
     rows = fitted().features.rows(CELLS)
     rng = np.random.default_rng(1)
     targets, share = rng.standard_normal(len(rows)), rng.uniform(0.3, 1.0, len(rows))
-    likelihood = make_likelihood(smooth(), rows, targets, share, 1e-8, noise, (1e-4, 1.0))
+    likelihood = make_likelihood(smooth(), rows, targets, share, 1e-8, noise)
     for point in rng.uniform(-1.0, 1.0, (3, len(likelihood.names))):
         error = check_grad(lambda x: likelihood(x)[0], lambda x: likelihood(x)[1], point)
         assert error < 1e-4  # of finite differences

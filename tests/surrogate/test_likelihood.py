@@ -5,7 +5,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from nasgoat import ShortestPathKernel
-from nasgoat.surrogate.likelihood import MarginalLikelihood
+from nasgoat.surrogate.likelihood import MarginalLikelihood, make_likelihood
 
 RNG = np.random.default_rng(0)
 ROWS, TARGETS = RNG.random((9, 6)), RNG.standard_normal(9)
@@ -20,7 +20,7 @@ CASES = [
 
 def likelihood(form: str, widths: tuple[int, int, int], noise: float | None) -> MarginalLikelihood:
     kernel = ShortestPathKernel(form, widths=widths)
-    return MarginalLikelihood(kernel, ROWS, TARGETS, SHARE, 1e-10, noise, (1e-4, 1.0))
+    return make_likelihood(kernel, ROWS, TARGETS, SHARE, 1e-10, noise)
 
 
 @pytest.mark.parametrize(("form", "widths", "noise"), CASES)

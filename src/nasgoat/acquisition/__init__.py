@@ -1,6 +1,6 @@
 """Acquisition functions and the optimisers that minimise them over a space."""
 
-from nasgoat.acquisition.ask_tell import AskTell, initial_design
+from nasgoat.acquisition.ask_tell import AskTell, initial_design, require_satisfiable
 from nasgoat.acquisition.candidates import (
     Mutation,
     Sampling,
@@ -8,7 +8,6 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import Choice
 from nasgoat.acquisition.costs import Cost, Reason
 from nasgoat.acquisition.lower_confidence_bound import (
     AcquisitionProblem,
@@ -23,6 +22,7 @@ from nasgoat.acquisition.proposals import (
     Status,
 )
 from nasgoat.acquisition.registry import (
+    Choice,
     Effort,
     choose,
     make_optimizer,
@@ -54,4 +54,5 @@ __all__ = [
     "optimizer_names",
     "random_problem",
     "register_optimizer",
+    "require_satisfiable",
 ]

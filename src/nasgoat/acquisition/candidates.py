@@ -22,7 +22,6 @@ from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
-PARENTS = 5  # BANANAS mutates the best five
 PER_PARENT = 100
 ENOUGH = 100  # no further parent once so many candidates are there
 _TRIES = 20  # rounds over the parents until there are enough candidates

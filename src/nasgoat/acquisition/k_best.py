@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class Scored:
     std: float | None = None
 
 
+@dataclass(eq=False)
 class KBest:
     """Keeps the k graphs of lowest acquisition value, each once up to isomorphism.
 
@@ -58,25 +59,20 @@ class KBest:
         True
     """
 
-    def __init__(
-        self,
-        space: SearchSpace,
-        acquisition: LowerConfidenceBound,
-        k: int,
-        exclude: Collection[bytes] = (),
-        gap: float = 0.0,
-        on_better: Callable[[LabeledGraph, float], None] | None = None,
-    ) -> None:
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
-        self.space = space
-        self.acquisition = acquisition
-        self.k = k
-        self.gap = gap
-        self.found: list[Scored] = []  # best first
-        self._on_better = on_better
-        self._exclude = exclude if isinstance(exclude, set | frozenset) else frozenset(exclude)
-        self._values: dict[bytes, float] = {}  # of every graph that came
+    space: SearchSpace
+    acquisition: LowerConfidenceBound
+    k: int
+    exclude: Collection[bytes] = ()
+    gap: float = 0.0
+    on_better: Callable[[LabeledGraph, float], None] | None = None
+    found: list[Scored] = field(default_factory=list, init=False)  # best first
+    _values: dict[bytes, float] = field(default_factory=dict, init=False)  # of all that came
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise SettingError(f"the number of proposals must be at least 1, got {self.k}")
+        if not isinstance(self.exclude, set | frozenset):
+            self.exclude = frozenset(self.exclude)
 
     @property
     def cutoff(self) -> float:
@@ -110,7 +106,7 @@ class KBest:
     def take_first(self, ascending: Iterable[Scored]) -> None:
         """Keep the first graphs, up to k, of some that come best first."""
         for scored in ascending:
-            if self.space.key(scored.graph) not in self._exclude:
+            if self.space.key(scored.graph) not in self.exclude:
                 self.found.append(scored)
                 if len(self.found) == self.k:
                     return
@@ -154,13 +150,13 @@ class KBest:
     def _keep(self, key: bytes, scored: Scored) -> None:
         self._values[key] = scored.value
         full = len(self.found) == self.k
-        if key in self._exclude or (full and scored.value >= self.found[-1].value):
+        if key in self.exclude or (full and scored.value >= self.found[-1].value):
             return
         self.found.append(scored)
         self.found.sort(key=lambda kept: kept.value)
         del self.found[self.k :]
-        if self._on_better is not None:
-            self._on_better(scored.graph, scored.value)
+        if self.on_better is not None:
+            self.on_better(scored.graph, scored.value)
 
 
 def descend(

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.choice import Choice, choose_cheapest
-from nasgoat.acquisition.costs import Cost, Reason, branch_cost, mip_cost
+from nasgoat.acquisition.costs import Cost, Reason, branch_cost, describe_seconds, mip_cost
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS
-from nasgoat.solver_names import FORMULATIONS
+from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import SearchSpace
 
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
 CostModel = Callable[[SearchSpace, str, int], Cost | Reason]
+
+#: Seconds to get ready, and for all questions, below which nothing is worth comparing: loading
+#: compiled code or a solver takes longer.
+_QUICK = 0.4
 
 
 @dataclass(frozen=True)
@@ -97,36 +102,39 @@ def _make_branch(
     return BranchAndBound(space, progress, effort.time_limit, effort.threads)
 
 
-def _mip_maker(solver: str) -> Callable[..., AcquisitionOptimizer]:
-    def make(
-        space: SearchSpace, progress: Progress | None, effort: Effort | None
-    ) -> AcquisitionOptimizer:
-        # Imported when asked for: Pyomo and SCIP take half a second.
-        from nasgoat.acquisition.mip import MipOptimizer
-        from nasgoat.solvers import SolveLimits
+def _make_mip(
+    solver: str, space: SearchSpace, progress: Progress | None, effort: Effort | None
+) -> AcquisitionOptimizer:
+    # Imported when asked for: Pyomo and SCIP take half a second.
+    from nasgoat.acquisition.mip import MipOptimizer
+    from nasgoat.solvers import SolveLimits
 
-        if effort is None:
-            return MipOptimizer(space, progress, solver)
-        return MipOptimizer(
-            space,
-            progress,
-            solver,
-            effort.formulation,
-            SolveLimits(effort.time_limit, effort.gap, effort.threads, effort.memory),
-            child=effort.child,
-            independent=effort.independent,
-        )
-
-    return make
+    if effort is None:
+        return MipOptimizer(space, progress, solver)
+    return MipOptimizer(
+        space,
+        progress,
+        solver,
+        effort.formulation,
+        SolveLimits(effort.time_limit, effort.gap, effort.threads, effort.memory),
+        child=effort.child,
+        independent=effort.independent,
+    )
 
 
 _TABLE: dict[str, _Entry] = {
     "catalogue": _Entry(_plain(Catalogue), Catalogue.cost, "catalogue"),
     "branch": _Entry(_make_branch, branch_cost, "branch and bound", paper_kernels_only=True),
-    "scip": _Entry(_mip_maker("scip"), mip_cost, "MIP", paper_kernels_only=True),
-    "gurobi": _Entry(  # which needs a licence
-        _mip_maker("gurobi"), mip_cost, "MIP", by_name_only=True, paper_kernels_only=True
-    ),
+    **{
+        solver: _Entry(
+            partial(_make_mip, solver),
+            mip_cost,
+            "MIP",
+            by_name_only=solver != "scip",  # another one needs a licence
+            paper_kernels_only=True,
+        )
+        for solver in SOLVERS
+    },
     "mutation": _Entry(_plain(Mutation), Mutation.cost, "mutation"),
     "sampling": _Entry(_plain(Sampling), Sampling.cost, "sampling"),
 }
@@ -159,10 +167,98 @@ def register_optimizer(name: str, make: OptimizerMaker, cost: CostModel | None =
     _TABLE[name] = _Entry(_plain(make), cost, name)
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The optimiser that is taken in a space, why, and what it is forecast to cost.
+
+    Args:
+        name: The optimiser.
+        reason: Why it is taken.
+        kernel: The kernel that the forecasts are for.
+        questions: How many questions to one fitted surrogate they are for.
+        forecasts: What each optimiser that was considered costs, or why it does not apply.
+        asked_for: Whether it was asked for by its name.
+
+    Example:
+        >>> from nasgoat import darts, nasbench201
+        >>> choose(nasbench201()).name, choose(darts()).name
+        ('catalogue', 'branch')
+        >>> print(choose(darts()).reason)  # doctest: +NORMALIZE_WHITESPACE
+        branch and bound: 180 structures of 1,037,664,180 graphs, about 0.03 s a question
+        (linear kernel, 1 question at a time)
+    """
+
+    name: str
+    reason: str
+    kernel: str
+    questions: int
+    forecasts: Mapping[str, Cost | Reason] = field(default_factory=dict, repr=False)
+    asked_for: bool = False
+
+    @property
+    def terms(self) -> str:
+        """What the forecasts are for, in words."""
+        plural = "s" if self.questions > 1 else ""
+        return f"{self.kernel} kernel, {self.questions} question{plural} at a time"
+
+    @property
+    def seconds(self) -> float | None:
+        """What one question is forecast to take; None if nothing is known."""
+        cost = self.forecasts.get(self.name)
+        return cost.seconds / self.questions if isinstance(cost, Cost) else None
+
+    def warn(self, time_limit: float) -> str | None:
+        """What to do where the forecast exceeds the time limit of one question; None otherwise.
+
+        Example:
+            >>> from nasgoat import NodeLabeledSpace
+            >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
+            >>> large.warn(1800.0)[:63], large.warn(1e6)
+            ('a question to branch is forecast to take 4000 s, the time limit', None)
+        """
+        cost = self.forecasts.get(self.name)
+        if not isinstance(cost, Cost) or not cost.stops or self.seconds is None:
+            return None
+        if self.seconds <= time_limit:
+            return None
+        return (
+            f"a question to {self.name} is forecast to take {describe_seconds(self.seconds)}, the "
+            f"time limit is {time_limit:g} s: proposals may come with a gap instead of a proof; "
+            "allow fewer nodes or edges, raise the time limit, or take mutation, which is quick "
+            "and proves nothing"
+        )
+
+    def list_exact(self) -> list[dict[str, Any]]:
+        """What each exact optimiser costs or why it does not apply, as JSON-ready mappings.
+
+        Example:
+            >>> from nasgoat import darts
+            >>> [(entry["name"], entry["applies"]) for entry in choose(darts()).list_exact()]
+            [('catalogue', False), ('branch', True), ('scip', True)]
+        """
+        exact: list[dict[str, Any]] = []
+        for name, cost in self.forecasts.items():
+            if isinstance(cost, Reason):
+                said, seconds = f"does not apply: {cost.said}", None
+            elif cost.exact:
+                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+            else:
+                continue
+            applies = seconds is not None
+            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+        return exact
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping."""
+        return {"name": self.name, "reason": self.reason}
+
+
 def choose(
     space: SearchSpace, kernel: str = "linear", questions: int = 1, name: str = "auto"
 ) -> Choice:
     """The optimiser that a name stands for in a space; for ``"auto"``, the cheapest exact one.
+
+    One that proves nothing is taken only where no exact one applies.
 
     Args:
         space: The space to optimise over.
@@ -191,8 +287,18 @@ def choose(
         for other, entry in _TABLE.items()
         if entry.cost is not None and not entry.by_name_only
     }
-    titles = {other: entry.title for other, entry in _TABLE.items()}
-    return choose_cheapest(forecasts, titles, kernel, questions)
+    costs = {other: cost for other, cost in forecasts.items() if isinstance(cost, Cost)}
+    taken = min(costs, key=lambda other: _rank(costs[other]))
+    cost, choice = costs[taken], Choice(taken, "", kernel, questions, forecasts)
+    said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
+    proof = "" if cost.exact else "; no exact optimiser applies"
+    return replace(choice, reason=f"{_TABLE[taken].title}: {said}{proof}")
+
+
+def _rank(cost: Cost) -> tuple[bool, bool, float]:
+    """Exact ones first, then those that are ready at once, then the cheapest."""
+    quick = cost.once <= _QUICK and cost.seconds <= _QUICK
+    return not cost.exact, not quick, cost.seconds
 
 
 def make_optimizer(

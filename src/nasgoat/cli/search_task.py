@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition.satisfiable import require_satisfiable
+from nasgoat.acquisition import require_satisfiable
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
 from nasgoat.cli.search_options import Evaluating, Target

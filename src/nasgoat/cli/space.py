@@ -31,9 +31,8 @@ def check(
     json: Json = False,
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
-    from nasgoat.acquisition import choose
+    from nasgoat.acquisition import choose, require_satisfiable
     from nasgoat.acquisition.costs import shorten
-    from nasgoat.acquisition.satisfiable import require_satisfiable
 
     found = _space(space)
     require_satisfiable(found)

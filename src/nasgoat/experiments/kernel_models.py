@@ -28,7 +28,7 @@ from nasgoat.kernels import PAPER_BOUNDS
 from nasgoat.kernels.histogram_kernels import walk_gram, walk_histograms, wl_gram, wl_histograms
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
-from nasgoat.surrogate.graph_gp import NOISE_BOUNDS
+from nasgoat.surrogate.likelihood import NOISE_BOUNDS
 
 Array = NDArray[np.float64]
 KERNELS = ("RW", "RW-matched", "WL", "WL-edge", "SP", "ESP")

@@ -1,8 +1,14 @@
 """Graph kernels and the feature rows they work on."""
 
 from nasgoat.kernels.features import FeatureMap
-from nasgoat.kernels.registry import kernel_names, make_kernel, register_kernel
-from nasgoat.kernels.shortest_path import FORMS, PAPER_BOUNDS, ShortestPathKernel
+from nasgoat.kernels.shortest_path import (
+    FORMS,
+    PAPER_BOUNDS,
+    ShortestPathKernel,
+    kernel_names,
+    make_kernel,
+    register_kernel,
+)
 
 __all__ = [
     "FORMS",

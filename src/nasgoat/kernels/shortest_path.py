@@ -1,14 +1,16 @@
-"""The paper's kernels as a scikit-learn kernel on feature rows.
+"""The paper's kernels as a scikit-learn kernel on feature rows, and kernels by name.
 
 Notation (Section 3.3 of the paper)
     k_lin = α k_g + β k_n + γ k_e            (linear)
     k_exp = σ_k² exp(k_lin)                  (exponential)
 
 scikit-learn works with θ = log(parameter), so each gradient below is ∂K/∂log(parameter).
+:func:`register_kernel` adds others to the paper's two forms.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,14 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.kernels.features import FeatureMap
 
 FORMS = ("linear", "exponential")
 #: Bounds of every hyperparameter in the paper (Appendix C.1).
 PAPER_BOUNDS = (0.01, 100.0)
+
+KernelMaker = Callable[[FeatureMap], Kernel]
+_MAKERS: dict[str, KernelMaker] = {}  # of registered kernels
 
 
 class ShortestPathKernel(Kernel):
@@ -56,9 +62,7 @@ class ShortestPathKernel(Kernel):
         if form not in FORMS:
             raise UnknownNameError("kernel", form, FORMS)
         self.form = form
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
+        self.alpha, self.beta, self.gamma = alpha, beta, gamma
         self.variance = variance
         self.bounds_ = bounds
         self.widths = widths
@@ -142,3 +146,45 @@ class ShortestPathKernel(Kernel):
 
     def _hyperparameter(self, name: str, free: bool) -> Hyperparameter:
         return Hyperparameter(name, "numeric", self.bounds_ if free else "fixed")
+
+
+def kernel_names() -> list[str]:
+    """Names that :func:`make_kernel` knows."""
+    return [*FORMS, *_MAKERS]
+
+
+def register_kernel(name: str, make: KernelMaker) -> None:
+    """Make a kernel known by a name, in settings and on the command line.
+
+    The kernel is any of scikit-learn's, or a subclass, on the feature rows of
+    :class:`~nasgoat.FeatureMap`. The catalogue is exact for it; branch and bound and the
+    mixed-integer program know the paper's two forms only.
+
+    Args:
+        name: The name; registering it again replaces the kernel.
+        make: Takes the feature map of a space and returns the kernel with its starting values.
+
+    Example:
+        >>> from sklearn.gaussian_process.kernels import RBF
+        >>> register_kernel("smooth", lambda features: RBF(length_scale=0.5))
+        >>> "smooth" in kernel_names()
+        True
+    """
+    if name in FORMS:
+        raise SettingError(f"a new kernel must have a name of its own, got {name!r}")
+    _MAKERS[name] = make
+
+
+def make_kernel(name: str, features: FeatureMap) -> Kernel:
+    """The kernel of a name, for the feature rows of one space.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> make_kernel("linear", FeatureMap(nasbench201()))
+        ShortestPathKernel(linear, alpha=1, gamma=1)
+    """
+    if name not in kernel_names():
+        raise UnknownNameError("kernel", name, kernel_names())
+    if name in FORMS:
+        return ShortestPathKernel(name, widths=features.widths)
+    return _MAKERS[name](features)

@@ -35,7 +35,6 @@ from nasgoat.surrogate.target import TargetScale
 logger = logging.getLogger(__name__)
 
 JITTERS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # tried in turn on a singular kernel
-NOISE_BOUNDS = (1e-4, 1.0)  # of the noise variance, in units of the standardised target
 
 
 class GraphGP:
@@ -165,9 +164,7 @@ class GraphGP:
         for jitter in JITTERS:
             try:
                 fixed = None if self.noise == "fit" else float(self.noise)
-                likelihood = make_likelihood(
-                    self.kernel, rows, targets, share, jitter, fixed, NOISE_BOUNDS
-                )
+                likelihood = make_likelihood(self.kernel, rows, targets, share, jitter, fixed)
                 kernel, noise = likelihood.maximize(self.restarts, self.seed)
                 variances = noise * share + jitter
                 gpr = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None)

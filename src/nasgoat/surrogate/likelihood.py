@@ -9,8 +9,8 @@ Notation
     log p(y) = -½ yᵀ a - Σ_i log L_ii - ½ m log 2π           (Rasmussen and Williams, Eq. 2.30)
     ∂ log p(y) / ∂ log θ_j = ½ tr((a aᵀ - C⁻¹) ∂C/∂ log θ_j)   (their Eq. 5.9)
 
-scikit-learn's own function computes the same; this one reuses the block matrices and weighs the
-noise of each observation, which makes a fit several times faster.
+scikit-learn's own function computes the same; this one weighs the noise of each observation and,
+for the paper's kernels, reuses the block matrices, which makes a fit several times faster.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from nasgoat.kernels import ShortestPathKernel
 Array = NDArray[np.float64]
 _WEIGHTS = ("alpha", "beta", "gamma")
 NOISE_START = 1e-2  # where the search for the noise begins
+NOISE_BOUNDS = (1e-4, 1.0)  # of the noise variance, in units of the standardised target
 _FAR = 1e12  # more than the negative logarithm of any likelihood worth looking at
 
 
@@ -37,13 +38,12 @@ class MarginalLikelihood:
     """log p(y | θ) as a function of log θ, for observations with noise · share on the diagonal.
 
     Args:
-        kernel: The kernel with its starting values and bounds.
+        kernel: Any of scikit-learn's kernels, with its starting values and bounds.
         rows: Feature rows of the observed graphs.
         targets: Their scaled targets y.
         share: For each observation 1 / (number of times it was made).
         jitter: Added to the diagonal.
         noise: A fixed noise variance, or None to fit it.
-        noise_bounds: Smallest and largest fitted noise.
     """
 
     kernel: Kernel
@@ -52,17 +52,11 @@ class MarginalLikelihood:
     share: Array
     jitter: float
     noise: float | None
-    noise_bounds: tuple[float, float]
-
-    @cached_property
-    def _grams(self) -> dict[str, Array]:
-        grams = [block @ block.T for block in self.kernel.blocks(self.rows)]
-        return dict(zip(_WEIGHTS, grams, strict=True))
 
     @cached_property
     def names(self) -> list[str]:
         """The hyperparameters that are free, in the order of θ."""
-        free = [h.name for h in self.kernel.hyperparameters if not h.fixed]
+        free = parameter_names(self.kernel)
         return free if self.noise is not None else [*free, "noise"]
 
     def __call__(self, log_theta: Array) -> tuple[float, Array]:
@@ -100,15 +94,15 @@ class MarginalLikelihood:
 
     def _start(self) -> Array:
         """Where the search begins: log θ of the kernel as it was given."""
-        start = [getattr(self.kernel, name, NOISE_START) for name in self.names]
-        log_theta: Array = np.log(np.array(start))
-        return log_theta
+        free = np.asarray(self.kernel.theta, dtype=float)
+        return free if self.noise is not None else np.append(free, np.log(NOISE_START))
+
+    def _log_bounds(self) -> Array:
+        free = np.asarray(self.kernel.bounds, dtype=float).reshape(-1, 2)
+        return free if self.noise is not None else np.vstack([free, np.log(NOISE_BOUNDS)])
 
     def _kernel_at(self, log_theta: Array) -> Kernel:
-        """The kernel with these values."""
-        theta = dict(zip(self.names, np.exp(log_theta).tolist(), strict=True))
-        theta.pop("noise", None)
-        return ShortestPathKernel(**{**self.kernel.get_params(), **theta})
+        return self.kernel.clone_with_theta(log_theta[: len(self.kernel.theta)])
 
     def _negative(self, log_theta: Array) -> tuple[float, Array]:
         # A wide step of the search may end where the exponential kernel overflows: it must turn
@@ -120,14 +114,21 @@ class MarginalLikelihood:
             return _FAR, np.zeros_like(log_theta)
         return -value, -gradient
 
-    def _log_bounds(self) -> Array:
-        kernel, noise = self.kernel.bounds_, self.noise_bounds
-        bounds = [noise if name == "noise" else kernel for name in self.names]
-        log_bounds: Array = np.log(np.array(bounds))
-        return log_bounds
-
     def _gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
         """K and its derivatives by the logarithm of each free kernel parameter."""
+        K, slopes = self._kernel_at(log_theta)(self.rows, eval_gradient=True)
+        return K, list(np.moveaxis(slopes, -1, 0))
+
+
+class ShortestPathLikelihood(MarginalLikelihood):
+    """The same for the paper's kernels, whose block matrices G_b are computed once."""
+
+    @cached_property
+    def _grams(self) -> dict[str, Array]:
+        grams = [block @ block.T for block in self.kernel.blocks(self.rows)]
+        return dict(zip(_WEIGHTS, grams, strict=True))
+
+    def _gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
         theta = dict(zip(self.names, np.exp(log_theta), strict=True))
         parts = {name: theta.get(name, 0.0) * gram for name, gram in self._grams.items()}
         linear = parts["alpha"] + parts["beta"] + parts["gamma"]
@@ -135,31 +136,6 @@ class MarginalLikelihood:
             return linear, [parts[name] for name in _WEIGHTS if name in theta]
         K = theta["variance"] * np.exp(linear)
         return K, [*(parts[name] * K for name in _WEIGHTS if name in theta), K]
-
-
-class AnyKernelLikelihood(MarginalLikelihood):
-    """log p(y | θ) for any of scikit-learn's kernels: its own order of θ, its own gradients."""
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The hyperparameters that are free, in the order of θ."""
-        free = parameter_names(self.kernel)
-        return free if self.noise is not None else [*free, "noise"]
-
-    def _start(self) -> Array:
-        free = np.asarray(self.kernel.theta, dtype=float)
-        return free if self.noise is not None else np.append(free, np.log(NOISE_START))
-
-    def _kernel_at(self, log_theta: Array) -> Kernel:
-        return self.kernel.clone_with_theta(log_theta[: len(self.kernel.theta)])
-
-    def _log_bounds(self) -> Array:
-        free = np.asarray(self.kernel.bounds, dtype=float).reshape(-1, 2)
-        return free if self.noise is not None else np.vstack([free, np.log(self.noise_bounds)])
-
-    def _gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
-        K, slopes = self._kernel_at(log_theta)(self.rows, eval_gradient=True)
-        return K, list(np.moveaxis(slopes, -1, 0))
 
 
 def parameter_names(kernel: Kernel) -> list[str]:
@@ -185,9 +161,8 @@ def make_likelihood(
     share: Array,
     jitter: float,
     noise: float | None,
-    noise_bounds: tuple[float, float],
 ) -> MarginalLikelihood:
     """The likelihood for a kernel; arguments as of ``MarginalLikelihood``."""
     ours = isinstance(kernel, ShortestPathKernel)
-    kind = MarginalLikelihood if ours else AnyKernelLikelihood
-    return kind(kernel, rows, targets, share, jitter, noise, noise_bounds)
+    kind = ShortestPathLikelihood if ours else MarginalLikelihood
+    return kind(kernel, rows, targets, share, jitter, noise)
