@@ -5,7 +5,8 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasgoat.report.markup import Html, cut, element, escape, join
+from nasgoat.figures.wording import cut
+from nasgoat.report.markup import Html, element, escape, join
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=40)
 

@@ -13,7 +13,7 @@ from nasgoat.experiments.compare_tables import Contest, list_contests
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels, Rule
-from nasgoat.figures.quantities import format_number
+from nasgoat.figures.wording import format_number
 
 Array = NDArray[np.float64]
 #: The baselines of the paper's main figure; the others have one of their own.

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nasgoat.figures.layout import Layout, Point, chain_order, lay_out
+from nasgoat.figures.layout import (
+    Layout,
+    Point,
+    bend,
+    chain_order,
+    end_at_box,
+    find_middle,
+    lay_out,
+    node_text,
+)  # fmt: skip
+from nasgoat.figures.wording import cut_to_printable
 from nasgoat.graphs import LabeledGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.path import Path
 
 #: Okabe and Ito's palette: told apart with any colour vision.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -57,113 +66,55 @@ def save(graph: LabeledGraph, path: str | FilePath, title: str | None = None) ->
 def draw_on(axes: Axes, graph: LabeledGraph, layout: Layout | None = None) -> None:
     """Draw the graph into axes of a larger figure."""
     layout = layout or lay_out(graph)
-    colours = _choose_colours(graph)
-    for (u, v), points in layout.edges.items():
-        label = None if graph.edge_labels is None else graph.edge_labels[u, v]
+    labels = {*(graph.node_labels or ()), *(graph.edge_labels or {}).values()}
+    operations = sorted(labels - {"input", "output"})
+    colours = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(operations)}
+    for edge, points in layout.edges.items():
+        label = None if graph.edge_labels is None else graph.edge_labels[edge]
         colour = _LINE if label is None else colours[label]
-        straight = layout.style != "layers"
-        course = _cut_at_box(points, _node_text(graph, v), straight) if graph.directed else points
-        _draw_edge(axes, _make_path(course, straight), colour, graph.directed)
+        head = node_text(graph, edge[1]) if graph.directed else None
+        _draw_edge(axes, points, head, layout.style != "layers", colour)
         if label is not None:
-            _draw_edge_label(axes, points, label, colour)
+            box: Any = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
+            _write(axes, find_middle(points), label, bbox=box, color=colour, fontsize=8, zorder=2)
+    look: Any = {"color": "white", "fontsize": 9.5, "fontweight": "bold", "zorder": 3}
     for v, point in layout.nodes.items():
-        text = _node_text(graph, v)
-        ends = graph.node_labels is None or text in ("input", "output")
-        _draw_node(axes, point, text, _ENDS if ends else colours[text])
-    _set_frame(axes, layout)
+        text = node_text(graph, v)
+        colour = colours.get(text, _ENDS) if graph.node_labels else _ENDS
+        box = {"boxstyle": "round,pad=0.45", "facecolor": colour, "edgecolor": "white", "lw": 1.5}
+        _write(axes, point, text, bbox=box, **look)
+    low, high = np.min(layout.points, axis=0) - 0.55, np.max(layout.points, axis=0) + 0.55
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.axis("off")
 
 
 def make_plain(text: str, longest: int = _LABEL_LENGTH) -> str:
     """Text that matplotlib shows as it is: one line, cut, no mathematics, no control characters."""
-    shown = "".join(c if c.isprintable() else "?" for c in text)
-    shown = shown if len(shown) <= longest else shown[: longest - 1] + "…"
-    return shown.replace("\\", "\\\\").replace("$", r"\$")
+    return cut_to_printable(text, longest).replace("\\", "\\\\").replace("$", r"\$")
 
 
-def _node_text(graph: LabeledGraph, v: int) -> str:
-    return str(v) if graph.node_labels is None else graph.node_labels[v]
+def _write(axes: Axes, point: Point, text: str, **look: Any) -> None:
+    axes.text(*point, make_plain(text), ha="center", va="center", **look)
 
 
-def _cut_at_box(points: list[Point], text: str, straight: bool) -> list[Point]:
-    """The line up to the border of the box around the text, so that its arrow head shows."""
-    (x0, y0), (x1, y1) = points[-2:]
-    half = (_CHARACTER * min(len(text), _LABEL_LENGTH) / 2 + _PADDING) / _UNIT
-    if not straight:
-        return [*points[:-1], (x1 - half, y1)]
-    sides = ((half, abs(x1 - x0)), (_HALF_HEIGHT, abs(y1 - y0)))
-    share = min((room / way for room, way in sides if way > room), default=0.0)
-    return [*points[:-1], (x1 - share * (x1 - x0), y1 - share * (y1 - y0))]
-
-
-def _choose_colours(graph: LabeledGraph) -> dict[str, str]:
-    labels = set(graph.node_labels or ()) | set((graph.edge_labels or {}).values())
-    operations = sorted(labels - {"input", "output"})
-    return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(operations)}
-
-
-def _draw_node(axes: Axes, point: Point, text: str, colour: str) -> None:
-    axes.text(
-        *point,
-        make_plain(text),
-        ha="center",
-        va="center",
-        fontsize=9.5,
-        color="white",
-        fontweight="bold",
-        zorder=3,
-        bbox={"boxstyle": "round,pad=0.45", "facecolor": colour, "edgecolor": "white", "lw": 1.5},
-    )
-
-
-def _draw_edge(axes: Axes, path: Path, colour: str, directed: bool) -> None:
+def _draw_edge(
+    axes: Axes, points: list[Point], head: str | None, straight: bool, colour: str
+) -> None:
+    """A line through the points, with a head at the border of the node of that text."""
     from matplotlib.patches import FancyArrowPatch
-
-    arrow = FancyArrowPatch(
-        path=path,
-        arrowstyle="-|>" if directed else "-",
-        mutation_scale=13,
-        lw=1.7,
-        color=colour,
-        zorder=1,
-    )
-    axes.add_patch(arrow)
-
-
-def _draw_edge_label(axes: Axes, points: list[Point], label: str, colour: str) -> None:
-    middle = np.array(points[(len(points) - 1) // 2 : len(points) // 2 + 1]).mean(axis=0)
-    axes.text(
-        middle[0],
-        middle[1],
-        make_plain(label),
-        ha="center",
-        va="center",
-        fontsize=8,
-        color=colour,
-        zorder=2,
-        bbox={"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"},
-    )
-
-
-def _make_path(points: list[Point], straight: bool) -> Path:
-    """A path through the points: straight, or of pieces that leave and arrive horizontally."""
     from matplotlib.path import Path
 
-    if straight:
-        return Path(points)
-    vertices: list[Point] = [points[0]]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        reach = 0.45 * (x1 - x0)
-        vertices += [(x0 + reach, y0), (x1 - reach, y1), (x1, y1)]
-    return Path(vertices, [Path.MOVETO] + [Path.CURVE4] * (len(vertices) - 1))
-
-
-def _set_frame(axes: Axes, layout: Layout) -> None:
-    lines = [*layout.edges.values(), list(layout.nodes.values())]
-    points = np.array([point for line in lines for point in line])
-    (left, low), (right, high) = points.min(axis=0), points.max(axis=0)
-    axes.set_xlim(left - 0.55, right + 0.55)
-    axes.set_ylim(low - 0.55, high + 0.55)
-    axes.axis("off")
+    if head is not None:
+        half = (_CHARACTER * min(len(head), _LABEL_LENGTH) / 2 + _PADDING) / _UNIT
+        x, y = points[-1]
+        tip = end_at_box(points[-2], (x, y), half, _HALF_HEIGHT) if straight else (x - half, y)
+        points = [*points[:-1], tip]
+    path = Path(points)
+    if not straight:
+        curve = [p for start, end in pairwise(points) for p in (*bend(start, end), end)]
+        path = Path([points[0], *curve], [Path.MOVETO] + [Path.CURVE4] * len(curve))
+    style: Any = {"arrowstyle": "-" if head is None else "-|>", "mutation_scale": 13, "lw": 1.7}
+    axes.add_patch(FancyArrowPatch(path=path, color=colour, zorder=1, **style))
 
 
 def ladder(graph: LabeledGraph) -> str:
@@ -185,50 +136,37 @@ def ladder(graph: LabeledGraph) -> str:
     if chain is not None and graph.n >= _CHAIN:
         return _write_chain(graph, chain)
     ordered = graph.sorted_topologically() if graph.is_acyclic() else graph
-    names = _name_columns(ordered)
-    labels = {edge: _shorten(x) for edge, x in (ordered.edge_labels or {}).items()}
+    columns = ordered.node_labels or [f"({v})" for v in range(ordered.n)]
+    names = [cut_to_printable(name, _LONGEST) for name in columns]
+    labels = {e: cut_to_printable(x, _LONGEST) for e, x in (ordered.edge_labels or {}).items()}
     # Each column holds its name; each edge's label fits between its two columns.
     widths = [max(len(name), _NARROWEST) + 2 for name in names]
     for (u, v), label in labels.items():
         lack = len(label) + 6 - sum(widths[min(u, v) : max(u, v)])
         widths[min(u, v)] += max(lack, 0)
-    starts = [sum(widths[:v]) for v in range(ordered.n)]
-    bars = [start + 2 for start in starts]
+    bars = [sum(widths[:v]) + 2 for v in range(ordered.n)]
     head = "".join(name.ljust(width) for name, width in zip(names, widths, strict=True))
+    rail = "".join("│" if x in bars else " " for x in range(bars[-1] + 1))
     rows = [
-        _write_row(bars, edge, labels.get(edge, ""), ordered.directed) for edge in ordered.edges
+        _write_row(rail, bars[u], bars[v], labels.get((u, v)), ordered.directed)
+        for u, v in ordered.edges
     ]
-    return "\n".join([head.rstrip(), _write_row(bars, None, "", True), *rows])
+    return "\n".join([head.rstrip(), rail, *rows])
 
 
-def _name_columns(graph: LabeledGraph) -> list[str]:
-    if graph.node_labels is None:
-        return [f"({v})" for v in range(graph.n)]
-    return [_shorten(label) for label in graph.node_labels]
-
-
-def _shorten(label: str) -> str:
-    text = "".join(c if c.isprintable() else "?" for c in label)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-
-
-def _write_row(bars: list[int], edge: tuple[int, int] | None, label: str, directed: bool) -> str:
-    line = [" "] * (bars[-1] + 1)
-    for bar in bars:
-        line[bar] = "│"
-    if edge is not None:
-        left, right = sorted((bars[edge[0]], bars[edge[1]]))
-        for x in range(left + 1, right):
-            line[x] = "┼" if line[x] == "│" else "─"
-        line[left], line[right] = ("├", "│") if directed else ("├", "┤")
-        if directed:
-            head, arrow = (right - 1, "▶") if edge[0] < edge[1] else (left + 1, "◀")
-            line[head] = arrow
-            if edge[0] > edge[1]:
-                line[left], line[right] = "│", "┤"
-        if label:
-            text = f" {label} "
-            line[left + 2 : left + 2 + len(text)] = text
+def _write_row(rail: str, start: int, end: int, label: str | None, directed: bool) -> str:
+    """The row of an edge from one column to another, over the lines of all columns."""
+    line, (left, right) = list(rail), sorted((start, end))
+    line[left + 1 : right] = ["┼" if c == "│" else "─" for c in line[left + 1 : right]]
+    line[start] = "├" if start < end else "┤"
+    if not directed:
+        line[end] = "├" if start > end else "┤"
+    elif start < end:
+        line[end - 1] = "▶"
+    else:
+        line[end + 1] = "◀"
+    if label:
+        line[left + 2 : left + 4 + len(label)] = f" {label} "
     return "".join(line)
 
 
@@ -237,7 +175,7 @@ def _write_chain(graph: LabeledGraph, chain: list[int]) -> str:
     labels = graph.edge_labels or {}
     lines = [f"({chain[0]})"]
     for edge in pairwise(chain):
-        step = f" ─ {_shorten(labels[edge])} ─▶ ({edge[1]})"
+        step = f" ─ {cut_to_printable(labels[edge], _LONGEST)} ─▶ ({edge[1]})"
         if len(lines[-1]) + len(step) > _LINE_LENGTH:
             lines.append("   ")
         lines[-1] += step

@@ -1,12 +1,14 @@
-"""Where to draw the nodes of a graph: layers from left to right, a long chain in several rows.
+"""Where to draw the nodes and edges of a graph, for matplotlib, SVG and the terminal alike.
 
-A node's layer is the length of the longest path that leads to it. An edge over several layers gets
-a bend in each layer it crosses; bends take part in ordering the layer, so lines keep clear of nodes
-(Sugiyama's method with barycentre sweeps).
+Nodes stand in layers from left to right, a long chain in several rows. A node's layer is the length
+of the longest path that leads to it. An edge over several layers gets a bend in each layer it
+crosses; bends take part in ordering the layer, so lines keep clear of nodes (Sugiyama's method with
+barycentre sweeps).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -36,6 +38,11 @@ class Layout:
     height: float
     style: Literal["layers", "folded", "circle"] = "layers"
 
+    @property
+    def points(self) -> list[Point]:
+        """Every point that is drawn: the nodes, and what the edges pass through."""
+        return [*self.nodes.values(), *(point for line in self.edges.values() for point in line)]
+
 
 def lay_out(graph: LabeledGraph) -> Layout:
     """Lay out a graph in layers; one with cycles or without direction goes on a circle.
@@ -52,18 +59,13 @@ def lay_out(graph: LabeledGraph) -> Layout:
     chain = chain_order(graph)
     if chain is not None and graph.n > _ROW:
         return _fold(graph, chain)
-    layer = _number_layers(graph)
-    columns, segments = _add_bends(graph, layer)
+    columns, lines = _arrange_layers(graph)
     for sweep in range(_SWEEPS):
-        _reorder(columns, segments, forward=sweep % 2 == 0)
+        _reorder(columns, lines.values(), forward=sweep % 2 == 0)
     place: dict[_Item, Point] = {}
     for x, column in enumerate(columns):
-        for i, item in enumerate(column):
-            place[item] = (float(x), (len(column) - 1) / 2 - i)
-    edges = {
-        (u, v): [place[u], *(place[u, v, x] for x in range(layer[u] + 1, layer[v])), place[v]]
-        for u, v in graph.edges
-    }
+        place |= {item: (float(x), 0.0 - height) for item, height in _centre(column).items()}
+    edges = {edge: [place[item] for item in line] for edge, line in lines.items()}
     nodes = {v: place[v] for v in range(graph.n)}
     return Layout(nodes, edges, float(len(columns)), float(max(map(len, columns))))
 
@@ -93,48 +95,43 @@ def _fold(graph: LabeledGraph, chain: list[int]) -> Layout:
     return Layout(nodes, edges, float(across), float(-(-graph.n // across)), "folded")
 
 
-def _number_layers(graph: LabeledGraph) -> list[int]:
+def _arrange_layers(graph: LabeledGraph) -> tuple[list[list[_Item]], dict[Edge, list[_Item]]]:
+    """The nodes and bends of each layer, and those that each edge's line passes through."""
     layer = [0] * graph.n
     for v in topological_order(graph.adjacency):
         before = np.flatnonzero(graph.adjacency[:, v])
         layer[v] = max((layer[u] + 1 for u in before), default=0)
-    return layer
-
-
-def _add_bends(
-    graph: LabeledGraph, layer: list[int]
-) -> tuple[list[list[_Item]], list[tuple[_Item, _Item]]]:
     columns: list[list[_Item]] = [[] for _ in range(max(layer) + 1)]
     for v in range(graph.n):
         columns[layer[v]].append(v)
-    segments: list[tuple[_Item, _Item]] = []
+    lines: dict[Edge, list[_Item]] = {}
     for u, v in graph.edges:
-        chain: list[_Item] = [u]
-        for x in range(layer[u] + 1, layer[v]):
-            columns[x].append((u, v, x))
-            chain.append((u, v, x))
-        chain.append(v)
-        segments += list(pairwise(chain))
-    return columns, segments
+        bends = [(u, v, x) for x in range(layer[u] + 1, layer[v])]
+        for bend in bends:
+            columns[bend[2]].append(bend)
+        lines[u, v] = [u, *bends, v]
+    return columns, lines
 
 
-def _reorder(
-    columns: list[list[_Item]], segments: list[tuple[_Item, _Item]], forward: bool
-) -> None:
+def _reorder(columns: list[list[_Item]], lines: Iterable[list[_Item]], forward: bool) -> None:
     """Sort each layer by the mean place of its items' neighbours in the layer before."""
-    height: dict[_Item, float] = {}
-    for column in columns:
-        height |= {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
+    height = {item: place for column in columns for item, place in _centre(column).items()}
     neighbours: dict[_Item, list[_Item]] = {item: [] for item in height}
-    for a, b in segments:
-        neighbours[b if forward else a].append(a if forward else b)
+    for line in lines:
+        for a, b in pairwise(line):
+            neighbours[b if forward else a].append(a if forward else b)
     for column in columns if forward else reversed(columns):
         pull = {
             item: float(np.mean([height[x] for x in neighbours[item]] or [height[item]]))
             for item in column
         }
         column.sort(key=lambda item: pull[item])
-        height |= {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
+        height |= _centre(column)
+
+
+def _centre(column: list[_Item]) -> dict[_Item, float]:
+    """Places of a layer's items below its middle."""
+    return {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
 
 
 def _lay_on_circle(graph: LabeledGraph) -> Layout:
@@ -143,3 +140,33 @@ def _lay_on_circle(graph: LabeledGraph) -> Layout:
     nodes = {v: (radius * float(np.cos(a)), radius * float(np.sin(a))) for v, a in enumerate(angle)}
     edges = {(u, v): [nodes[u], nodes[v]] for u, v in graph.edges}
     return Layout(nodes, edges, 2 * radius + 1, 2 * radius + 1, "circle")
+
+
+def node_text(graph: LabeledGraph, v: int) -> str:
+    """What stands in a node: its label, or its number where labels are on the edges."""
+    return str(v) if graph.node_labels is None else graph.node_labels[v]
+
+
+def end_at_box(start: Point, end: Point, half_width: float, half_height: float) -> Point:
+    """Where a straight line from start to end meets the border of the box around end.
+
+    Example:
+        >>> end_at_box((0.0, 0.0), (100.0, 0.0), 20.0, 5.0)
+        (80.0, 0.0)
+    """
+    along, up = end[0] - start[0], end[1] - start[1]
+    sides = ((half_width, abs(along)), (half_height, abs(up)))
+    share = min((room / way for room, way in sides if way > room), default=0.0)
+    return end[0] - share * along, end[1] - share * up
+
+
+def bend(start: Point, end: Point) -> tuple[Point, Point]:
+    """The control points of a cubic curve that leaves and arrives along the first direction."""
+    reach = 0.45 * (end[0] - start[0])
+    return (start[0] + reach, start[1]), (end[0] - reach, end[1])
+
+
+def find_middle(line: list[Point]) -> Point:
+    """The middle point of a line, where its label stands."""
+    (x0, y0), (x1, y1) = line[(len(line) - 1) // 2], line[len(line) // 2]
+    return (x0 + x1) / 2, (y0 + y1) / 2

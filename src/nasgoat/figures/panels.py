@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nasgoat.figures.charts import MANY_POINTS, Band, Chart, Line, Mark, Points, Rule
+from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
 from nasgoat.figures.drawing import PALETTE, make_plain
-from nasgoat.figures.scales import Scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis as MatplotlibAxis
     from matplotlib.figure import Figure
 
 #: The colour of each series; the first is for what is no series of its own.
@@ -35,7 +33,6 @@ def draw_panels(rows: Sequence[Sequence[Chart]]) -> Figure:
     few outliers would press everything else to the ground.
 
     Example:
-        >>> from nasgoat.figures.charts import Axis
         >>> marks = [Line([0, 1], [9.0, 7.5], name="random"), Line([0, 1], [8.0, 7.0], name="goat")]
         >>> chart = Chart("Errors", "", Axis("evaluation"), Axis("error (%)"), marks, "nb201")
         >>> figure = draw_panels([[chart]])
@@ -89,14 +86,9 @@ def _draw_chart(axes: Axes, chart: Chart, left_name: str) -> dict[str, Any]:
         axes.text(0.5, 0.5, chart.caption, ha="center", va="center", wrap=True, fontsize=9)
         return {}
     across, up = chart.scales(bands=False)
-    axes.set_xlabel(make_plain(chart.x.name, _LONGEST), fontsize=9)
-    if chart.y.name != left_name:
-        axes.set_ylabel(make_plain(chart.y.name, _LONGEST), fontsize=9)
+    _set_axis(axes, "x", across, chart.x, chart.x.name)
+    _set_axis(axes, "y", up, chart.y, chart.y.name if chart.y.name != left_name else "")
     axes.tick_params(labelsize=8)
-    axes.set(xscale=_kind(across), yscale=_kind(up))
-    axes.set(xlim=(across.low, across.high), ylim=(up.low, up.high))
-    _set_ticks(axes.xaxis, across, chart.x.integer)
-    _set_ticks(axes.yaxis, up, chart.y.integer)
     drawn = {}
     for mark in chart.marks:
         artist = _draw_mark(axes, mark, up)
@@ -105,14 +97,14 @@ def _draw_chart(axes: Axes, chart: Chart, left_name: str) -> dict[str, Any]:
     return drawn
 
 
-def _kind(scale: Scale) -> str:
-    return "log" if scale.log else "linear"
-
-
-def _set_ticks(axis: MatplotlibAxis, scale: Scale, integer: bool) -> None:
-    ticks = scale.ticks(integer=integer)
-    axis.set_ticks([value for value, _ in ticks], labels=[text for _, text in ticks])
-    axis.set_ticks([], minor=True)
+def _set_axis(axes: Axes, which: str, scale: Scale, axis: Axis, name: str) -> None:
+    values, texts = zip(*scale.ticks(integer=axis.integer), strict=True)
+    kind, limits = "log" if scale.log else "linear", (scale.low, scale.high)
+    axes.set(**{f"{which}scale": kind, f"{which}lim": limits})
+    shown = axes.xaxis if which == "x" else axes.yaxis
+    shown.set_label_text(make_plain(name, _LONGEST), fontsize=9)
+    shown.set_ticks(values, labels=texts)
+    shown.set_ticks([], minor=True)
 
 
 def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
@@ -140,25 +132,16 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
 
 
 def _draw_points(axes: Axes, mark: Points, shown: Any) -> Any:
-    colour = COLOURS[mark.series]
+    colour, middle, bars = COLOURS[mark.series], shown(mark.y), None
+    if mark.bars:
+        low, high = (shown(ends) for ends in zip(*mark.bars, strict=True))
+        bars = [np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)]
     size, alpha, edge = (3.0, 0.7, 1.0) if mark.bars else (5.0, 1.0, 1.0)
     if len(mark.x) > MANY_POINTS:
         size, alpha, edge = 2.4, 0.45, 0.0
-    look: dict[str, Any] = {
-        "fmt": _MARKERS[mark.shape],
-        "color": colour,
-        "markersize": size,
-        "markeredgewidth": edge,
-        "markerfacecolor": "white" if mark.shape == "ring" else colour,
-        "elinewidth": 0.6,
-        "alpha": alpha,
-        "zorder": 2.6,  # above the frame
-        # A point on the border, as zero is, is shown whole.
-        "clip_on": bool(mark.bars) or not mark.x,
-    }
-    bars = None
-    if mark.bars:
-        low, high = (shown(ends) for ends in zip(*mark.bars, strict=True))
-        middle = shown(mark.y)
-        bars = [np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)]
-    return axes.errorbar(mark.x, shown(mark.y), bars, **look)
+    return axes.errorbar(
+        mark.x, middle, bars, fmt=_MARKERS[mark.shape], color=colour, markersize=size,
+        markeredgewidth=edge, markerfacecolor="white" if mark.shape == "ring" else colour,
+        elinewidth=0.6, alpha=alpha, zorder=2.6,  # above the frame
+        clip_on=bool(mark.bars) or not mark.x,  # a point on the border, as zero is, is shown whole
+    )  # fmt: skip

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
-from nasgoat.bayesopt import Ticket
-from nasgoat.figures.layout import lay_out
-from nasgoat.figures.quantities import format_count, format_number
-from nasgoat.graphs import LabeledGraph
-from nasgoat.report.cell_picture import CellPicture
-from nasgoat.report.markup import Html, cut, details, element, join
-from nasgoat.report.reported_search import ReportedSearch, error_of
+from nasgoat.figures.layout import Point, bend, end_at_box, find_middle, lay_out, node_text
+from nasgoat.figures.wording import cut, format_count
+from nasgoat.graphs import Edge, LabeledGraph
+from nasgoat.report.markup import Html, element, join, label, legend
 
 COLOURS = 8  # in the style sheet: classes o1 to o8; o0 is for what is no operation
-ENDS = ("input", "output")
 _ENLARGED = 1.3  # a large picture, where there is room
-_FIRST = 12  # cells of the gallery that are shown at once
-_MOST = 300  # drawn at all: a report must stay small enough to be opened
+_LABEL, _SMALL_LABEL = 16, 10  # characters of a label in a large and in a small picture
+_CHARACTER = 7.6  # width of one of them, 13 high
+_ROW = 62.0  # between two rows
+_BOX = 30.0  # height of a node
 
 
 def assign_classes(labels: Sequence[str]) -> dict[str, str]:
@@ -26,7 +26,7 @@ def assign_classes(labels: Sequence[str]) -> dict[str, str]:
         >>> assign_classes(["conv", "pool"])
         {'conv': 'o1', 'pool': 'o2'}
     """
-    operations = [name for name in dict.fromkeys(labels) if name not in ENDS]
+    operations = [name for name in dict.fromkeys(labels) if name not in ("input", "output")]
     return {name: f"o{i % COLOURS + 1}" for i, name in enumerate(operations)}
 
 
@@ -40,17 +40,15 @@ def describe_graph(graph: LabeledGraph) -> str:
         >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
         '2 nodes; 1 edge: 0 to 1 pool'
     """
-    nodes = f"{graph.n} node" + ("s" if graph.n != 1 else "")
+    nodes, edges = format_count(graph.n, "node"), format_count(len(graph.edges), "edge")
     if graph.node_labels is not None:
         nodes += ": " + ", ".join(f"{v} {cut(x, 40)}" for v, x in enumerate(graph.node_labels))
-    edges = graph.edges
-    counted = f"{len(edges)} edge" + ("s" if len(edges) != 1 else "")
     link = "to" if graph.directed else "with"
     named = ", ".join(
         f"{u} {link} {v}" + (f" {cut(graph.edge_labels[u, v], 40)}" if graph.edge_labels else "")
-        for u, v in edges
+        for u, v in graph.edges
     )
-    return f"{nodes}; {counted}" + (f": {named}" if named else "")
+    return f"{nodes}; {edges}" + (f": {named}" if named else "")
 
 
 def draw_cell(
@@ -65,14 +63,14 @@ def draw_cell(
         title: What the picture is called.
         large: From left to right, with the labels of its edges.
     """
-    picture = CellPicture(graph, lay_out(graph), classes, large)
+    picture = _CellPicture(graph, classes, large)
     width, height = picture.size
     return element(
         "svg",
         element("title", title, id=f"{identity}-title"),
         element("desc", describe_graph(graph), id=f"{identity}-desc"),
-        [picture.draw_edge(edge) for edge in graph.edges],
-        [picture.draw_node(v) for v in range(graph.n)],
+        map(picture.draw_edge, graph.edges),
+        map(picture.draw_node, range(graph.n)),
         class_="cell large" if large else "cell",
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=round(width * (_ENLARGED if large else 1)),
@@ -87,41 +85,144 @@ def draw_legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     items = []
     for name, class_ in classes.items():
         way, kind = ("M0 7H18", "edge") if name in on_edges else ("M2 1h14v12H2z", "node")
-        mark = element("path", d=way, class_=f"{kind} {class_}")
-        swatch = element("svg", mark, class_="swatch", viewBox="0 0 18 14", aria_hidden="true")
-        items.append(element("li", swatch, element("bdi", cut(name, 40))))
-    return element("ul", items, class_="legend")
+        items.append((element("path", d=way, class_=f"{kind} {class_}"), label(name, 40)))
+    return legend(items)
 
 
-def draw_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html:
-    """The cells of a search, best first, then what failed or still runs."""
-    ranked = sorted(search.done, key=lambda t: (error_of(t), t.number))
-    others = [t for t in search.tickets if t.outcome is None or t.outcome.metrics is None]
-    tickets = [*ranked, *others]
-    drawn = [_draw_item(ticket, classes) for ticket in tickets[:_MOST]]
-    parts = [element("ol", drawn[:_FIRST], class_="gallery")]
-    if len(drawn) > _FIRST:
-        further = f"{format_count(len(drawn) - _FIRST, 'further cell')}, best first"
-        parts.append(details(further, element("ol", drawn[_FIRST:], class_="gallery")))
-    if len(tickets) > _MOST:
-        left = format_count(len(tickets) - _MOST, "cell")
-        parts.append(element("p", f"{left} of higher error left out.", class_="note"))
-        anchors = [element("span", id=f"cell-{t.number + 1}") for t in tickets[_MOST:]]
-        parts.append(element("div", anchors))
-    return join(*parts)
+class _CellPicture:
+    """Where everything of a graph stands, in directions of its own: along its edges and across.
+
+    A large picture runs from left to right. A small one of labelled nodes runs from top to bottom:
+    so its labels stay large enough to be read.
+    """
+
+    def __init__(self, graph: LabeledGraph, classes: dict[str, str], large: bool) -> None:
+        self.graph, self.classes, self.layout = graph, classes, lay_out(graph)
+        self.in_layers = self.layout.style == "layers"
+        self.upright = not large and self.in_layers and graph.node_labels is not None
+        longest = _LABEL if large else _SMALL_LABEL
+        self.texts = [cut(node_text(graph, v), longest) for v in range(graph.n)]
+        self.halves = [max(_BOX / 2, _measure(text) + 9) for text in self.texts]
+        shown = graph.edge_labels if large and graph.edge_labels else {}
+        self.labels = {edge: cut(text, _LABEL) for edge, text in shown.items()}
+        self.steps, reach = self._choose_steps(), self._choose_reach()
+        along, across = zip(*map(self._scale, self.layout.points), strict=True)
+        self.corner = min(along) - reach[0], min(across) - reach[1]
+        far = max(along) + reach[0], max(across) + reach[1]
+        self.size = self._turn((far[0] - self.corner[0], far[1] - self.corner[1]))
+
+    def _choose_steps(self) -> Point:
+        """Between two layers, and between two nodes of a layer: room for the longest label."""
+        widest = 2 * max(self.halves)
+        if self.upright:
+            return 54.0, widest + 12
+        if self.labels:
+            # A label on an edge from row to row needs room above and below.
+            row = _ROW + 24 if self.layout.style == "folded" else _ROW
+            return widest + 2 * max(map(_measure, self.labels.values())) + 76, row
+        return widest + (30 if self.graph.node_labels is None else 44), _ROW
+
+    def _choose_reach(self) -> Point:
+        """From the middle of a node to the border of the picture."""
+        half = max(self.halves) + 5
+        if not self.in_layers:
+            # On a circle and between rows, an edge's label may lie above or below a node.
+            half = max(half, *(_measure(text) + 6 for text in self.labels.values()), 0)
+        return (_BOX / 2 + 5, half) if self.upright else (half, _BOX / 2 + 5)
+
+    def _scale(self, point: Point) -> Point:
+        return point[0] * self.steps[0], -point[1] * self.steps[1]
+
+    def _at(self, point: Point) -> Point:
+        along, across = self._scale(point)
+        return along - self.corner[0], across - self.corner[1]
+
+    def _turn(self, point: Point) -> Point:
+        return (point[1], point[0]) if self.upright else point
+
+    def draw_node(self, v: int) -> Html:
+        """A node with its label."""
+        x, y = self._turn(self._at(self.layout.nodes[v]))
+        half, labels = self.halves[v], self.graph.node_labels
+        class_ = "o0" if labels is None else self.classes.get(labels[v], "o0")
+        box = element(
+            "rect", x=x - half, y=y - _BOX / 2, width=2 * half, height=_BOX, rx=8,
+            class_=f"node {class_}",
+        )  # fmt: skip
+        return join(box, element("text", self.texts[v], x=x, y=y + 4.5, class_=class_))
+
+    def draw_edge(self, edge: Edge) -> Html:
+        """An edge with its head and, in a large picture, its label."""
+        labels = self.graph.edge_labels
+        class_ = self.classes.get(labels[edge], "o0") if labels else "o0"
+        course = self._find_course(edge)
+        points = [self._turn(point) for point in course]
+        parts = [element("path", d=self._write_path(course), class_=f"edge {class_}")]
+        if self.graph.directed:
+            before = (course[-1][0] - 1, course[-1][1]) if self.in_layers else course[0]
+            head = _write_head(self._turn(before), points[-1])
+            parts.append(element("path", d=head, class_=f"head {class_}"))
+        if edge in self.labels:
+            text, (x, y) = self.labels[edge], find_middle(points)
+            half = _measure(text) + 4
+            back = {"x": x - half, "y": y - 10, "width": 2 * half}
+            parts.append(element("rect", **back, height=20, class_="back"))
+            parts.append(element("text", text, x=x, y=y + 4.5, class_=f"on-edge {class_}"))
+        return join(*parts)
+
+    def _find_course(self, edge: Edge) -> list[Point]:
+        """The points of an edge's line, from border to border where that shows."""
+        u, v = edge
+        points = [self._at(point) for point in self.layout.edges[edge]]
+        first, last = points[0], points[-1]
+        if not self.in_layers:
+            tall = _BOX / 2 + 2
+            start = end_at_box(last, first, self.halves[u], tall)
+            return [start, end_at_box(first, last, self.halves[v] + 2, tall)]
+        # From layer to layer a line leaves and arrives in the direction of the layers.
+        border = _BOX / 2 if self.upright else self.halves[v]
+        points[0] = (first[0], first[1] + self._find_port(edge, 0))
+        points[-1] = (last[0] - border - 2, last[1] + self._find_port(edge, 1))
+        return points
+
+    def _find_port(self, edge: Edge, end: int) -> float:
+        """How far from the middle of its node's side an edge ends, so that lines stay apart."""
+        near = 1 if end == 0 else -2  # the point of a line next to that end
+        lines = self.layout.edges
+        shared = sorted(
+            (other for other in lines if other[end] == edge[end]),
+            key=lambda other: (-lines[other][near][1], other),
+        )
+        side = 2 * self.halves[edge[end]] if self.upright else _BOX
+        step = min(12.0 if self.upright else 9.0, (side - 8) / len(shared))
+        return (shared.index(edge) - (len(shared) - 1) / 2) * step
+
+    def _write_path(self, course: list[Point]) -> str:
+        """The line of an edge: straight, or curved from layer to layer."""
+        way = f"M{self._format(course[0])}"
+        for start, end in pairwise(course):
+            if not self.in_layers or abs(start[1] - end[1]) < 0.5:
+                way += f"L{self._format(end)}"
+            else:
+                way += "C" + " ".join(map(self._format, (*bend(start, end), end)))
+        return way
+
+    def _format(self, point: Point) -> str:
+        x, y = self._turn(point)
+        return f"{x:.0f} {y:.0f}"
 
 
-def _draw_item(ticket: Ticket, classes: dict[str, str]) -> Html:
-    place = f"cell-{ticket.number + 1}"
-    picture = draw_cell(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
-    status = ticket.proposal.certificate.status
-    text = join(
-        element("b", _describe_outcome(ticket)), f" · evaluation {ticket.number + 1}, {status}"
-    )
-    return element("li", picture, element("p", text), id=place)
+def _measure(text: str) -> float:
+    """Half the width of a text."""
+    return _CHARACTER * len(text) / 2
 
 
-def _describe_outcome(ticket: Ticket) -> str:
-    if ticket.outcome is None:
-        return "not evaluated yet"
-    return "failed" if ticket.outcome.failure else format_number(error_of(ticket))
+def _write_head(before: Point, tip: Point) -> str:
+    """The head of an arrow that comes from one point and ends in another."""
+    across, down = tip[0] - before[0], tip[1] - before[1]
+    length = max(math.hypot(across, down), 1e-9)
+    across, down = across / length, down / length
+    back = (tip[0] - 9 * across, tip[1] - 9 * down)
+    one = (back[0] - 4.2 * down, back[1] + 4.2 * across)
+    two = (back[0] + 4.2 * down, back[1] - 4.2 * across)
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (tip, one, two)) + "z"

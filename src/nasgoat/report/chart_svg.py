@@ -6,17 +6,15 @@ reader's light or dark theme; shapes differ too, so that no meaning hangs on col
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.scales import Scale
-from nasgoat.report.markup import Html, cut, element, join
+from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
+from nasgoat.figures.layout import Point
+from nasgoat.figures.wording import cut
+from nasgoat.report.markup import Html, element, join, legend, region
 
-Place = tuple[float, float]
-#: Where a pair of values lies in the picture.
-At = Callable[[float, float], Place]
 _FLAT = 0.05  # a bend lower than this is not seen, and left out
 _DIGIT = 7.4  # width of a character of a tick's text
 _TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 46.0
@@ -44,9 +42,7 @@ def draw_figure(chart: Chart, wide: bool = False) -> Html:
     """
     picture = draw_chart(chart)
     if wide:
-        picture = element(
-            "div", picture, class_="pan", role="region", tabindex=0, aria_label=chart.title
-        )
+        picture = region("div", picture, name=chart.title, class_="pan")
     said = element("figcaption", element("b", cut(chart.heading, _LONGEST)), " ", chart.caption)
     return element("figure", picture, draw_legend(chart), said, class_="wide" if wide else None)
 
@@ -75,8 +71,8 @@ def draw_chart(chart: Chart) -> Html:
 
 def draw_legend(chart: Chart) -> Html | None:
     """The names of the series that have one, each beside its mark; None for fewer than two."""
-    items = [element("li", _draw_swatch(m), cut(m.name, _LONGEST)) for m in chart.named]
-    return element("ul", items, class_="legend") if items else None
+    items = [(_draw_swatch(mark), cut(mark.name, _LONGEST)) for mark in chart.named]
+    return legend(items) if items else None
 
 
 @dataclass(frozen=True)
@@ -97,11 +93,14 @@ class _Frame:
         left = 32 + _DIGIT * max(map(len, texts), default=1)
         return cls(left, chart.width - _RIGHT, _TOP, chart.height - _BOTTOM, horizontal, vertical)
 
-    def at(self, x: float, y: float) -> tuple[float, float]:
+    def at(self, x: float, y: float) -> Point:
         return (
             self.left + self.horizontal.place(x) * (self.right - self.left),
             self.bottom - self.vertical.place(y) * (self.bottom - self.top),
         )
+
+    def places(self, x: Sequence[float], y: Sequence[float]) -> list[Point]:
+        return [self.at(*pair) for pair in zip(x, y, strict=True)]
 
     def axes(self, x: Axis, y: Axis) -> Html:
         parts: list[Html] = []
@@ -114,34 +113,23 @@ class _Frame:
             parts.append(_path("axis", f"M{place:.1f} {self.bottom:.1f}v5"))
             parts.append(element("text", text, class_="tick mid", x=place, y=self.bottom + 19))
         parts.append(_path("axis", f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}"))
-        middle = (self.top + self.bottom) / 2
-        parts.append(
-            element(
-                "text",
-                x.name,
-                class_="name mid",
-                x=(self.left + self.right) / 2,
-                y=self.bottom + 39,
-            )
-        )
-        turn = f"translate(13 {middle:.1f}) rotate(-90)"
+        across, up = (self.left + self.right) / 2, (self.top + self.bottom) / 2
+        turn = f"translate(13 {up:.1f}) rotate(-90)"
+        parts.append(element("text", x.name, class_="name mid", x=across, y=self.bottom + 39))
         parts.append(element("text", y.name, class_="name mid", transform=turn))
         return join(*parts)
 
 
 def _draw_mark(mark: Mark, frame: _Frame) -> Html:
-    at = frame.at
     if isinstance(mark, Points):
-        return _draw_points(mark, at)
+        return _draw_points(mark, frame)
     if isinstance(mark, Line):
-        way = _write_path([at(x, y) for x, y in zip(mark.x, mark.y, strict=True)], mark.steps)
-        return _path(_line_class(mark), way)
+        return _path(_line_class(mark), _write_path(frame.places(mark.x, mark.y), mark.steps))
     if isinstance(mark, Band):
-        there = [at(x, y) for x, y in zip(mark.x, mark.high, strict=True)]
-        back = [at(x, y) for x, y in zip(mark.x, mark.low, strict=True)]
+        there, back = frame.places(mark.x, mark.high), frame.places(mark.x, mark.low)
         closed = _corners(there, mark.steps) + _corners(back, mark.steps)[::-1]
         return _path(f"band s{mark.series}", _write_path(closed, False) + "z")
-    _, height = at(0, mark.y)
+    _, height = frame.at(0, mark.y)
     return _path("rule", f"M{frame.left:.1f} {height:.1f}H{frame.right:.1f}")
 
 
@@ -149,28 +137,25 @@ def _line_class(mark: Line) -> str:
     return f"line s{mark.series}" + " dashed" * mark.dashed + " bold" * mark.bold
 
 
-def _draw_points(mark: Points, at: At) -> Html:
+def _draw_points(mark: Points, frame: _Frame) -> Html:
+    places = frame.places(mark.x, mark.y)
+    bars = []
+    for x, (low, high) in zip(mark.x, mark.bars, strict=bool(mark.bars)):
+        (across, start), (_, end) = frame.at(x, low), frame.at(x, high)
+        bars.append(f"M{across:.1f} {start:.1f}V{end:.1f}")
     if mark.shape == "circle" and not mark.titles:
-        return _draw_dots(mark, at)
+        return _draw_dots(mark, places, bars)
     parts = []
-    for i, (x, y) in enumerate(zip(mark.x, mark.y, strict=True)):
-        across, down = at(x, y)
+    for i, (x, y) in enumerate(places):
+        parts += [_path("bar", bars[i])] if bars else []
         title = element("title", mark.titles[i]) if mark.titles else None
-        if mark.bars:
-            low, high = (at(x, end)[1] for end in mark.bars[i])
-            parts.append(_path("bar", f"M{across:.1f} {low:.1f}V{high:.1f}"))
-        place = f"translate({across:.1f} {down:.1f})"
-        parts.append(element("path", title, d=_SHAPES[mark.shape], transform=place))
+        shape, place = _SHAPES[mark.shape], f"translate({x:.1f} {y:.1f})"
+        parts.append(element("path", title, d=shape, transform=place))
     return element("g", parts, class_=f"points {mark.shape} s{mark.series}")
 
 
-def _draw_dots(mark: Points, at: At) -> Html:
+def _draw_dots(mark: Points, places: list[Point], bars: list[str]) -> Html:
     """Many points without texts in two paths: a tenth of the bytes."""
-    places = [at(x, y) for x, y in zip(mark.x, mark.y, strict=True)]
-    bars = []
-    for i, (low, high) in enumerate(mark.bars):
-        (x, start), (_, end) = at(mark.x[i], low), at(mark.x[i], high)
-        bars.append(f"M{x:.1f} {start:.1f}V{end:.1f}")
     many = " many" if len(places) > MANY_POINTS else ""
     dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0"
     return join(
@@ -179,7 +164,7 @@ def _draw_dots(mark: Points, at: At) -> Html:
     )
 
 
-def _corners(points: list[Place], steps: bool) -> list[Place]:
+def _corners(points: list[Point], steps: bool) -> list[Point]:
     if not steps:
         return points
     found = points[:1]
@@ -188,7 +173,7 @@ def _corners(points: list[Place], steps: bool) -> list[Place]:
     return found
 
 
-def _write_path(points: list[Place], steps: bool) -> str:
+def _write_path(points: list[Point], steps: bool) -> str:
     corners = _corners(points, steps)
     bends = [
         b
@@ -207,9 +192,5 @@ def _draw_swatch(mark: Points | Line | Rule) -> Html:
     """A mark in small, for a legend."""
     if isinstance(mark, Points):
         shape = element("path", d=_SHAPES[mark.shape], transform="translate(9 7)")
-        inside = element("g", shape, class_=f"points {mark.shape} s{mark.series}")
-    elif isinstance(mark, Rule):
-        inside = _path("rule", "M0 7H18")
-    else:
-        inside = _path(_line_class(mark), "M0 7H18")
-    return element("svg", inside, class_="swatch", viewBox="0 0 18 14", aria_hidden="true")
+        return element("g", shape, class_=f"points {mark.shape} s{mark.series}")
+    return _path("rule" if isinstance(mark, Rule) else _line_class(mark), "M0 7H18")

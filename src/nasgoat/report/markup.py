@@ -5,10 +5,13 @@ What is written is also well-formed XML, so a strict parser can check it.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from nasgoat.figures.wording import cut
 
 _LONG_TABLE = 40  # rows; a longer table scrolls in its box
 _VOID = frozenset({"br", "hr", "link", "meta", "wbr"})
@@ -38,19 +41,7 @@ def escape(text: str) -> Html:
         '&lt;b&gt; &amp; ��'
     """
     shown = _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
-    for character, entity in (("&", "amp"), ("<", "lt"), (">", "gt"), ('"', "quot"), ("'", "#39")):
-        shown = shown.replace(character, f"&{entity};")
-    return Html(shown)
-
-
-def cut(text: str, longest: int) -> str:
-    """A text of at most so many characters.
-
-    Example:
-        >>> cut("separable convolution", 9)
-        'separabl…'
-    """
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return Html(html.escape(shown))
 
 
 def join(*children: Child) -> Html:
@@ -82,10 +73,14 @@ def label(text: str, longest: int = 80) -> Html:
     return element("bdi", cut(text, longest))
 
 
+def region(tag: str, *children: Child, name: str, class_: str) -> Html:
+    """A box with a name that scrolls where it has no room, with the keyboard as well."""
+    return element(tag, *children, class_=class_, role="region", tabindex=0, aria_label=name)
+
+
 def code_block(text: str, name: str, copy: bool = False) -> Html:
     """Text as it stands, in a box that wraps and scrolls; with a button to copy it if asked."""
-    class_ = "wrap copy" if copy else "wrap"
-    return element("pre", text, class_=class_, tabindex=0, role="region", aria_label=name)
+    return region("pre", text, name=name, class_="wrap copy" if copy else "wrap")
 
 
 def details(summary: str, *children: Child) -> Html:
@@ -97,6 +92,13 @@ def pairs(items: Iterable[tuple[Child, Child]]) -> Html:
     """Names and values in two columns."""
     lines = [join(element("dt", name), element("dd", value)) for name, value in items]
     return element("dl", lines, class_="pairs")
+
+
+def legend(items: Iterable[tuple[Html, Child]]) -> Html:
+    """A list of names, each beside its mark: SVG of 18 by 14 pixels."""
+    small: dict[str, Attribute] = {"class": "swatch", "viewBox": "0 0 18 14", "aria-hidden": "true"}
+    lines = [element("li", element("svg", mark, **small), name) for mark, name in items]
+    return element("ul", lines, class_="legend")
 
 
 @dataclass(frozen=True)
@@ -137,10 +139,7 @@ def table(
         >>> '<th scope="row" class="n">2</th><td class="n">4</td>' in html
         True
     """
-    heads = [
-        element("th", column.name, scope="col", class_="n" if column.numeric else None)
-        for column in columns
-    ]
+    heads = [element("th", c.name, scope="col", class_="n" if c.numeric else None) for c in columns]
     inside = element(
         "table",
         element("caption", caption),
@@ -149,18 +148,15 @@ def table(
         class_="sortable" if sortable else None,
     )
     class_ = "scroll tall" if len(rows) > _LONG_TABLE else "scroll"
-    return element("div", inside, class_=class_, role="region", aria_label=name, tabindex=0)
+    return region("div", inside, name=name, class_=class_)
 
 
 def _table_row(row: Row, columns: Sequence[Column]) -> Html:
-    cells = []
-    for i, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
-        class_ = "n" if column.numeric else "text" if column.long else None
-        if i == 0:
-            cells.append(element("th", cell, scope="row", class_=class_))
-        else:
-            cells.append(element("td", cell, class_=class_))
-    return element("tr", cells, class_=row.kind)
+    kinds = ["n" if column.numeric else "text" if column.long else None for column in columns]
+    (first, *cells), (kind, *others) = row.cells, kinds
+    head = element("th", first, scope="row", class_=kind)
+    rest = [element("td", cell, class_=own) for cell, own in zip(cells, others, strict=True)]
+    return element("tr", head, rest, class_=row.kind)
 
 
 def _text(child: Child) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -17,8 +17,8 @@ from pathlib import Path
 from string import Template
 
 from nasgoat.atomic_file import write_whole
-from nasgoat.errors import ReportError
-from nasgoat.report.markup import Child, Html, element, escape, join
+from nasgoat.errors import NasgoatError, ReportError
+from nasgoat.report.markup import Child, Html, code_block, element, escape, join
 
 #: What the head of every report holds, so that a report is told from somebody's file.
 MARK = '<meta name="generator" content="nasgoat report"/>'
@@ -35,14 +35,9 @@ class Section:
 
     def html(self) -> Html:
         """The section with its heading."""
-        heading = element("h2", self.title, id=f"{self.identity}-heading")
-        return element(
-            "section",
-            heading,
-            self.body,
-            id=self.identity,
-            aria_labelledby=f"{self.identity}-heading",
-        )
+        name = f"{self.identity}-heading"
+        heading = element("h2", self.title, id=name)
+        return element("section", heading, self.body, id=self.identity, aria_labelledby=name)
 
 
 @dataclass(frozen=True)
@@ -54,12 +49,26 @@ class Fact:
     more: str = ""
 
 
+def build_page(make: Callable[[], str], refuse: Callable[[Exception], NasgoatError]) -> str:
+    """What ``make`` returns; what unsound records lead it into becomes one error that says so."""
+    try:
+        return make()
+    except NasgoatError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as problem:
+        raise refuse(problem) from None
+
+
+def show_command(command: str | None, again: str) -> Html | None:
+    """The command behind a report, and what it does when it is called again."""
+    if not command:
+        return None
+    lead = element("p", "The command, exactly as it was called last:")
+    return join(lead, code_block(command, "Command", copy=True), element("p", again))
+
+
 def make_page(
-    title: str,
-    kicker: str,
-    lede: Child,
-    facts: Sequence[Fact],
-    sections: Sequence[Section],
+    title: str, kicker: str, lede: Child, facts: Sequence[Fact], sections: Sequence[Section]
 ) -> str:
     """The whole file.
 
@@ -93,8 +102,8 @@ def make_page(
         element("main", [join(s.html(), "\n") for s in sections], id="content", tabindex=-1),
         element("footer", element("p", footer)),
     )
-    style, script = read_template("report.css"), read_template("report.js")
-    return Template(read_template("page.html")).substitute(
+    style, script = _read_template("report.css"), _read_template("report.js")
+    return Template(_read_template("page.html")).substitute(
         title=escape(title), policy=escape(_write_policy(style, script)), style=style, body=body,
         script=script,
     )  # fmt: skip
@@ -102,22 +111,15 @@ def make_page(
 
 def _list_facts(facts: Sequence[Fact]) -> Html | None:
     """Facts side by side."""
-    if not facts:
-        return None
-    items = [
-        element(
-            "div",
-            element("dt", fact.name),
-            element("dd", fact.value, element("small", fact.more) if fact.more else None),
-        )
-        for fact in facts
-    ]
-    return element("dl", items, class_="facts")
+    items = []
+    for fact in facts:
+        more = element("small", fact.more) if fact.more else None
+        items.append(element("div", element("dt", fact.name), element("dd", fact.value, more)))
+    return element("dl", items, class_="facts") if items else None
 
 
 @cache
-def read_template(name: str) -> str:
-    """The text of a file that comes with the package."""
+def _read_template(name: str) -> str:
     return (files("nasgoat.report") / "templates" / name).read_text(encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -150,23 +150,25 @@ class ReportedSearch:
             return "running"
         if status.finished:
             return "finished"
-        ended = self._result()
-        if ended.get("stop") in ("exhausted", "failing", "interrupted"):
-            return str(ended["stop"])
-        return "stopped"
+        stop = self._read_result().get("stop")
+        return stop if stop in ("exhausted", "failing", "interrupted") else "stopped"
 
-    def _result(self) -> dict[str, Any]:
+    def _read_result(self) -> dict[str, Any]:
         """What the last session wrote, if it is about what the study holds."""
+        if self.folder is None:
+            return {}
         try:
-            path = (self.folder or Path()) / "result.json"
-            result = json.loads(path.read_text(encoding="utf-8")) if self.folder else {}
+            result = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
-        known = (self.stored.status.complete, self.stored.status.failed)
-        same = (
-            isinstance(result, dict) and (result.get("evaluations"), result.get("failed")) == known
-        )
-        return result if same else {}
+        status = self.stored.status
+        known = {"evaluations": status.complete, "failed": status.failed}
+        return result if isinstance(result, dict) and known.items() <= result.items() else {}
+
+    @property
+    def fits(self) -> dict[int, Mapping[str, float]]:
+        """The hyperparameters that were fitted at each iteration; none without a surrogate."""
+        return {t.iteration: t.hyperparameters for t in self.tickets if t.hyperparameters}
 
     @cached_property
     def forecasts(self) -> list[tuple[Ticket, float]]:

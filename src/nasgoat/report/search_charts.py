@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.quantities import format_count, format_number, format_percent
+from nasgoat.figures.wording import format_count, format_number, format_percent
 from nasgoat.report.reported_search import ReportedSearch, error_of, tested_error
 
 _WIDE_RATIO = 3.0  # errors further apart than this are drawn on a logarithmic axis
@@ -200,7 +200,7 @@ def chart_gaps(search: ReportedSearch) -> Chart | None:
 
 def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
     """Each hyperparameter of the surrogate, iteration by iteration."""
-    fits = {t.iteration: t.hyperparameters for t in search.tickets if t.hyperparameters}
+    fits = search.fits
     names = dict.fromkeys(name for values in fits.values() for name in values)
     return [_chart_fits(f"hyperparameter-{i}", name, fits) for i, name in enumerate(names)]
 

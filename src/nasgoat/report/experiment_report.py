@@ -11,7 +11,7 @@ from itertools import chain
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
 from nasgoat.figures.charts import Chart
-from nasgoat.figures.quantities import format_count, format_duration
+from nasgoat.figures.wording import format_count, format_duration
 from nasgoat.report.chart_svg import draw_figure
 from nasgoat.report.markup import (
     Child,
@@ -25,8 +25,8 @@ from nasgoat.report.markup import (
     label,
     pairs,
     table,
-)
-from nasgoat.report.page import Fact, Section, make_page
+)  # fmt: skip
+from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
 
 _KINDS = {
     "compare": "comparison of methods",
@@ -43,14 +43,12 @@ def experiment_page(records: ExperimentRecords) -> str:
     Raises:
         ExperimentFileError: If its records lack what their kind must have.
     """
-    try:
-        return _make_page(records)
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as problem:
-        if isinstance(problem, ExperimentFileError):
-            raise
-        raise ExperimentFileError(
-            records.folder, None, "", f"must hold whole records, got {problem!r}"
-        ) from None
+
+    def refuse(problem: Exception) -> ExperimentFileError:
+        text = f"must hold whole records, got {problem!r}"
+        return ExperimentFileError(records.folder, None, "", text)
+
+    return build_page(lambda: _make_page(records), refuse)
 
 
 def _make_page(records: ExperimentRecords) -> str:
@@ -71,19 +69,16 @@ def _make_page(records: ExperimentRecords) -> str:
 
 
 def _list_facts(records: ExperimentRecords) -> list[Fact]:
-    names = {
-        "benchmark": "benchmarks",
-        "method": "methods",
-        "kernel": "kernels",
-        "seed": "seeds",
-    }
-    facts = [Fact("finished runs", f"{len(records.runs):,}")]
-    for key, name in names.items():
-        if found := {run[key] for run in records.runs if key in run}:
-            facts.append(Fact(name, f"{len(found):,}"))
     seconds = sum(float(run.get("cpu_seconds") or 0.0) for run in records.runs)
-    facts.append(Fact("processor time", format_duration(seconds), "of the runs"))
-    return facts
+    counted = {
+        f"{key}s": len({run[key] for run in records.runs if key in run})
+        for key in ("benchmark", "method", "kernel", "seed")
+    }
+    return [
+        Fact("finished runs", f"{len(records.runs):,}"),
+        *(Fact(name, f"{count:,}") for name, count in counted.items() if count),
+        Fact("processor time", format_duration(seconds), "of the runs"),
+    ]
 
 
 def _show_tables(tables: list[Table]) -> Html:
@@ -118,14 +113,15 @@ def emphasise(text: str) -> Html:
         >>> emphasise("a **b** <c> `d`")
         'a <b>b</b> &lt;c&gt; <code>d</code>'
     """
-    pieces = re.split(r"(\*\*[^*]+\*\*|`[^`]+`)", text)  # every second one is marked
-    return join(*(_set_off(x) if i % 2 else x for i, x in enumerate(pieces)))
-
-
-def _set_off(marked: str) -> Html:
-    if marked.startswith("`"):
-        return element("code", marked[1:-1])
-    return element("b", marked[2:-2])
+    parts: list[Child] = []
+    for i, piece in enumerate(re.split(r"(\*\*[^*]+\*\*|`[^`]+`)", text)):
+        if i % 2 == 0:  # every second one is marked
+            parts.append(piece)
+        elif piece.startswith("`"):
+            parts.append(element("code", piece[1:-1]))
+        else:
+            parts.append(element("b", piece[2:-2]))
+    return join(*parts)
 
 
 def _show_figures(charts: dict[str, list[Chart]], kind: str) -> Html:
@@ -139,18 +135,14 @@ def _show_figures(charts: dict[str, list[Chart]], kind: str) -> Html:
 
 
 def _show_command(records: ExperimentRecords) -> Html:
-    parts: list[Child] = []
-    if records.command:
-        parts.append(element("p", "The command, exactly as it was called last:"))
-        parts.append(code_block(records.command, "Command", copy=True))
-        parts.append(element("p", "It goes on with what is missing and repeats no finished run."))
+    again = "It goes on with what is missing and repeats no finished run."
     versions = ((label(k), label(str(v))) for k, v in sorted(records.versions.items()))
     kept = f"{format_count(len(records.runs), 'run')} of kind {records.kind}, name {records.name}."
     declared = json.dumps(records.declaration, indent=1, ensure_ascii=False)
-    parts += [
+    return join(
+        show_command(records.command, again),
         element("h3", "Versions"),
         pairs(versions),
         details("What was declared", code_block(declared, "Declaration")),
         element("p", kept, class_="note"),
-    ]
-    return join(*parts)
+    )

@@ -1,4 +1,4 @@
-"""Numbers for people: the same value is always shown the same way."""
+"""Numbers and labels for people: the same value is always shown the same way."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def format_number(value: float | None, digits: int = 3) -> str:
         return NOTHING if value is None else str(value)
     if value != 0 and not 10.0 ** (1 - digits) / 2 <= abs(value) < 1e6:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
-        return _set_sign(f"{mantissa}e{int(exponent):+d}")
-    return _set_sign(f"{value:.{digits}f}")
+        return _set_minus(f"{mantissa}e{int(exponent):+d}")
+    return _set_minus(f"{value:.{digits}f}")
 
 
 def format_fixed(value: float | None, digits: int = 3) -> str:
@@ -31,7 +31,20 @@ def format_fixed(value: float | None, digits: int = 3) -> str:
     """
     if value is None or not math.isfinite(value) or abs(value) >= 1e6:
         return format_number(value, digits)
-    return _set_sign(f"{round(value, digits) + 0.0:.{digits}f}")
+    return _set_minus(f"{round(value, digits) + 0.0:.{digits}f}")
+
+
+def format_short(value: float) -> str:
+    """A round number in as few characters as it takes.
+
+    Example:
+        >>> [format_short(x) for x in (0.0, -0.25, 1000.0, 2e-5, 1e6)]
+        ['0', '−0.25', '1000', '2e−5', '1e6']
+    """
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return _set_minus(f"{value:.10g}")
+    mantissa, _, exponent = f"{value:e}".partition("e")
+    return _set_minus(f"{float(mantissa):g}e{int(exponent)}")
 
 
 def format_percent(share: float | None) -> str:
@@ -76,5 +89,25 @@ def format_count(count: int, thing: str) -> str:
     return f"{count:,} {thing}" + ("" if count == 1 else "s")
 
 
-def _set_sign(text: str) -> str:
+def _set_minus(text: str) -> str:
     return text.replace("-", "−")
+
+
+def cut(text: str, longest: int) -> str:
+    """A text of at most so many characters.
+
+    Example:
+        >>> cut("separable convolution", 9)
+        'separabl…'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def cut_to_printable(text: str, longest: int) -> str:
+    r"""The same in one line, with a question mark for each character that can't be shown.
+
+    Example:
+        >>> cut_to_printable("a\x1b[2J\n", 80)
+        'a?[2J?'
+    """
+    return cut("".join(c if c.isprintable() else "?" for c in text), longest)

@@ -8,7 +8,7 @@ import pytest
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import read_experiment, tables_of
 from nasgoat.report import experiment_page
-from nasgoat.report.experiment_page import emphasise
+from nasgoat.report.experiment_report import emphasise
 from tests.report.documents import assert_sound
 from tests.report.experiments import compare, kernels, scale, write
 

@@ -1,4 +1,4 @@
-"""Axes: every value inside, ticks that read well."""
+"""Charts: every value on its axis, ticks that read well."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasgoat.figures.scales import Scale
+from nasgoat.figures.charts import Scale
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20)
 
@@ -43,3 +43,10 @@ def test_zero_has_its_own_tick_on_a_logarithmic_axis() -> None:
 
 def test_numbers_below_zero_are_never_put_on_a_logarithm() -> None:
     assert not Scale.of([-1.0, -2.0], log=True).log
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_an_axis_of_nothing_runs_from_zero_to_one(log: bool) -> None:
+    scale = Scale.of([], log)
+    assert scale.low < 0 < 1 < scale.high
+    assert next(text for _, text in scale.ticks()) == "0.0"
