@@ -43,9 +43,8 @@ class LabelLimits:
         places = space.sizes[-1] - 2 if space.labels_on == "nodes" else space.edge_limit
         #: Whether labels must be looked at place by place: a limit costs an operation differently
         #: by place, or there are too many count vectors.
-        self.by_place = (
-            any(limit.edge_places for limit in self.limits)
-            or comb(places + k - 1, places) > _COUNT_VECTORS
+        self.by_place = any(limit.edge_places for limit in self.limits) or (
+            k > 0 and comb(places + k - 1, places) > _COUNT_VECTORS
         )
 
     def count(self) -> int:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import CellSpace, EdgeRow
-from nasgoat.testing.spaces import SpaceContract, list_graphs
+from nasgoat.testing.contract import list_graphs
+from nasgoat.testing.spaces import SpaceContract, label_graphs
 
 _MOST_MATRICES = 2**12  # adjacency matrices that are tried one by one
 
@@ -42,7 +43,7 @@ class CellContract(SpaceContract):
             places = set(space.edge_places(n))
             for matrix in matrices:
                 assert not np.tril(matrix).any()
-                assert {(int(u), int(v)) for u, v in np.argwhere(matrix)} <= places
+                assert set(list_edges(matrix)) <= places
                 assert matrix.sum() <= space.edge_limit
                 assert not space.on_paths or every_node_is_on_a_path(matrix)
 
@@ -51,33 +52,40 @@ class CellContract(SpaceContract):
             made = {
                 space.key(graph)
                 for matrix in list_structures(space, n)
-                for graph in label_structure(space, matrix)
+                for graph in label_graphs(
+                    space, n, list_edges(matrix), space.edge_vocabulary or ("",)
+                )
                 if space.within_limits([graph])[0]
             }
             assert made == {space.key(graph) for graph in list_graphs(space) if graph.n == n}
 
     def test_rows_hold_for_structures_and_for_nothing_else(self, space: CellSpace) -> None:
-        rows = {n: space.structure_rows(n) for n in space.sizes}
-        tried = False
-        for n, found in rows.items():
-            places = space.edge_places(n)
-            if found is None or 2 ** len(places) > _MOST_MATRICES:
-                continue
-            tried = True
-            wanted = {structure_key(space, matrix) for matrix in list_structures(space, n)}
-            held = set()
-            for matrix in list_matrices(n, places):
-                fits = all(holds(row, matrix) for row in found)
-                if fits and (not space.on_paths or every_node_is_on_a_path(matrix)):
-                    held.add(structure_key(space, matrix))
-            assert held == wanted
+        tried = {
+            n: rows
+            for n in space.sizes
+            if (rows := space.structure_rows(n)) is not None
+            and 2 ** len(space.edge_places(n)) <= _MOST_MATRICES
+        }
         if not tried:
             pytest.skip("the family has no rows, or too many matrices to try them one by one")
+        for n, rows in tried.items():
+            held = {
+                structure_key(space, matrix)
+                for matrix in list_matrices(n, space.edge_places(n))
+                if all(holds(row, matrix) for row in rows)
+                and (not space.on_paths or every_node_is_on_a_path(matrix))
+            }
+            assert held == {structure_key(space, matrix) for matrix in list_structures(space, n)}
 
 
 def list_structures(space: CellSpace, n: int) -> list[NDArray[np.bool_]]:
     """Every structure of n nodes."""
     return [matrix for chunk in space.structures(n) for matrix in chunk]
+
+
+def list_edges(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The pairs of nodes with an edge."""
+    return [(int(u), int(v)) for u, v in np.argwhere(matrix)]
 
 
 def structure_key(space: CellSpace, matrix: NDArray[np.bool_]) -> bytes:
@@ -88,25 +96,11 @@ def structure_key(space: CellSpace, matrix: NDArray[np.bool_]) -> bytes:
     return LabeledGraph(matrix, ("first", *inner, "last")).canonical_key()
 
 
-def label_structure(space: CellSpace, matrix: NDArray[np.bool_]) -> Iterator[LabeledGraph]:
-    """A structure with every choice of labels."""
-    n = len(matrix)
-    edges = [(int(u), int(v)) for u, v in np.argwhere(matrix)]
-    if space.labels_on == "nodes":
-        first, *_, last = space.node_vocabulary
-        for ops in product(space.ops, repeat=n - 2):
-            yield LabeledGraph.from_edges(n, edges, [first, *ops, last])
-        return
-    for ops in product(space.ops, repeat=len(edges)):
-        yield LabeledGraph.from_edges(n, edges, edge_labels=list(ops))
-
-
 def list_matrices(n: int, places: Sequence[tuple[int, int]]) -> Iterator[NDArray[np.bool_]]:
     """Every adjacency matrix with edges at these places only."""
     for bits in product((False, True), repeat=len(places)):
         matrix = np.zeros((n, n), dtype=bool)
-        for (u, v), bit in zip(places, bits, strict=True):
-            matrix[u, v] = bit
+        matrix[tuple(np.transpose(places))] = bits
         yield matrix
 
 

@@ -1,8 +1,9 @@
-"""What all suites share: they run once for every subject that the inheriting class names."""
+"""What all suites share: each test runs once for every subject that the inheriting class names."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from inspect import signature
 from itertools import product
 from typing import Any, ClassVar
@@ -10,6 +11,10 @@ from typing import Any, ClassVar
 import pytest
 
 from nasgoat.errors import SettingError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+
+_LISTINGS: dict[str, tuple[LabeledGraph, ...]] = {}
 
 
 class Contract:
@@ -20,8 +25,12 @@ class Contract:
     one. Every test runs for every combination of the subjects that it takes.
     """
 
-    #: For each argument of a test method the attribute with its values by name.
-    subjects: ClassVar[Mapping[str, str]] = {}
+    #: For each argument of a test method, the attribute with its values by name.
+    subjects: ClassVar[Mapping[str, str]] = {
+        name: f"{name}s" for name in ("space", "seed", "kernel", "method", "benchmark")
+    }
+    #: Seeds of the tests that draw at random.
+    seeds: ClassVar[Sequence[int]] = range(2)
     #: Names of values whose tests are marked ``slow``.
     slow: ClassVar[Collection[str]] = ()
 
@@ -50,31 +59,19 @@ class Contract:
         Raises:
             AssertionError: If the contract is broken.
         """
-        ran = []
-        suite = cls()
+        suite, ran = cls(), []
         for name in sorted(name for name in dir(cls) if name.startswith("test_")):
             test = getattr(suite, name)
-            done = [suite._applies(test, call) for call in suite._calls(test, chosen)]
-            if any(done):
-                ran.append(name)
-        return ran
-
-    @staticmethod
-    def _applies(test: Any, call: Mapping[str, Any]) -> bool:
-        try:
-            test(**call)
-        except pytest.skip.Exception:
-            return False
-        return True
-
-    def _calls(self, test: Any, chosen: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        names = list(signature(test).parameters)
-        values = [
-            [chosen[name]] if name in chosen else list(self._values(name).values())
-            for name in names
-        ]
-        for combination in product(*values):
-            yield dict(zip(names, combination, strict=True))
+            arguments = list(signature(test).parameters)
+            values = [
+                [chosen[argument]] if argument in chosen else suite._values(argument).values()
+                for argument in arguments
+            ]
+            for combination in product(*values):
+                with suppress(pytest.skip.Exception):
+                    test(*combination)
+                    ran.append(name)
+        return list(dict.fromkeys(ran))
 
     def _values(self, argument: str) -> Mapping[str, Any]:
         several = self.subjects[argument]
@@ -87,3 +84,11 @@ class Contract:
                 f"set the attribute {argument} or {several}"
             )
         return found if isinstance(found, Mapping) else {str(value): value for value in found}
+
+
+def list_graphs(space: SearchSpace) -> tuple[LabeledGraph, ...]:
+    """Every graph of a space; listed once in a test run."""
+    name = space.fingerprint()
+    if name not in _LISTINGS:
+        _LISTINGS[name] = tuple(graph for batch in space.enumerate() for graph in batch)
+    return _LISTINGS[name]

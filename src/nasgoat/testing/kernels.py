@@ -33,7 +33,6 @@ class KernelContract(Contract):
         True
     """
 
-    subjects: ClassVar[Mapping[str, str]] = {"kernel": "kernels"}
     #: The kernels by name; or set ``kernel`` for a single one.
     kernels: ClassVar[Mapping[str, Any]]
     #: The space that feature rows are taken from.

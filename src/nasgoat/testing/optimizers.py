@@ -20,7 +20,7 @@ from nasgoat.acquisition import (
 )
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
-from nasgoat.testing.contract import Contract
+from nasgoat.testing.contract import Contract, list_graphs
 
 #: Relative difference that an optimiser's own tolerance may cause: the gap at which a
 #: mixed-integer program stops is 1e-4.
@@ -43,15 +43,8 @@ class OptimizerContract(Contract):
         True
     """
 
-    subjects: ClassVar[Mapping[str, str]] = {
-        "space": "spaces",
-        "seed": "seeds",
-        "kernel": "kernels",
-    }
     #: The spaces by name; or set ``space`` for a single one.
     spaces: ClassVar[Mapping[str, SearchSpace]]
-    #: Seeds of the random acquisition problems.
-    seeds: ClassVar[Sequence[int]] = range(2)
     #: Kernels that the optimiser knows.
     kernels: ClassVar[Sequence[str]] = ("linear", "exponential")
     #: Whether every answer without a time limit is proven optimal.
@@ -78,7 +71,7 @@ class OptimizerContract(Contract):
             pytest.skip("the optimiser proves nothing")
         problem = self.problem(space, kernel, seed)
         pool = self.make(space).optimize(problem.acquisition, self.k, problem.observed)
-        assert_same_values(pool, score_all(space, problem, problem.observed)[: self.k])
+        assert_same_values(pool, score_all(space, problem)[: self.k])
         for proposal in pool:
             assert proposal.certificate.certified
             assert proposal.certificate.bound is not None
@@ -88,7 +81,7 @@ class OptimizerContract(Contract):
         self, space: SearchSpace, kernel: str, seed: int
     ) -> None:
         problem = self.problem(space, kernel, seed)
-        best = score_all(space, problem, problem.observed)
+        best = score_all(space, problem)
         pool = self.make(space).optimize(problem.acquisition, self.k, problem.observed)
         assert 0 < len(pool) <= self.k
         for proposal, value in zip(pool, best[: len(pool)], strict=True):
@@ -124,7 +117,7 @@ class OptimizerContract(Contract):
 
     def test_what_is_left_comes_back_and_then_nothing(self, space: SearchSpace) -> None:
         problem = self.problem(space, self.kernels[0], 0)
-        keys = {space.key(graph) for batch in space.enumerate() for graph in batch}
+        keys = {space.key(graph) for graph in list_graphs(space)}
         left = set(sorted(keys)[:2])
         optimizer = self.make(space)
         pool = optimizer.optimize(problem.acquisition, 5, exclude=keys - left)
@@ -147,7 +140,7 @@ class OptimizerContract(Contract):
         if limited is None:
             pytest.skip("the optimiser has no limits")
         problem = self.problem(space, kernel, 0)
-        best = score_all(space, problem, problem.observed)
+        best = score_all(space, problem)
         assert_honest(limited.optimize(problem.acquisition, self.k, problem.observed), best)
 
     def test_wrong_calls_are_refused(self, space: SearchSpace) -> None:
@@ -159,13 +152,10 @@ class OptimizerContract(Contract):
             optimizer.optimize(LowerConfidenceBound())
 
 
-def score_all(
-    space: SearchSpace, problem: AcquisitionProblem, exclude: frozenset[bytes]
-) -> NDArray[np.float64]:
-    """The acquisition values of every graph that is not excluded, lowest first."""
-    graphs = [graph for batch in space.enumerate() for graph in batch]
-    scores = problem.acquisition.score([g for g in graphs if space.key(g) not in exclude])
-    return np.sort(scores)
+def score_all(space: SearchSpace, problem: AcquisitionProblem) -> NDArray[np.float64]:
+    """The acquisition values of every graph that was not observed, lowest first."""
+    left = [graph for graph in list_graphs(space) if space.key(graph) not in problem.observed]
+    return np.sort(problem.acquisition.score(left))
 
 
 def assert_same_values(pool: Pool, expected: NDArray[np.float64], who: str = "") -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import combinations, permutations, product
+from math import prod
 from statistics import median_low
 from typing import ClassVar
 
@@ -17,11 +18,10 @@ from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace, declared_space, parse_space, to_toml
-from nasgoat.testing.contract import Contract
-from nasgoat.testing.optimizers import assert_same_values
+from nasgoat.testing.contract import Contract, list_graphs
+from nasgoat.testing.optimizers import assert_same_values, score_all
 
 _COUNTED = ("nodes", "edges")
-_LISTINGS: dict[str, tuple[LabeledGraph, ...]] = {}
 
 
 class SpaceContract(Contract):
@@ -38,15 +38,9 @@ class SpaceContract(Contract):
         True
     """
 
-    subjects: ClassVar[Mapping[str, str]] = {
-        "space": "spaces",
-        "seed": "seeds",
-        "kernel": "kernels",
-    }
     #: The spaces by name; or set ``space`` for a single one.
     spaces: ClassVar[Mapping[str, SearchSpace]]
-    #: Seeds of the tests that draw at random.
-    seeds: ClassVar[Sequence[int]] = range(3)
+    seeds = range(3)
     #: Kernels for which the exact optimisers are compared.
     kernels: ClassVar[Sequence[str]] = ("linear", "exponential")
     #: Names of acquisition optimisers that must find the same best graphs.
@@ -65,21 +59,13 @@ class SpaceContract(Contract):
 
         The default is every graph with the space's labels, edges ascending where it has cells.
         """
-        cells = space.layout == "cell"
-        nodes: list[tuple[str, ...]] = [space.node_vocabulary or ("",)] * n
-        if cells and space.node_vocabulary:
-            first, *inner, last = space.node_vocabulary
-            nodes = [(first,), *[tuple(inner)] * (n - 2), (last,)]
-        pairs = [(u, v) for u in range(n) for v in range(n) if u < v or (u != v and not cells)]
-        if not space.directed:
-            pairs = [(u, v) for u, v in pairs if u < v]
-        edges: tuple[str | None, ...] = (None, *(space.edge_vocabulary or ("",)))
-        if (
-            len(edges) ** len(pairs) * np.prod([float(len(x)) for x in nodes])
-            > self.most_candidates
-        ):
+        ascending = space.layout == "cell" or not space.directed
+        pairs = list(combinations(range(n), 2) if ascending else permutations(range(n), 2))
+        edges = (None, *(space.edge_vocabulary or ("",)))
+        labellings = prod(len(labels) for labels in list_node_labels(space, n))
+        if len(edges) ** len(pairs) * labellings > self.most_candidates:
             return None
-        return _label_all(space, nodes, pairs, edges)
+        return label_graphs(space, n, pairs, edges)
 
     # Listing and counting
 
@@ -113,9 +99,7 @@ class SpaceContract(Contract):
 
     def test_the_parts_of_one_size_make_up_the_space(self, space: SearchSpace) -> None:
         for n in space.sizes:
-            part = [
-                space.key(graph) for batch in space.with_nodes(n).enumerate() for graph in batch
-            ]
+            part = [space.key(graph) for graph in list_graphs(space.with_nodes(n))]
             assert sorted(part) == sorted(space.key(g) for g in list_graphs(space) if g.n == n)
 
     # Membership
@@ -232,14 +216,11 @@ class SpaceContract(Contract):
     def test_a_limit_leaves_the_graphs_that_satisfy_it(self, space: SearchSpace) -> None:
         graphs = list_graphs(space)
         for word in (*space.node_ops, *space.edge_vocabulary, *_COUNTED):
-            counts = [count_word(graph, word) for graph in graphs]
-            most = median_low(counts)
+            most = median_low(count_word(graph, word) for graph in graphs)
             text = word if word in _COUNTED else f"'{word}'"
             limited = space.constrain(f"{text} <= {most}")
-            wanted = {
-                space.key(g) for g, count in zip(graphs, counts, strict=True) if count <= most
-            }
-            listed = [g for batch in limited.enumerate() for g in batch]
+            wanted = {space.key(graph) for graph in graphs if count_word(graph, word) <= most}
+            listed = list_graphs(limited)
             assert {space.key(graph) for graph in listed} == wanted
             assert limited.count() == len(listed) == len(wanted)
             assert all((g in limited) == (space.key(g) in wanted) for g in graphs)
@@ -296,21 +277,12 @@ class SpaceContract(Contract):
         if observed < 1:
             pytest.skip("the space has a single graph")
         problem = random_problem(space, observed, kernel, seed=1)
-        left = [g for g in list_graphs(space) if space.key(g) not in problem.observed]
-        expected = np.sort(problem.acquisition.score(left))[:3]
+        expected = score_all(space, problem)[:3]
         for name in self.exact_optimizers:
             pool = make_optimizer(name, space).optimize(problem.acquisition, 3, problem.observed)
             assert all(proposal.graph in space for proposal in pool), name
             assert all(proposal.certificate.certified for proposal in pool), name
             assert_same_values(pool, expected, name)
-
-
-def list_graphs(space: SearchSpace) -> tuple[LabeledGraph, ...]:
-    """Every graph of a space; listed once in a test run."""
-    name = space.fingerprint()
-    if name not in _LISTINGS:
-        _LISTINGS[name] = tuple(graph for batch in space.enumerate() for graph in batch)
-    return _LISTINGS[name]
 
 
 def count_word(graph: LabeledGraph, word: str) -> int:
@@ -323,16 +295,21 @@ def count_word(graph: LabeledGraph, word: str) -> int:
     return labels.count(word)
 
 
-def _label_all(
-    space: SearchSpace,
-    nodes: Sequence[tuple[str, ...]],
-    pairs: Sequence[tuple[int, int]],
-    edges: Sequence[str | None],
+def list_node_labels(space: SearchSpace, n: int) -> list[tuple[str, ...]]:
+    """For each of n nodes the labels that it may have; one empty label where nodes have none."""
+    if space.layout == "cell" and space.node_vocabulary:
+        first, *inner, last = space.node_vocabulary
+        return [(first,), *[tuple(inner)] * (n - 2), (last,)]
+    return [space.node_vocabulary or ("",)] * n
+
+
+def label_graphs(
+    space: SearchSpace, n: int, pairs: Sequence[tuple[int, int]], edges: Sequence[str | None]
 ) -> Iterator[LabeledGraph]:
-    """Every graph whose nodes and pairs have one of these labels; None is no edge."""
+    """Every graph of n nodes whose pairs have one of these labels; None is no edge."""
     for chosen in product(edges, repeat=len(pairs)):
         present = {p: op for p, op in zip(pairs, chosen, strict=True) if op is not None}
         names = list(present.values()) if space.edge_vocabulary else None
-        for labels in product(*nodes):
+        for labels in product(*list_node_labels(space, n)):
             given = labels if space.node_vocabulary else None
-            yield LabeledGraph.from_edges(len(nodes), list(present), given, names, space.directed)
+            yield LabeledGraph.from_edges(n, list(present), given, names, space.directed)
