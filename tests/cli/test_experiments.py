@@ -168,9 +168,9 @@ def test_a_dask_cluster_measures_the_same(
 def test_a_failed_run_is_told_and_tried_again(
     declared: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nasgoat.experiments import compare_study as study
+    from nasgoat.experiments.compare_study import CompareStudy
 
-    execute = study.execute
+    execute = CompareStudy.execute
 
     def fail(settings: dict[str, Any]) -> Any:
         if settings["seed"] == 1:
@@ -178,7 +178,7 @@ def test_a_failed_run_is_told_and_tried_again(
         return execute(settings)
 
     with monkeypatch.context() as patch:
-        patch.setattr(study, "execute", fail)
+        patch.setattr(CompareStudy, "execute", fail)
         assert run(["compare", str(declared)]) == 1
     said = capsys.readouterr().err
     assert "random.seed1 failed: RuntimeError: no luck" in said

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nasgoat.experiments import figures_of, read_experiment, tables_of
-from nasgoat.experiments.experiment_file import load_experiment
+from nasgoat.experiments.study import load_experiment
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(path.parent for path in (ROOT / "experiments").glob("*/experiment.json"))

@@ -9,9 +9,9 @@ import pytest
 from nasgoat.errors import SettingError
 from nasgoat.experiments import figures_of, tables_of
 from nasgoat.experiments.compare_charts import collect_curves
-from nasgoat.experiments.compare_methods import MethodSpec
-from nasgoat.experiments.compare_study import CompareStudy, execute
+from nasgoat.experiments.compare_study import CompareStudy
 from nasgoat.experiments.compare_tables import evaluations_to_optimum, list_contests
+from nasgoat.experiments.methods import MethodSpec
 from nasgoat.experiments.records import ExperimentRecords
 
 GOAT = MethodSpec("goat-l", "goat", options={"kernel": "linear"})
@@ -26,7 +26,7 @@ STUDY = CompareStudy(
 
 @pytest.fixture(scope="module")
 def records() -> ExperimentRecords:
-    runs = [{"run": run.id, **execute(run.settings)[0]} for run in STUDY.runs()]
+    runs = [{"run": run.id, **CompareStudy.execute(run.settings)[0]} for run in STUDY.runs()]
     return ExperimentRecords(
         Path("nowhere"), "compare", "small", "Small", "", STUDY.declaration(), "", {}, tuple(runs)
     )
@@ -34,7 +34,7 @@ def records() -> ExperimentRecords:
 
 def test_a_run_is_deterministic_and_keeps_every_evaluation() -> None:
     run = STUDY.runs()[1]
-    first, second = execute(run.settings), execute(run.settings)
+    first, second = CompareStudy.execute(run.settings), CompareStudy.execute(run.settings)
     timed = ("seconds", "cpu_seconds", "seconds_per_iteration")
     assert {k: v for k, v in first[0].items() if k not in timed} == {
         k: v for k, v in second[0].items() if k not in timed
@@ -48,7 +48,7 @@ def test_a_run_is_deterministic_and_keeps_every_evaluation() -> None:
 
 
 def test_the_summary_is_that_of_the_evaluations() -> None:
-    summary, *lines = execute(STUDY.runs()[0].settings)
+    summary, *lines = CompareStudy.execute(STUDY.runs()[0].settings)
     best = min(lines, key=lambda line: line["error"])
     assert summary["steps"][-1][:2] == [best["number"] + 1, pytest.approx(best["error"], abs=1e-6)]
     assert summary["regret"] == pytest.approx(best["mean_error"] - summary["optimum"], abs=1e-5)
@@ -57,7 +57,7 @@ def test_the_summary_is_that_of_the_evaluations() -> None:
 
 
 def test_methods_share_the_initial_design() -> None:
-    random, goat = (execute(run.settings)[1:] for run in STUDY.runs()[:2])
+    random, goat = (CompareStudy.execute(run.settings)[1:] for run in STUDY.runs()[:2])
     assert [line["graph"] for line in random[:10]] == [line["graph"] for line in goat[:10]]
 
 
@@ -67,7 +67,7 @@ def test_runs_go_seed_by_seed() -> None:
 
 
 def test_what_can_not_be_measured_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nasgoat.experiments.compare_methods.available", lambda name: False)
+    monkeypatch.setattr("nasgoat.experiments.methods.available", lambda name: False)
     study = replace(STUDY, methods=(MethodSpec("bonas", "bonas"),))
     assert study.runs() == []
     assert study.left_out() == ["bonas: not installed; pip install 'nasgoat[neural]'"]

@@ -8,14 +8,13 @@ import pytest
 from pytest import MonkeyPatch
 
 from nasgoat import nasbench201
-from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import read_experiment
-from nasgoat.experiments.experiment_file import Experiment
 from nasgoat.experiments.kernel_models import KERNELS, predict
-from nasgoat.experiments.kernel_study import KernelStudy, execute
-from nasgoat.experiments.measure import measure
+from nasgoat.experiments.kernel_study import KernelStudy
 from nasgoat.experiments.results import captions_of, figures_of
+from nasgoat.experiments.runner import Runner
+from nasgoat.experiments.study import Experiment
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -25,7 +24,7 @@ def test_every_kernel_predicts(kernel: str, noise: float | str) -> None:
         "benchmark": "nb201/cifar10", "kernel": kernel, "noise": noise, "train": 30, "test": 40,
         "seed": 0, "cells": "searched",
     }  # fmt: skip
-    summary, *lines = execute(settings)
+    summary, *lines = KernelStudy.execute(settings)
     assert len(lines) == 40
     truth = np.array([line["truth"] for line in lines])
     mean = np.array([line["mean"] for line in lines])
@@ -37,7 +36,7 @@ def test_every_kernel_predicts(kernel: str, noise: float | str) -> None:
 
 def test_kernels_share_their_cells_and_replications_differ() -> None:
     study = KernelStudy(("nb201/cifar10",), kernels=("WL", "SP"), train=10, test=10, seeds=2)
-    wl, sp, other, _ = (execute(run.settings) for run in study.runs())
+    wl, sp, other, _ = (KernelStudy.execute(run.settings) for run in study.runs())
     assert [line["truth"] for line in wl[1:]] == [line["truth"] for line in sp[1:]]
     assert [line["truth"] for line in wl[1:]] != [line["truth"] for line in other[1:]]
 
@@ -45,7 +44,7 @@ def test_kernels_share_their_cells_and_replications_differ() -> None:
 def test_cells_that_no_search_goes_through_can_be_drawn() -> None:
     study = KernelStudy(("nb201/cifar10",), ("SP",), ("searched", "all"), train=20, test=300)
     searched, every = (
-        execute(run.settings)[0] for run in study.runs() if run.settings["seed"] == 0
+        KernelStudy.execute(run.settings)[0] for run in study.runs() if run.settings["seed"] == 0
     )
     assert every["target_sd"] > searched["target_sd"]  # cells that learn nothing are among them
 
@@ -54,7 +53,7 @@ def test_cells_that_no_search_goes_through_can_be_drawn() -> None:
 def test_more_cells_than_there_are_is_one_clear_line() -> None:
     study = KernelStudy(("nb201/cifar10",), ("SP",), train=50, test=9_300, seeds=1)
     with pytest.raises(SettingError, match="at most 9280 together, all cells of nb201/cifar10"):
-        execute(study.runs()[0].settings)
+        KernelStudy.execute(study.runs()[0].settings)
 
 
 def test_as_nas_bowl_draws_cells_come_twice(shared_data: Path, monkeypatch: MonkeyPatch) -> None:
@@ -62,7 +61,7 @@ def test_as_nas_bowl_draws_cells_come_twice(shared_data: Path, monkeypatch: Monk
         pytest.skip("the table of NAS-Bench-101 is not here")
     monkeypatch.setenv("NASGOAT_DATA", str(shared_data))
     study = KernelStudy(("nb101",), ("SP",), ("searched", "nas-bowl"), train=50, test=200, seeds=1)
-    once, twice = (execute(run.settings)[0] for run in study.runs())
+    once, twice = (KernelStudy.execute(run.settings)[0] for run in study.runs())
     assert once["known"] == 0
     assert (
         0.2 < twice["known"] < 0.4
@@ -74,14 +73,14 @@ def test_as_nas_bowl_draws_cells_have_a_path_to_the_output() -> None:
     study = KernelStudy(
         ("nb201/cifar10",), ("SP",), ("nas-bowl", "all"), train=20, test=380, seeds=1
     )
-    path, every = (execute(run.settings)[0] for run in study.runs())
+    path, every = (KernelStudy.execute(run.settings)[0] for run in study.runs())
     assert path["known"] == 0
     assert path["target_sd"] < every["target_sd"]
 
 
 def test_what_a_summary_keeps_is_drawn_without_details(tmp_path: Path) -> None:
     study = KernelStudy(("nb201/cifar10",), ("WL", "SP"), train=20, test=60, seeds=2)
-    measure(Experiment("few", "", "", study), tmp_path, Workers.serial())
+    Runner().measure(Experiment("few", "", "", study), tmp_path)
     assert set(figures_of(read_experiment(tmp_path))) == {"few-nb201-cifar10"}
     rmtree(tmp_path / "runs")
     records = read_experiment(tmp_path)

@@ -12,7 +12,7 @@ from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.experiments.records import RecordFolder
 from nasgoat.experiments.runner import FinishedRun, Runner, local_processes
-from nasgoat.experiments.scale_study import ScaleStudy
+from nasgoat.experiments.scale import ScaleStudy
 
 STUDY = ScaleStudy(methods=("catalogue",), nodes=(3, 4), observations=(4,), top=1, seeds=(0, 1))
 
@@ -34,17 +34,17 @@ class Breaking(Executor):
 
 
 def test_a_lost_worker_keeps_what_was_finished(tmp_path: Path) -> None:
-    runner = Runner("scale", RecordFolder(tmp_path), Workers.on(Breaking(), 1))
+    runner = Runner(Workers.on(Breaking(), 1))
     with pytest.raises(WorkersLostError, match="must stay alive, got a child process"):
-        runner.run(STUDY.runs())
+        runner.run("scale", RecordFolder(tmp_path), STUDY.runs())
     again = RecordFolder(tmp_path)
     assert [run.id for run in again.missing(STUDY.runs())] == [run.id for run in STUDY.runs()[2:]]
-    assert Runner("scale", again).run(STUDY.runs()).left == 0
+    assert Runner().run("scale", again, STUDY.runs()).left == 0
 
 
 def test_progress_estimates_what_is_left(tmp_path: Path) -> None:
     said: list[FinishedRun] = []
-    tally = Runner("scale", RecordFolder(tmp_path), on_finished=said.append).run(STUDY.runs())
+    tally = Runner(on_finished=said.append).run("scale", RecordFolder(tmp_path), STUDY.runs())
     assert (tally.done, tally.left, tally.failed) == (4, 0, {})
     assert [progress.done for progress in said] == [1, 2, 3, 4]
     assert said[0].left is not None and said[0].left > 0
@@ -52,7 +52,7 @@ def test_progress_estimates_what_is_left(tmp_path: Path) -> None:
 
 
 def test_nothing_is_begun_once_it_stops(tmp_path: Path) -> None:
-    tally = Runner("scale", RecordFolder(tmp_path), stopping=lambda: True).run(STUDY.runs())
+    tally = Runner(stopping=lambda: True).run("scale", RecordFolder(tmp_path), STUDY.runs())
     assert (tally.done, tally.left) == (0, 4)
 
 

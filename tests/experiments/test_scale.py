@@ -7,19 +7,19 @@ import pytest
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.experiments import figures_of, read_experiment
-from nasgoat.experiments.scale_study import ScaleStudy
+from nasgoat.experiments.scale import ScaleStudy
 
 METHODS = ("scip/compact", "catalogue")
 
 
 def test_methods_agree_and_report_their_models() -> None:
     study = ScaleStudy(methods=METHODS, nodes=(4,), observations=(6,), top=2)
-    scip, catalogue = study.records()
-    assert scip.value == pytest.approx(catalogue.value, abs=1e-6)
-    assert scip.status == catalogue.status == "optimal"
-    assert scip.variables is not None
-    assert scip.build_seconds is not None
-    assert catalogue.variables is None
+    scip, catalogue = (study.execute(run.settings)[0] for run in study.runs())
+    assert scip["value"] == pytest.approx(catalogue["value"], abs=1e-6)
+    assert scip["status"] == catalogue["status"] == "optimal"
+    assert scip["variables"] is not None
+    assert scip["build_seconds"] is not None
+    assert catalogue["variables"] is None
 
 
 def test_a_formulation_needs_a_solver() -> None:

@@ -17,8 +17,8 @@ from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Workers
-    from nasgoat.experiments.experiment_file import Experiment
     from nasgoat.experiments.runner import FinishedRun, Tally
+    from nasgoat.experiments.study import Experiment
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _make_verb(kind: str, help_text: str) -> Callable[..., None]:
         file: Annotated[Path, typer.Argument(help="TOML file that declares the experiment.")],
         measuring: Measuring,
     ) -> None:
-        from nasgoat.experiments.experiment_file import load_experiment
+        from nasgoat.experiments.study import load_experiment
 
         run_experiment(load_experiment(file, kind), file.with_suffix(""), measuring)
 
@@ -128,9 +128,8 @@ def scale(
     measuring: Measuring,
 ) -> None:
     """Measure how optimisers scale: n nodes, at most n + 2 edges, three operations."""
-    from nasgoat.experiments.experiment_file import Experiment, load_experiment
-    from nasgoat.experiments.scale_study import ScaleStudy
-    from nasgoat.experiments.study import Run
+    from nasgoat.experiments.scale import ScaleStudy
+    from nasgoat.experiments.study import Experiment, Run, load_experiment
 
     given = scaling.declaration()
     if file is None:
@@ -189,7 +188,7 @@ def _measure(
     experiment: Experiment, folder: Path, measuring: Measuring, interrupts: Interrupts
 ) -> Tally:
     """Do the runs that are missing, and say what failed and what is left."""
-    from nasgoat.experiments.measure import measure
+    from nasgoat.experiments.runner import Runner
 
     for line in experiment.study.left_out():
         note(f"left out: {line}")
@@ -197,16 +196,13 @@ def _measure(
     workers = measuring.open_workers()
     try:
         with interrupts:
-            tally = measure(
-                experiment,
-                folder,
+            runner = Runner(
                 workers,
-                command_line(),
-                only,
                 on_finished=(lambda run: None) if measuring.quiet else show_run,
                 stopping=interrupts.stopping,
                 seconds=float("inf") if measuring.minutes is None else 60.0 * measuring.minutes,
             )
+            tally = runner.measure(experiment, folder, command_line(), only)
     finally:
         workers.close()
     for run, reason in tally.failed.items():

@@ -12,23 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import SearchResult, run
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
-from nasgoat.errors import DataError, SettingError
-from nasgoat.experiments.compare_methods import MethodSpec, TimedAsker
-from nasgoat.experiments.study import (
-    Record,
-    Run,
-    check_least,
-    check_names,
-    run_id,
-    versions,
-)
+from nasgoat.errors import SettingError
+from nasgoat.experiments.methods import MethodSpec, TimedAsker, read_method
+from nasgoat.experiments.study import ANY_NAMES, Record, Run, Study, count_from, names_among
+from nasgoat.toml_reader import TABLE, TomlDocument
 
 SETTINGS = ("deterministic", "noisy")
 REACHED = 1e-9  # percentage points: table values are compared with themselves
@@ -36,7 +30,7 @@ _NOISE_STREAM = 1  # keeps the draws of trainings apart from the methods' random
 
 
 @dataclass(frozen=True)
-class CompareStudy:
+class CompareStudy(Study):
     """Methods on benchmarks, over seeds.
 
     Args:
@@ -53,55 +47,57 @@ class CompareStudy:
         ['nb201-cifar10.deterministic.random.seed0', 'nb201-cifar10.deterministic.random.seed1']
     """
 
-    benchmarks: Sequence[str]
-    methods: Sequence[MethodSpec]
-    settings: Sequence[str] = ("deterministic",)
-    seeds: int = 20
-    evaluations: int = 160
-    initial: int = 10
+    benchmarks: Annotated[Sequence[str], names_among(benchmark_names())]
+    methods: Annotated[Sequence[MethodSpec], ANY_NAMES]
+    settings: Annotated[Sequence[str], names_among(SETTINGS)] = ("deterministic",)
+    seeds: Annotated[int, count_from(1)] = 20
+    evaluations: Annotated[int, count_from(1)] = 160
+    initial: Annotated[int, count_from(1)] = 10
 
     kind: ClassVar[str] = "compare"
 
     def __post_init__(self) -> None:
-        check_names("benchmarks", self.benchmarks, benchmark_names())
-        check_names("settings", self.settings, SETTINGS)
-        counts = {"seeds": self.seeds, "evaluations": self.evaluations, "initial": self.initial}
-        check_least(counts, 1)
+        super().__post_init__()
         if self.evaluations < self.initial:
             raise SettingError(
                 f"evaluations must be at least initial, {self.initial}, got {self.evaluations}"
             )
 
+    @classmethod
+    def read(cls, document: TomlDocument) -> Self:
+        """The comparison that a file declares, each method by name or by its own table."""
+        content = cls._read_keys(document, method=TABLE)
+        tables = content.pop("method", {})
+        if "methods" in content:
+            content["methods"] = [read_method(document, m, tables) for m in content["methods"]]
+        return document.build(cls, (), content)
+
     def runs(self) -> list[Run]:
         """Seed by seed, so that whatever is done is the same for every method."""
         most = max([self.seeds, *(method.seeds or 0 for method in self.methods)])
-        gone = set(self._left_out())
+        gone = self._find_missing_tables()
         return [
             self._run(name, setting, method, seed)
             for setting, seed, name, method in product(
                 self.settings, range(most), self.benchmarks, self.methods
             )
             if seed < (method.seeds or self.seeds)
-            and (name, setting) not in gone
+            and (name, setting == "noisy") not in gone
             and not method.missing
         ]
 
     def left_out(self) -> list[str]:
         """Benchmarks without a table, methods without their package."""
-        tables = [f"{n}, {s}: {why}" for (n, s), why in self._left_out().items()]
+        gone = self._find_missing_tables().items()
+        tables = [f"{name}, {SETTINGS[noisy]}: {why}" for (name, noisy), why in gone]
         packages = [f"{m.name}: not installed; {m.missing}" for m in self.methods if m.missing]
         return tables + packages
 
     def declaration(self) -> Record:
         """The study as a JSON-ready mapping."""
-        return {
-            "benchmarks": list(self.benchmarks),
-            "settings": list(self.settings),
-            "seeds": self.seeds,
-            "evaluations": self.evaluations,
-            "initial": self.initial,
-            "methods": [{**m.to_dict(), "seeds": m.seeds} for m in self.methods],
-        }
+        declared = super().declaration()
+        del declared["methods"]
+        return {**declared, "methods": [{**m.to_dict(), "seeds": m.seeds} for m in self.methods]}
 
     def _run(self, name: str, setting: str, method: MethodSpec, seed: int) -> Run:
         settings = {
@@ -112,40 +108,31 @@ class CompareStudy:
             "evaluations": self.evaluations,
             "initial": self.initial,
         }
-        return Run(run_id(name, setting, method.name, f"seed{seed}"), settings)
+        return Run.named(name, setting, method.name, f"seed{seed}", settings=settings)
 
-    def _left_out(self) -> dict[tuple[str, str], str]:
-        found = {}
-        for name, setting in product(self.benchmarks, self.settings):
-            try:
-                _load_table(name, setting == "noisy")
-            except (DataError, SettingError) as problem:
-                found[name, setting] = str(problem)
-        return found
+    def _find_missing_tables(self) -> dict[tuple[Any, ...], str]:
+        noisy = [setting == "noisy" for setting in self.settings]
+        return self._find_missing(product(self.benchmarks, noisy), _load_table)
 
-
-def execute(settings: Mapping[str, Any]) -> list[Record]:
-    """One run: its summary, then one line per evaluation."""
-    spec, seed = MethodSpec(**settings["method"]), settings["seed"]
-    table = _load_table(settings["benchmark"], settings["noisy"])
-    evaluations, noisy = settings["evaluations"], settings["noisy"]
-    rng = np.random.default_rng([seed, _NOISE_STREAM])
-    begun, used = time.perf_counter(), time.process_time()
-    initial = min(settings["initial"], evaluations)
-    asker = TimedAsker(spec.make(table.space, initial, seed, evaluations, noisy))
-    result = run(asker, lambda graph: table.query(graph, rng), evaluations, spec.batch_size)
-    seconds = {
-        "seconds": round(time.perf_counter() - begun, 3),
-        "cpu_seconds": round(time.process_time() - used, 3),
-        "seconds_per_iteration": round(asker.used / max(asker.asked, 1), 4),
-    }
-    lines = _list_evaluations(result, table, seed)
-    summary = {
-        **_summarise(lines, table, settings),
-        "certified": _measure_certified(result),
-        **seconds,
-    }
-    return [{**summary, "versions": versions()}, *lines]
+    @staticmethod
+    def execute(settings: Mapping[str, Any]) -> list[Record]:
+        """One run: its summary, then one line per evaluation."""
+        spec, seed = MethodSpec(**settings["method"]), settings["seed"]
+        evaluations, noisy = settings["evaluations"], settings["noisy"]
+        table = _load_table(settings["benchmark"], noisy)
+        rng = np.random.default_rng([seed, _NOISE_STREAM])
+        begun, used = time.perf_counter(), time.process_time()
+        initial = min(settings["initial"], evaluations)
+        asker = TimedAsker(spec.make(table.space, initial, seed, evaluations, noisy))
+        result = run(asker, lambda graph: table.query(graph, rng), evaluations, spec.batch_size)
+        seconds = {
+            "seconds": round(time.perf_counter() - begun, 3),
+            "cpu_seconds": round(time.process_time() - used, 3),
+            "seconds_per_iteration": round(asker.used / max(asker.asked, 1), 4),
+        }
+        lines = _list_evaluations(result, table, seed)
+        certified = {"certified": _measure_certified(result)}
+        return [_summarise(lines, table, settings) | certified | seconds, *lines]
 
 
 @lru_cache(maxsize=2)

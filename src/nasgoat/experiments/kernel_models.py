@@ -32,6 +32,7 @@ from nasgoat.surrogate.likelihood import NOISE_BOUNDS
 
 Array = NDArray[np.float64]
 KERNELS = ("RW", "RW-matched", "WL", "WL-edge", "SP", "ESP")
+GROUP = 10  # cells whose means are one point of a figure
 _FORMS = {"SP": "linear", "ESP": "exponential"}
 _DEPTHS = (1, 2, 3)
 _JITTER = 1e-10

@@ -16,36 +16,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, spearmanr
 
 from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
-from nasgoat.errors import DataError, SettingError
-from nasgoat.experiments.kernel_models import KERNELS, predict
-from nasgoat.experiments.study import (
-    Record,
-    Run,
-    check_least,
-    check_names,
-    run_id,
-    versions,
-)
+from nasgoat.errors import SettingError
+from nasgoat.experiments.kernel_models import GROUP, KERNELS, predict
+from nasgoat.experiments.study import Key, Record, Run, Study, count_from, names_among
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.spaces import SearchSpace, nasbench201
+from nasgoat.toml_reader import NUMBER, Value, list_of
 
-GROUP = 10  # cells whose means are one point of a figure
+Array = NDArray[np.float64]
 CELLS = ("searched", "all", "nas-bowl")
 _SKIP = "skip_connect"
-_LISTS = ("benchmarks", "kernels", "cells", "noises")
 _EDGE_KERNELS = ("WL-edge",)  # make sense only where edges carry the labels
 
 
+def _check_noises(key: str, noises: Sequence[float | str]) -> None:
+    for noise in noises:
+        if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
+            raise SettingError(f'{key} must be positive numbers or "fit", got {noise!r}')
+
+
+_NOISE = Value('a number or "fit"', lambda value: value == "fit" or NUMBER.holds(value))
+_NOISES = Key(list_of(_NOISE, 'numbers and "fit"'), _check_noises)
+
+
 @dataclass(frozen=True)
-class KernelStudy:
+class KernelStudy(Study):
     """Kernels on benchmarks, over random replications.
 
     Args:
@@ -66,45 +69,30 @@ class KernelStudy:
         ['nb201-cifar10.searched.noise-fit.SP.seed0']
     """
 
-    benchmarks: Sequence[str]
-    kernels: Sequence[str] = KERNELS
-    cells: Sequence[str] = ("searched",)
-    noises: Sequence[float | str] = ("fit",)
-    train: int = 50
-    test: int = 400
-    seeds: int = 20
+    benchmarks: Annotated[Sequence[str], names_among(benchmark_names())]
+    kernels: Annotated[Sequence[str], names_among(KERNELS)] = KERNELS
+    cells: Annotated[Sequence[str], names_among(CELLS)] = ("searched",)
+    noises: Annotated[Sequence[float | str], _NOISES] = ("fit",)
+    train: Annotated[int, count_from(2)] = 50
+    test: Annotated[int, count_from(2)] = 400
+    seeds: Annotated[int, count_from(1)] = 20
 
     kind: ClassVar[str] = "kernels"
 
-    def __post_init__(self) -> None:
-        check_names("benchmarks", self.benchmarks, benchmark_names())
-        check_names("kernels", self.kernels, KERNELS)
-        check_names("cells", self.cells, CELLS)
-        for noise in self.noises:
-            if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
-                raise SettingError(f'noises must be positive numbers or "fit", got {noise!r}')
-        check_least({"train": self.train, "test": self.test}, 2)
-        check_least({"seeds": self.seeds}, 1)
-
     def runs(self) -> list[Run]:
         """Replication by replication, so that whatever is done is the same for every kernel."""
-        gone = self._left_out()
+        gone = self._find_missing_tables()
         return [
             self._run(name, cells, noise, kernel, seed)
             for noise, cells, seed, name, kernel in product(
                 self.noises, self.cells, range(self.seeds), self.benchmarks, self.kernels
             )
-            if name not in gone and _applies(kernel, cells, name)
+            if (name,) not in gone and _applies(kernel, cells, name)
         ]
 
     def left_out(self) -> list[str]:
         """Benchmarks without a table."""
-        return [f"{name}: {why}" for name, why in self._left_out().items()]
-
-    def declaration(self) -> Record:
-        """The study as a JSON-ready mapping."""
-        lists = {key: list(getattr(self, key)) for key in _LISTS}
-        return {**lists, "train": self.train, "test": self.test, "seeds": self.seeds}
+        return [f"{name}: {why}" for (name,), why in self._find_missing_tables().items()]
 
     def _run(self, name: str, cells: str, noise: float | str, kernel: str, seed: int) -> Run:
         settings = {
@@ -112,62 +100,45 @@ class KernelStudy:
             "train": self.train, "test": self.test, "seed": seed,
         }  # fmt: skip
         said = noise if isinstance(noise, str) else f"{noise:g}"
-        return Run(run_id(name, cells, f"noise-{said}", kernel, f"seed{seed}"), settings)
+        return Run.named(name, cells, f"noise-{said}", kernel, f"seed{seed}", settings=settings)
 
-    def _left_out(self) -> dict[str, str]:
-        found = {}
-        for name in self.benchmarks:
-            try:
-                benchmark(name)
-            except DataError as problem:
-                found[name] = str(problem)
-        return found
+    def _find_missing_tables(self) -> dict[tuple[Any, ...], str]:
+        return self._find_missing(((name,) for name in self.benchmarks), benchmark)
 
-
-def execute(settings: Mapping[str, Any]) -> list[Record]:
-    """One run: its measures, then one line per predicted graph."""
-    train, test, seed = settings["train"], settings["test"], settings["seed"]
-    table = _load_table(settings["benchmark"], settings["cells"])
-    graphs, errors = _draw_sample(settings["benchmark"], settings["cells"], train + test, seed)
-    learnt = {table.space.key(graph) for graph in graphs[:train]}
-    begun, used = time.perf_counter(), time.process_time()
-    found = predict(
-        settings["kernel"],
-        table.space,
-        graphs[:train],
-        errors[:train],
-        graphs[train:],
-        settings["noise"],
-    )
-    truth = np.log(errors[train:])
-    summary: Record = {
-        **settings,
-        "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
-        "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
-        "spearman": _correlate_ranks(truth, found.mean),
-        "target_sd": float(truth.std()),
-        "known": float(np.mean([table.space.key(graph) in learnt for graph in graphs[train:]])),
-        "hyperparameters": found.fitted,
-        "seconds": round(time.perf_counter() - begun, 3),
-        "cpu_seconds": round(time.process_time() - used, 3),
-        "versions": versions(),
-    }
-    if seed == 0:  # what figures show
-        summary["groups"] = group_means(truth, found.mean, found.std)
-    rows = zip(truth.tolist(), found.mean.tolist(), found.std.tolist(), strict=True)
-    lines = [
-        {"kind": "prediction", "seed": seed, "number": i, "truth": y, "mean": mean, "std": std}
-        for i, (y, mean, std) in enumerate(rows)
-    ]
-    return [summary, *lines]
+    @staticmethod
+    def execute(settings: Mapping[str, Any]) -> list[Record]:
+        """One run: its measures, then one line per predicted graph."""
+        count, seed = settings["train"], settings["seed"]
+        name, cells = settings["benchmark"], settings["cells"]
+        space = _load_table(name, cells).space
+        graphs, errors = _draw_sample(name, cells, count + settings["test"], seed)
+        train, test = graphs[:count], graphs[count:]
+        learnt = {space.key(graph) for graph in train}
+        begun, used = time.perf_counter(), time.process_time()
+        found = predict(settings["kernel"], space, train, errors[:count], test, settings["noise"])
+        truth = np.log(errors[count:])
+        summary: Record = {
+            **settings,
+            "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
+            "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
+            "spearman": _correlate_ranks(truth, found.mean),
+            "target_sd": float(truth.std()),
+            "known": float(np.mean([space.key(graph) in learnt for graph in test])),
+            "hyperparameters": found.fitted,
+            "seconds": round(time.perf_counter() - begun, 3),
+            "cpu_seconds": round(time.process_time() - used, 3),
+        }
+        if seed == 0:  # what figures show
+            summary["groups"] = group_means(truth, found.mean, found.std)
+        rows = zip(truth.tolist(), found.mean.tolist(), found.std.tolist(), strict=True)
+        lines = [
+            {"kind": "prediction", "seed": seed, "number": i, "truth": y, "mean": mean, "std": std}
+            for i, (y, mean, std) in enumerate(rows)
+        ]
+        return [summary, *lines]
 
 
-def group_means(
-    truth: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    std: NDArray[np.float64],
-    size: int = GROUP,
-) -> list[list[float]]:
+def group_means(truth: Array, mean: Array, std: Array, size: int = GROUP) -> list[list[float]]:
     """Means of truth, prediction and (root mean square) deviation over cells of similar truth.
 
     Example:
@@ -181,7 +152,7 @@ def group_means(
     return [[round(float(value), 4) for value in row] for row in rows]
 
 
-def _correlate_ranks(truth: NDArray[np.float64], predicted: NDArray[np.float64]) -> float:
+def _correlate_ranks(truth: Array, predicted: Array) -> float:
     """The rank correlation; 0 where all predictions are the same and rank nothing."""
     if np.ptp(predicted) == 0 or np.ptp(truth) == 0:
         return 0.0
@@ -197,9 +168,7 @@ def _load_table(name: str, cells: str) -> Benchmark:
 
 
 @lru_cache(maxsize=4)
-def _draw_sample(
-    name: str, cells: str, count: int, seed: int
-) -> tuple[list[LabeledGraph], NDArray[np.float64]]:
+def _draw_sample(name: str, cells: str, count: int, seed: int) -> tuple[list[LabeledGraph], Array]:
     """Graphs at random and their mean errors, the same for every kernel."""
     table, rng = _load_table(name, cells), np.random.default_rng(seed)
     draw = _draw_as_nas_bowl if cells == "nas-bowl" else SearchSpace.sample

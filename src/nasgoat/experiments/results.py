@@ -1,4 +1,4 @@
-"""Results of an experiment: the records of one run, tables and figures from those of all runs."""
+"""Results of an experiment: tables and figures, from its records alone."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, Any
 from nasgoat.atomic_file import replace_file, write_whole
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.records import ExperimentRecords, read_experiment
-from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Chart, Panels
 from nasgoat.figures.panels import draw_panels
 
 if TYPE_CHECKING:
     from nasgoat.figures import Figure
 
-#: The modules of each kind: what it measures and how a run is done, its tables, its charts.
+#: The modules of each kind: what makes its tables, and what makes its charts.
 _MODULES = {
-    "compare": {"study": "compare_study", "tables": "compare_tables", "charts": "compare_charts"},
-    "kernels": {"study": "kernel_study", "tables": "kernel_tables", "charts": "kernel_charts"},
-    "scale": {"study": "scale_study", "tables": "scale_results", "charts": "scale_results"},
+    "compare": ("compare_tables", "compare_charts"),
+    "kernels": ("kernel_results", "kernel_results"),
+    "scale": ("scale", "scale"),
 }
-KINDS = tuple(_MODULES)
 
 
 @dataclass(frozen=True)
@@ -60,21 +58,15 @@ class Table:
         return "\n\n".join(parts)
 
 
-def execute(kind: str, settings: dict[str, Any]) -> list[Record]:
-    """Do one run: its summary first, then the lines of its details."""
-    lines: list[Record] = _module(kind, "study").execute(settings)
-    return lines
-
-
 def tables_of(records: ExperimentRecords) -> list[Table]:
     """The tables of an experiment, from its records alone."""
-    tables: list[Table] = _module(records.kind, "tables").make_tables(records)
+    tables: list[Table] = _load_modules(records)[0].make_tables(records)
     return tables
 
 
 def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts of an experiment under the headings they belong to, from its records alone."""
-    found: dict[str, list[Chart]] = _module(records.kind, "charts").make_charts(records)
+    found: dict[str, list[Chart]] = _load_modules(records)[1].make_charts(records)
     kept = {heading: [c for c in charts if c.marks] for heading, charts in found.items()}
     return {heading: charts for heading, charts in kept.items() if charts}
 
@@ -117,11 +109,11 @@ def write_results(folder: Path, figures: Path | None = None) -> list[Path]:
 
 
 def _panels(records: ExperimentRecords) -> dict[str, Panels]:
-    panels: dict[str, Panels] = _module(records.kind, "charts").make_panels(records)
+    panels: dict[str, Panels] = _load_modules(records)[1].make_panels(records)
     return panels
 
 
-def _module(kind: str, part: str) -> Any:
-    if kind not in KINDS:
-        raise UnknownNameError("kind", kind, KINDS)
-    return import_module(f"nasgoat.experiments.{_MODULES[kind][part]}")
+def _load_modules(records: ExperimentRecords) -> list[Any]:
+    if records.kind not in _MODULES:
+        raise UnknownNameError("kind", records.kind, _MODULES)
+    return [import_module(f"nasgoat.experiments.{name}") for name in _MODULES[records.kind]]

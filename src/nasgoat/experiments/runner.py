@@ -1,4 +1,7 @@
-"""Doing the runs of an experiment: one by one, in local processes, or on a Dask cluster."""
+"""Measuring an experiment: the runs that its folder lacks are done and recorded.
+
+They are done one by one, in local processes, or on a Dask cluster.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,19 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from nasgoat.bayesopt import Workers
-from nasgoat.errors import SettingError, WorkersLostError
-from nasgoat.experiments.records import RecordFolder
-from nasgoat.experiments.results import execute
-from nasgoat.experiments.study import Record, Run
+from nasgoat.errors import ExperimentFileError, SettingError, UnknownNameError, WorkersLostError
+from nasgoat.experiments.records import RecordFolder, versions, write_head
+from nasgoat.experiments.study import Experiment, Record, Run, find_study
+from nasgoat.integrations.locks import FileLock
 
 logger = logging.getLogger(__name__)
 
+Filter = Mapping[str, Sequence[str]]
 _POLL = 0.5  # seconds between two looks at signals and workers
 _SUMMARY_EVERY = 30.0  # seconds; whatever happens in between is in the details of the runs
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -80,31 +86,65 @@ def local_processes(count: int) -> Workers:
 
 @dataclass
 class Runner:
-    """Does what is missing in a folder.
+    """Does the runs of an experiment that its folder lacks.
 
     Args:
-        kind: Of the experiment.
-        records: Its folder.
         workers: Where runs are done.
         on_finished: Called after each run.
         stopping: Asked before each run; True begins no further one.
         seconds: Begin no run after so many seconds.
     """
 
-    kind: str
-    records: RecordFolder
     workers: Workers = field(default_factory=Workers.serial)
     on_finished: Callable[[FinishedRun], None] = lambda run: None
     stopping: Callable[[], bool] = lambda: False
     seconds: float = float("inf")
 
-    def run(self, runs: Sequence[Run]) -> Tally:
+    def measure(
+        self, experiment: Experiment, folder: Path, command: str = "", only: Filter | None = None
+    ) -> Tally:
+        """Do the missing runs of an experiment; one call at a time measures in a folder.
+
+        Args:
+            experiment: What to measure.
+            folder: Where its records go.
+            command: The command that measures it, for the record.
+            only: Values that a run's settings must have, by key.
+
+        Raises:
+            ExperimentFileError: If the folder belongs to another experiment or is in use.
+        """
+        study = experiment.study
+        lock = FileLock(folder / "runs" / "lock")  # a killed call never blocks its successor
+        if not lock.acquire():
+            said = "must not be in use, got a session that runs in it"
+            raise ExperimentFileError(folder, None, "", said)
+        try:
+            runs = select_runs(study.runs(), only or {})
+            records = RecordFolder(folder)
+            records.missing(runs)
+            head = {
+                "kind": study.kind,
+                "name": experiment.name,
+                "title": experiment.title,
+                "description": experiment.description,
+                "declaration": study.declaration(),
+                "left_out": study.left_out(),
+                "command": command,
+                "versions": versions(),
+            }
+            write_head(folder, head)
+            return self.run(study.kind, records, runs)
+        finally:
+            lock.release()
+
+    def run(self, kind: str, records: RecordFolder, runs: Sequence[Run]) -> Tally:
         """Do the missing runs in their order.
 
         Raises:
             WorkersLostError: If a worker process dies; what was finished is kept.
         """
-        waiting = deque(self.records.missing(runs))
+        self._records, waiting = records, deque(records.missing(runs))
         self._total, self._failed = len(runs), dict[str, str]()
         self._left = {run.id: run for run in waiting}
         running: dict[Future[list[Record]], Run] = {}
@@ -116,15 +156,15 @@ class Runner:
                     waiting.clear()
                 while waiting and len(running) < self.workers.slots():
                     run = waiting.popleft()
-                    call = self.workers.executor.submit(execute, self.kind, dict(run.settings))
+                    call = self.workers.executor.submit(execute, kind, dict(run.settings))
                     running[call] = run
                 self._collect(running)
                 if time.monotonic() - written > _SUMMARY_EVERY:
-                    self.records.write_summary()
+                    records.write_summary()
                     written = time.monotonic()
         finally:
-            self.records.write_summary()
-        left = len(self.records.missing(runs))
+            records.write_summary()
+        left = len(records.missing(runs))
         return Tally(done=len(runs) - left, failed=self._failed, left=left)
 
     def _collect(self, running: dict[Future[list[Record]], Run]) -> None:
@@ -145,15 +185,15 @@ class Runner:
             reason = f"{type(problem).__name__}: {' '.join(str(problem).split())[:300]}"
             self._failed[run.id] = reason
         else:
-            self.records.keep(run, lines)
-            summary = self.records.known[run.id]
+            self._records.keep(run, lines)
+            summary = self._records.known[run.id]
         del self._left[run.id]
         done = self._total - len(self._left)
         self.on_finished(FinishedRun(run, summary, reason, done, self._total, self._estimate()))
 
     def _estimate(self) -> float | None:
         """Seconds left, from the runs of the same settings apart from the seed."""
-        known = [record for record in self.records.known.values() if record.get("seconds")]
+        known = [record for record in self._records.known.values() if record.get("seconds")]
         if not known:
             return None
         alike: dict[str, list[float]] = {}
@@ -166,3 +206,45 @@ class Runner:
 
 def _drop_seed(run: str) -> str:
     return run.rpartition(".")[0]
+
+
+def execute(kind: str, settings: Mapping[str, Any]) -> list[Record]:
+    """Do one run: its summary first, then the lines of its details."""
+    summary, *lines = find_study(kind).execute(settings)
+    return [{**summary, "versions": versions()}, *lines]
+
+
+def select_runs(runs: Sequence[Run], only: Filter) -> list[Run]:
+    """The runs whose settings have one of the given values under each of the given keys.
+
+    Example:
+        >>> runs = [Run("a", {"seed": 0}), Run("b", {"seed": 1})]
+        >>> [run.id for run in select_runs(runs, {"seed": ["1"]})]
+        ['b']
+        >>> [run.id for run in select_runs([Run("a", {"noisy": False})], {"noisy": ["false"]})]
+        ['a']
+        >>> select_runs(runs, {"sed": ["1"]})
+        Traceback (most recent call last):
+        nasgoat.errors.UnknownNameError: key of a run must be one of seed, got 'sed'; did you mean
+        seed?
+    """
+    wanted = {key: [_spell(value) for value in values] for key, values in only.items()}
+    for key in wanted:
+        keys = {known for run in runs for known in run.settings}
+        if runs and key not in keys:
+            raise UnknownNameError("key of a run", key, keys)
+        values = {_value(run, key) for run in runs}
+        for value in wanted[key]:
+            if runs and value not in values:
+                raise UnknownNameError(key, value, values)
+    return [run for run in runs if all(_value(run, key) in wanted[key] for key in wanted)]
+
+
+def _value(run: Run, key: str) -> str:
+    value = run.settings[key]
+    return _spell(str(value["name"] if isinstance(value, Mapping) else value))
+
+
+def _spell(text: str) -> str:
+    """Truth values as TOML and JSON spell them, anything else as it is."""
+    return text.lower() if text.lower() in ("true", "false") else text

@@ -1,16 +1,41 @@
-"""The table and the charts of a scale study: seconds, gap and model size of every method."""
+"""How the optimisers scale: seconds, gap and model size against the number of nodes.
+
+The problems are those of ``nasgoat solve``: n nodes, at most n + 2 edges, three operations, random
+observations. Every method gets the same problem; ratios between methods are read off one run. On a
+busy machine read the seconds of processor time, not those of the clock.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from statistics import median
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+from nasgoat.acquisition import random_problem
+from nasgoat.experiments.methods import check_optimizer, timed_optimizer
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.results import Table
-from nasgoat.experiments.study import Record
+from nasgoat.experiments.study import (
+    ANY_NAMES,
+    SECONDS,
+    Key,
+    Record,
+    Run,
+    Study,
+    check_positive,
+    counts_from,
+    names_among,
+)
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Panels, Points
+from nasgoat.kernels import FORMS
+from nasgoat.spaces import NodeLabeledSpace
+from nasgoat.toml_reader import NUMBER, WHOLE
 
+OPERATIONS = ("conv3x3", "conv1x1", "maxpool3x3")
+EDGES_MORE = 2  # edges that a graph may have more than nodes
 _QUANTITIES = {
     "cpu_seconds": "processor seconds",
     "gap": "gap",
@@ -25,6 +50,90 @@ _HOW = (
     "Median over seeds. n nodes, at most n + 2 edges, three operations, t observations; the {top} "
     "best graphs. The gap is that of the worst seed, the status that of most."
 )
+
+
+def _check_optimizers(key: str, names: Sequence[str]) -> None:
+    for name in names:
+        check_optimizer(key, name)
+
+
+@dataclass(frozen=True)
+class ScaleStudy(Study):
+    """Acquisition optimisers on random problems of growing size.
+
+    Args:
+        methods: ``scip/compact``, ``scip/paper``, ``gurobi/compact`` or the name of an optimiser.
+        nodes: Numbers of nodes.
+        observations: Numbers t of observations.
+        kernels: Forms of the kernel.
+        top: How many best graphs.
+        seeds: Seeds of the problems.
+        time_limit: Seconds at most for each solve.
+        gap: Relative gap that counts as optimal.
+
+    Example:
+        >>> study = ScaleStudy(methods=("catalogue",), nodes=(3, 4), observations=(5,), top=1)
+        >>> found = [study.execute(run.settings)[0] for run in study.runs()]
+        >>> [(record["nodes"], record["status"], record["gap"]) for record in found]
+        [(3, 'optimal', 0.0), (4, 'optimal', 0.0)]
+    """
+
+    methods: Annotated[Sequence[str], Key(ANY_NAMES.value, _check_optimizers)] = ("scip/compact",)
+    nodes: Annotated[Sequence[int], counts_from(2)] = (5, 6, 7)
+    observations: Annotated[Sequence[int], counts_from(1)] = (50,)
+    kernels: Annotated[Sequence[str], names_among(FORMS)] = ("linear",)
+    top: Annotated[int, Key(WHOLE, check_positive)] = 5
+    seeds: Annotated[Sequence[int], counts_from(0)] = (0,)
+    time_limit: Annotated[float, Key(SECONDS, check_positive)] = 600.0
+    gap: Annotated[float, Key(NUMBER, check_positive)] = 1e-4
+
+    kind: ClassVar[str] = "scale"
+
+    def runs(self) -> list[Run]:
+        """The smallest problems first; every method on a problem before the next one."""
+        found = []
+        for kernel, n, t, seed, method in product(
+            self.kernels, self.nodes, self.observations, self.seeds, self.methods
+        ):
+            settings = {
+                "method": method, "nodes": n, "observations": t, "kernel": kernel, "top": self.top,
+                "seed": seed, "time_limit": self.time_limit, "gap": self.gap,
+            }  # fmt: skip
+            parts = (kernel, f"n{n}", f"t{t}", method, f"seed{seed}")
+            found.append(Run.named(*parts, settings=settings))
+        return found
+
+    @staticmethod
+    def execute(settings: Mapping[str, Any]) -> list[Record]:
+        """One run: one line, nothing beyond it."""
+        n, kernel = settings["nodes"], settings["kernel"]
+        space = NodeLabeledSpace(nodes=(n, n), ops=OPERATIONS, max_edges=n + EDGES_MORE)
+        problem = random_problem(space, settings["observations"], kernel, seed=settings["seed"])
+        limits = {"seconds": settings["time_limit"], "gap": settings["gap"]}
+        optimizer = timed_optimizer(settings["method"], space, kernel, **limits)
+        start = time.process_time()
+        pool = optimizer.optimize(problem.acquisition, settings["top"], problem.observed)
+        used = time.process_time() - start
+        # The last proposal carries the bound on everything outside the pool.
+        certificate = pool[-1].certificate if len(pool) else pool.certificate
+        answer = getattr(optimizer, "last_", None)
+        report = None if answer is None else answer.reports.get(n)
+        names = ("method", "nodes", "observations", "kernel", "top", "seed")
+        return [
+            {
+                **{name: settings[name] for name in names},
+                "status": str(certificate.status),
+                "value": pool.certificate.value,
+                "bound": certificate.bound,
+                "gap": certificate.gap,
+                "seconds": pool.certificate.seconds,
+                "cpu_seconds": used,
+                "build_seconds": report and report.build_seconds,
+                "variables": report and report.variables,
+                "constraints": report and report.constraints,
+                "tree_nodes": report and report.nodes,
+            }
+        ]
 
 
 def make_tables(records: ExperimentRecords) -> list[Table]:

@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments.compare_study import CompareStudy
-from nasgoat.experiments.experiment_file import load_experiment, parse_experiment
+from nasgoat.experiments.study import load_experiment, parse_experiment
 
 DECLARED = sorted((Path(__file__).parents[2] / "experiments").rglob("*.toml"))
 PIECES = ("", "0", "-1", "1e9", "nan", "true", '"', "[", "]", "=", "\n", ".", "{", "x", "[[", ",")
