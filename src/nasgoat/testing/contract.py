@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from inspect import signature
 from itertools import product
 from typing import Any, ClassVar
@@ -68,9 +67,13 @@ class Contract:
                 for argument in arguments
             ]
             for combination in product(*values):
-                with suppress(pytest.skip.Exception):
+                try:
                     test(*combination)
-                    ran.append(name)
+                except pytest.skip.Exception:
+                    continue
+                except pytest.fail.Exception as failed:  # an error that was not raised
+                    raise AssertionError(str(failed)) from failed
+                ran.append(name)
         return list(dict.fromkeys(ran))
 
     def _values(self, argument: str) -> Mapping[str, Any]:
