@@ -73,9 +73,10 @@ def test_counts_are_forced_once_graph_and_labels_are_fixed() -> None:
     lcb = LowerConfidenceBound().given(GraphGP(NODE, noise=1e-2).fit([cell], [1.0]))
     model = formulate(NODE, lcb)
     values = model.encode(cell)
-    for name, value in values.items():
-        if name[:2] in ("p(", "f(", "t(", "R(", "z("):
-            assert model.rows.violations({**values, name: value + 0.5}), name
+    counts = [name for name in values if name[:2] in ("p(", "f(", "t(", "R(", "z(")]
+    assert {name[0] for name in counts} == {*"pftRz"}
+    for name in counts:
+        assert model.rows.violations({**values, name: values[name] + 0.5}), name
 
 
 def test_topological_orders_are_all_found_once() -> None:

@@ -127,7 +127,7 @@ def test_every_cell_is_a_point_with_its_value(
     lcb = random_problem(space, 5, kernel=form).acquisition
     for n in space.sizes:
         model = formulate(space, lcb, formulation, nodes=n)
-        for cell in [g for g in space.sample(12, np.random.default_rng(1)) if g.n == n][:4]:
+        for cell in space.with_nodes(n).sample(4, np.random.default_rng(1)):
             values = model.encode(cell)
             assert model.rows.violations(values) == []
             assert values["lcb"] == pytest.approx(float(lcb.score([cell])[0]), abs=AGREEMENT)

@@ -50,9 +50,9 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     search = BranchAndBound(space, prefixes=False)
     columns = choose_columns(search, acquisition, n, value, np.inf)
     assert columns is not None
-    assert all(
-        is_held(columns, p.graph, worth(p), space) for p in list(pool)[:-1] if p.graph.n == n
-    )
+    wanted = [proposal for proposal in list(pool)[:-1] if proposal.graph.n == n]
+    assert wanted
+    assert all(is_held(columns, p.graph, worth(p), space) for p in wanted)
     # It is no list of everything.
     every = acyclic_structures(n, space.edge_limit).adjacency
     pairs = len(list(compositions(n - 2, len(space.ops)))) * len(every)
