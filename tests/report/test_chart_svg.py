@@ -2,9 +2,10 @@
 
 import itertools
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
-from nasgoat.report.chart_svg import draw_chart, draw_figure, draw_legend
+from nasgoat.report.chart_svg import FULL_WIDTH, draw_chart, draw_figure, draw_legend
 
 
 def chart(*marks: Mark) -> Chart:
@@ -52,6 +53,6 @@ def test_a_legend_names_each_series_once_there_are_two() -> None:
 
 
 def test_a_wide_figure_scrolls_in_a_box_with_a_name() -> None:
-    assert 'role="region" tabindex="0" aria-label="A &lt;chart&gt;"' in draw_figure(
-        chart(), wide=True
-    )
+    wide = replace(chart(), width=FULL_WIDTH)
+    assert 'role="region" tabindex="0" aria-label="A &lt;chart&gt;"' in draw_figure(wide)
+    assert "region" not in draw_figure(chart())

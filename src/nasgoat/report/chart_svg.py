@@ -6,7 +6,7 @@ reader's light or dark theme; shapes differ too, so that no meaning hangs on col
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ from nasgoat.figures.layout import Point
 from nasgoat.figures.wording import cut
 from nasgoat.report.markup import Html, element, join, legend, region
 
+FULL_WIDTH = 992.0  # pixels of a page
 _FLAT = 0.05  # a bend lower than this is not seen, and left out
 _DIGIT = 7.4  # width of a character of a tick's text
 _TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 46.0
@@ -32,7 +33,12 @@ _SHAPES = {
 }
 
 
-def draw_figure(chart: Chart, wide: bool = False) -> Html:
+def draw_grid(charts: Iterable[Chart], class_: str = "grid") -> Html:
+    """Charts side by side, as many as there is room for."""
+    return element("div", map(draw_figure, charts), class_=class_)
+
+
+def draw_figure(chart: Chart) -> Html:
     """A chart with its legend, heading and caption; a wide one scrolls where it has no room.
 
     Example:
@@ -40,7 +46,7 @@ def draw_figure(chart: Chart, wide: bool = False) -> Html:
         >>> "<figcaption><b>Rule.</b> One.</figcaption>" in draw_figure(chart)
         True
     """
-    picture = draw_chart(chart)
+    picture, wide = draw_chart(chart), chart.width >= FULL_WIDTH
     if wide:
         picture = region("div", picture, name=chart.title, class_="pan")
     said = element("figcaption", element("b", cut(chart.heading, _LONGEST)), " ", chart.caption)

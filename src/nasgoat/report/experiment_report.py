@@ -12,12 +12,11 @@ from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
 from nasgoat.figures.charts import Chart
 from nasgoat.figures.wording import format_count, format_duration
-from nasgoat.report.chart_svg import draw_figure
+from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import (
     Child,
     Column,
     Html,
-    Row,
     code_block,
     details,
     element,
@@ -102,7 +101,7 @@ def _show_table(found: Table) -> Html:
         Column(name, numeric=i > 0 and all(_NUMBER.match(row[i]) for row in found.rows))
         for i, name in enumerate(found.columns)
     ]
-    rows = [Row([emphasise(cell) for cell in row]) for row in found.rows]
+    rows = [[emphasise(cell) for cell in row] for row in found.rows]
     return table(element("b", found.title), columns, rows, found.title, sortable=True)
 
 
@@ -130,7 +129,7 @@ def _show_figures(charts: dict[str, list[Chart]], kind: str) -> Html:
     for i, (heading, own) in enumerate(charts.items(), start=1):
         named = [replace(chart, identity=f"{stem}-{i}-{j}") for j, chart in enumerate(own)]
         parts.append(element("h3", heading))
-        parts.append(element("div", map(draw_figure, named), class_=class_))
+        parts.append(draw_grid(named, class_))
     return join(*parts)
 
 

@@ -110,53 +110,46 @@ class Column:
     long: bool = False
 
 
-@dataclass(frozen=True)
-class Row:
-    """The cells of a row, the first of which is its heading, and the row's class."""
-
-    cells: Sequence[Child]
-    kind: str | None = None
-
-
 def table(
     caption: Child,
     columns: Sequence[Column],
-    rows: Sequence[Row],
+    rows: Sequence[Sequence[Child]],
     name: str,
     sortable: bool = False,
+    best: int | None = None,
 ) -> Html:
     """A table in a box that can be scrolled with the keyboard.
 
     Args:
         caption: What the table shows.
         columns: Its columns.
-        rows: Its rows.
+        rows: The cells of its rows; the first one of each is the row's heading.
         name: What a screen reader calls the box.
         sortable: Whether its headings sort it where scripts run.
+        best: The row that is marked.
 
     Example:
-        >>> html = table("Squares", [Column("x"), Column("x²")], [Row(["2", "4"])], "Squares")
+        >>> html = table("Squares", [Column("x"), Column("x²")], [["2", "4"]], "Squares")
         >>> '<th scope="row" class="n">2</th><td class="n">4</td>' in html
         True
     """
+    kinds = ["n" if column.numeric else "text" if column.long else None for column in columns]
     heads = [element("th", c.name, scope="col", class_="n" if c.numeric else None) for c in columns]
     inside = element(
         "table",
         element("caption", caption),
         element("thead", element("tr", heads)),
-        element("tbody", [_table_row(row, columns) for row in rows]),
+        element("tbody", [_table_row(row, kinds, i == best) for i, row in enumerate(rows)]),
         class_="sortable" if sortable else None,
     )
     class_ = "scroll tall" if len(rows) > _LONG_TABLE else "scroll"
     return region("div", inside, name=name, class_=class_)
 
 
-def _table_row(row: Row, columns: Sequence[Column]) -> Html:
-    kinds = ["n" if column.numeric else "text" if column.long else None for column in columns]
-    (first, *cells), (kind, *others) = row.cells, kinds
-    head = element("th", first, scope="row", class_=kind)
-    rest = [element("td", cell, class_=own) for cell, own in zip(cells, others, strict=True)]
-    return element("tr", head, rest, class_=row.kind)
+def _table_row(row: Sequence[Child], kinds: Sequence[str | None], best: bool) -> Html:
+    head = element("th", row[0], scope="row", class_=kinds[0])
+    rest = [element("td", x, class_=kind) for x, kind in zip(row[1:], kinds[1:], strict=True)]
+    return element("tr", head, rest, class_="best" if best else None)
 
 
 def _text(child: Child) -> str:

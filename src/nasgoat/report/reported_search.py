@@ -16,6 +16,7 @@ from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError
+from nasgoat.figures.wording import cut
 from nasgoat.integrations.stored_search import StoredSearch
 from nasgoat.search_methods import OURS
 from nasgoat.surrogate import TargetScale
@@ -48,12 +49,14 @@ class ReportedSearch:
 
     @property
     def objective_name(self) -> str:
-        """What is evaluated, in a word or two."""
-        if "benchmark" in self.objective:
-            return f"{self.objective['benchmark']}{' (noisy)' * bool(self.objective.get('noisy'))}"
-        if "command" in self.objective:
-            return " ".join(map(str, self.objective["command"]))
-        return str(self.objective.get("objective", self.stored.status.study))
+        """What is evaluated, in a few words."""
+        declared = self.objective
+        name = str(declared.get("objective", self.stored.status.study))
+        if "benchmark" in declared:
+            name = f"{declared['benchmark']}{' (noisy)' * bool(declared.get('noisy'))}"
+        elif "command" in declared:
+            name = " ".join(map(str, declared["command"]))
+        return cut(name, 120)
 
     @property
     def method(self) -> str:
@@ -169,6 +172,11 @@ class ReportedSearch:
     def fits(self) -> dict[int, Mapping[str, float]]:
         """The hyperparameters that were fitted at each iteration; none without a surrogate."""
         return {t.iteration: t.hyperparameters for t in self.tickets if t.hyperparameters}
+
+    @property
+    def fitted_names(self) -> list[str]:
+        """The names of the hyperparameters, each once."""
+        return list(dict.fromkeys(name for values in self.fits.values() for name in values))
 
     @cached_property
     def forecasts(self) -> list[tuple[Ticket, float]]:

@@ -7,12 +7,14 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_count, format_number, format_percent
+from nasgoat.report.chart_svg import FULL_WIDTH
 from nasgoat.report.reported_search import ReportedSearch, error_of, tested_error
 
 _WIDE_RATIO = 3.0  # errors further apart than this are drawn on a logarithmic axis
@@ -35,22 +37,30 @@ _HYPERPARAMETERS = {
 }
 
 
-def chart_errors(search: ReportedSearch, alone: bool) -> Chart:
+def chart_history(search: ReportedSearch) -> list[Chart]:
+    """What came out: errors, and regret and test error of the best so far where they are known."""
+    others = [chart for chart in (_chart_regret(search), _chart_test_error(search)) if chart]
+    return [_chart_errors(search, alone=not others), *others] if search.done else []
+
+
+def chart_proposals(search: ReportedSearch) -> list[Chart]:
+    """What was believed of each proposal, and what it took to find it, where that is known."""
+    makers = (_chart_posterior, _chart_forecasts, _chart_seconds, _chart_gaps)
+    return [chart for make in makers if (chart := make(search))]
+
+
+def _chart_errors(search: ReportedSearch, alone: bool) -> Chart:
     """Every error, and the lowest so far; a wide chart if it stands alone."""
     errors = [error_of(ticket) for ticket in search.done]
     at, lowest = [t.number + 1 for t in search.done], [error_of(t) for t in search.leaders]
     titles = [f"evaluation {t.number + 1}: {error_of(t):.4g}" for t in search.done]
-    marks: list[Mark] = [
-        Line(at, lowest, 2, True, name="lowest so far"),
-        *_group_by_status(search.done, errors, titles),
-    ]
-    if search.failed:
-        at, top = [t.number + 1 for t in search.failed], [max(errors)] * len(search.failed)
-        titles = [f"evaluation {t.number + 1} failed" for t in search.failed]
-        marks.append(Points(at, top, 8, "cross", titles, name="failed"))
+    marks: list[Mark] = [Line(at, lowest, 2, True, name="lowest so far")]
+    marks += _group_by_status(search.done, errors, titles)
+    if at := [t.number + 1 for t in search.failed]:
+        titles = [f"evaluation {x} failed" for x in at]
+        marks.append(Points(at, [max(errors)] * len(at), 8, "cross", titles, name="failed"))
     if search.benchmark:
         marks.append(Rule(search.benchmark.optimum, "best of the table"))
-    what = f": {search.metric}" if search.metric != "error" else ""
     return Chart(
         "Error of every evaluation and the lowest so far",
         f"{format_count(len(errors), 'evaluation')}; the lowest error goes from {errors[0]:.4g} "
@@ -59,24 +69,23 @@ def chart_errors(search: ReportedSearch, alone: bool) -> Chart:
         Axis("error", log=min(errors) > 0 and max(errors) > _WIDE_RATIO * min(errors)),
         marks,
         heading="Errors.",
-        caption=f"One mark for each evaluated graph{what}.",
+        caption="One mark for each evaluated graph"
+        + (f": {search.metric}." if search.metric != "error" else "."),
         identity="history-error",
-        width=992.0 if alone else 480.0,
+        width=FULL_WIDTH if alone else Chart.width,
     )
 
 
-def chart_regret(search: ReportedSearch) -> Chart | None:
+def _chart_regret(search: ReportedSearch) -> Chart | None:
     """How far the best so far is from the best of the table; None without a table."""
-    values = [search.regret(ticket) for ticket in search.leaders]
-    known = [max(value, 0.0) for value in values if value is not None]
-    if not known or len(known) < len(values):
+    if search.benchmark is None or not search.done:
         return None
+    known = [max(search.regret(ticket) or 0.0, 0.0) for ticket in search.leaders]
     at = [t.number + 1 for t in search.done]
     reached = next((x for x, value in zip(at, known, strict=True) if value < 1e-9), None)
-    said = f"The best of the table is reached at evaluation {reached}."
-    if not reached:
-        done = format_count(len(at), "evaluation")
-        said = f"After {done} the regret is {format_number(known[-1])}."
+    said = f"After {format_count(len(at), 'evaluation')} the regret is {format_number(known[-1])}."
+    if reached:
+        said = f"The best of the table is reached at evaluation {reached}."
     return Chart(
         "Regret of the best graph so far",
         said,
@@ -89,7 +98,7 @@ def chart_regret(search: ReportedSearch) -> Chart | None:
     )
 
 
-def chart_test_error(search: ReportedSearch) -> Chart | None:
+def _chart_test_error(search: ReportedSearch) -> Chart | None:
     """Test error of the graph of lowest error so far; None if there is none."""
     at, values = [t.number + 1 for t in search.done], list(map(tested_error, search.leaders))
     known = [value for value in values if value is not None]
@@ -107,55 +116,48 @@ def chart_test_error(search: ReportedSearch) -> Chart | None:
     )
 
 
-def chart_proposals(search: ReportedSearch) -> Chart | None:
+def _chart_posterior(search: ReportedSearch) -> Chart | None:
     """Mean, deviation, acquisition value and bound of each proposal; None without a surrogate."""
     known = {t.number + 1: t.proposal for t in search.tickets if t.proposal.mean is not None}
     if not known:
         return None
-    means = [float(p.mean or 0.0) for p in known.values()]
-    bars = [_bar(p) for p in known.values()]
     bounds = {x: p.certificate.bound for x, p in known.items()}
-    marks: list[Mark] = [
-        Points([*known], means, 1, "circle", bars=bars, name="mean ± one sd"),
-        _keep_known({x: p.lcb for x, p in known.items()}, 2, "down", "LCB"),
-        _keep_known(bounds, 3, "dash", "proven bound"),
-    ]
     return Chart(
         "Posterior and acquisition value of every proposal",
         f"{format_count(len(known), 'proposal')}; mean with one standard deviation, LCB and bound.",
         _EVALUATION,
         Axis("scaled target"),
-        marks,
+        [
+            replace(_draw_posteriors([*known], [*known.values()]), name="mean ± one sd"),
+            _keep_known({x: p.lcb for x, p in known.items()}, 2, "down", "LCB"),
+            _keep_known(bounds, 3, "dash", "proven bound"),
+        ],
         heading="Proposals.",
         caption="What the surrogate believed of each graph when it proposed it, before its "
         "evaluation. The LCB touches its bound where the proposal is proven optimal.",
         identity="posterior",
-        width=992.0,
+        width=FULL_WIDTH,
         height=320.0,
     )
 
 
-def chart_forecasts(search: ReportedSearch) -> Chart | None:
+def _chart_forecasts(search: ReportedSearch) -> Chart | None:
     """What the surrogate expected against what came out; None without a surrogate."""
     pairs = search.forecasts
     if len(pairs) < 3:
         return None
-    means = [float(t.proposal.mean or 0.0) for t, _ in pairs]
-    seen = [value for _, value in pairs]
-    deviations = [float(t.proposal.std or 0.0) for t, _ in pairs]
-    within = sum(abs(m - y) <= 2 * s for m, y, s in zip(means, seen, deviations, strict=True))
-    ends = [min(*means, *seen), max(*means, *seen)]
-    bars = [_bar(t.proposal) for t, _ in pairs]
-    titles = [f"evaluation {t.number + 1}" for t, _ in pairs]
-    said = (
-        f"{format_percent(within / len(pairs))} of {len(pairs)} lie within two standard deviations."
-    )
+    seen, titles = [value for _, value in pairs], [f"evaluation {t.number + 1}" for t, _ in pairs]
+    points = replace(_draw_posteriors(seen, [t.proposal for t, _ in pairs]), titles=titles)
+    within = sum(abs((t.proposal.mean or 0.0) - y) <= 2 * (t.proposal.std or 0.0) for t, y in pairs)
+    ends = [min(*points.y, *seen), max(*points.y, *seen)]
+    share = format_percent(within / len(pairs))
+    said = f"{share} of {len(pairs)} lie within two standard deviations."
     return Chart(
         "Posterior mean against what was observed",
         said,
         Axis("observed, scaled target"),
         Axis("posterior mean"),
-        [Line(ends, ends, 0, dashed=True), Points(seen, means, 1, "circle", titles, bars)],
+        [Line(ends, ends, 0, dashed=True), points],
         heading="Forecasts.",
         caption="Posterior mean with one sd against the outcome, on the scale of that iteration. "
         + said,
@@ -163,35 +165,36 @@ def chart_forecasts(search: ReportedSearch) -> Chart | None:
     )
 
 
-def chart_seconds(search: ReportedSearch) -> Chart | None:
+def _chart_seconds(search: ReportedSearch) -> Chart | None:
     """How long each proposal took to find; None if nobody measured."""
     known = [t for t in search.chosen if t.proposal.certificate.seconds > 0]
+    seconds = [t.proposal.certificate.seconds for t in known]
     if not known:
         return None
     return Chart(
         "Seconds of each acquisition problem",
-        f"At most {max(t.proposal.certificate.seconds for t in known):.3g} s.",
+        f"At most {max(seconds):.3g} s.",
         _EVALUATION,
         Axis("seconds", log=True),
-        _group_by_status(known, [t.proposal.certificate.seconds for t in known]),
+        _group_by_status(known, seconds),
         heading="Effort.",
         caption="Time to minimise the acquisition function for each proposal.",
         identity="seconds",
     )
 
 
-def chart_gaps(search: ReportedSearch) -> Chart | None:
+def _chart_gaps(search: ReportedSearch) -> Chart | None:
     """The gap of each proposal that has a bound; None if all are closed."""
-    known = {t.number + 1: t.proposal.certificate.gap for t in search.chosen}
-    bounded = {x: gap for x, gap in known.items() if gap is not None}
-    if not any(gap > 1e-9 for gap in bounded.values()):
+    gaps = {t.number + 1: t.proposal.certificate.gap for t in search.chosen}
+    points = _keep_known(gaps, 5, "square")
+    if not any(gap > 1e-9 for gap in points.y):
         return None
     return Chart(
         "Gap of each proposal",
-        f"The largest is {format_number(max(bounded.values()))}.",
+        f"The largest is {format_number(max(points.y))}.",
         _EVALUATION,
         Axis("gap", log=True),
-        [Points([*bounded], [*bounded.values()], 5, "square")],
+        [points],
         heading="Gaps.",
         caption="(LCB - bound) / |LCB|: how much better another graph might be.",
         identity="gaps",
@@ -200,13 +203,11 @@ def chart_gaps(search: ReportedSearch) -> Chart | None:
 
 def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
     """Each hyperparameter of the surrogate, iteration by iteration."""
-    fits = search.fits
-    names = dict.fromkeys(name for values in fits.values() for name in values)
-    return [_chart_fits(f"hyperparameter-{i}", name, fits) for i, name in enumerate(names)]
+    return [_chart_fits(search, i, name) for i, name in enumerate(search.fitted_names)]
 
 
-def _chart_fits(identity: str, name: str, fits: Mapping[int, Mapping[str, float]]) -> Chart:
-    known = {x: float(values[name]) for x, values in fits.items() if name in values}
+def _chart_fits(search: ReportedSearch, number: int, name: str) -> Chart:
+    known = {x: float(values[name]) for x, values in search.fits.items() if name in values}
     x, y = [*known], [*known.values()]
     shown, meaning = _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
     return Chart(
@@ -217,18 +218,20 @@ def _chart_fits(identity: str, name: str, fits: Mapping[int, Mapping[str, float]
         [Line(x, y, 1), Points(x, y, 1)],
         heading=shown,
         caption=f"{meaning}.",
-        identity=identity,
+        identity=f"hyperparameter-{number}",
         width=360.0,
         height=250.0,
     )
 
 
-def _bar(proposal: Proposal) -> tuple[float, float]:
-    mean, std = float(proposal.mean or 0.0), float(proposal.std or 0.0)
-    return mean - std, mean + std
+def _draw_posteriors(x: Sequence[float], proposals: Sequence[Proposal]) -> Points:
+    """Posterior means with bars of one standard deviation."""
+    believed = [(float(p.mean or 0.0), float(p.std or 0.0)) for p in proposals]
+    bars = [(mean - std, mean + std) for mean, std in believed]
+    return Points(x, [mean for mean, _ in believed], 1, "circle", bars=bars)
 
 
-def _keep_known(values: dict[int, float | None], series: int, shape: str, name: str) -> Points:
+def _keep_known(values: dict[int, float | None], series: int, shape: str, name: str = "") -> Points:
     known = {x: y for x, y in values.items() if y is not None}
     return Points([*known], [*known.values()], series, shape, name=name if known else "")
 

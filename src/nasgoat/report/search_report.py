@@ -9,22 +9,18 @@ from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
-    NOTHING,
-    cut,
     format_count,
     format_duration,
     format_fixed,
     format_number,
     format_percent,
 )  # fmt: skip
-from nasgoat.report import search_charts
 from nasgoat.report.cells import assign_classes, draw_cell, draw_legend
-from nasgoat.report.chart_svg import draw_figure
+from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import (
     Child,
     Column,
     Html,
-    Row,
     code_block,
     details,
     element,
@@ -36,6 +32,7 @@ from nasgoat.report.markup import (
 )  # fmt: skip
 from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
 from nasgoat.report.reported_search import ReportedSearch, error_of, sqrt_beta_of, tested_error
+from nasgoat.report.search_charts import chart_history, chart_hyperparameters, chart_proposals
 from nasgoat.spaces import to_toml
 
 _TARGETS = {
@@ -73,9 +70,10 @@ def search_page(search: ReportedSearch) -> str:
 def _make_page(search: ReportedSearch) -> str:
     space = search.stored.space
     classes = assign_classes([*space.node_vocabulary, *space.edge_vocabulary])
+    history = chart_history(search)
     bodies = {
         ("best", "The best cell"): _show_best(search, classes),
-        ("history", "History"): _show_history(search),
+        ("history", "History"): draw_grid(history) if history else None,
         ("proposals", "Proposals and certificates"): _show_proposals(search),
         ("surrogate", "The surrogate over time"): _show_surrogate(search),
         ("failures", "Failures"): _tabulate_failures(search),
@@ -84,7 +82,7 @@ def _make_page(search: ReportedSearch) -> str:
         ("repeat", "Repeat this search"): _show_command(search),
     }
     return make_page(
-        f"Search of {cut(search.objective_name, 120)}",
+        f"Search of {search.objective_name}",
         "nasgoat · search report",
         _write_lede(search),
         _list_facts(search),
@@ -94,14 +92,15 @@ def _make_page(search: ReportedSearch) -> str:
 
 def _write_lede(search: ReportedSearch) -> Child:
     kind, text = _STATES[search.state]
-    done = format_count(len(search.done) + len(search.failed), "evaluation")
+    ended = len(search.done) + len(search.failed)
     budget = search.stored.status.budget
-    of = f" of {budget:,}" if budget and budget != len(search.done) + len(search.failed) else ""
+    of = f" of {budget:,}" if budget and budget != ended else ""
     by = f"The baseline {search.method}"
     if search.ours:
         kernel = search.settings.get("kernel", "?")
         by = f"Bayesian optimisation with the {kernel} shortest-path kernel"
-    said: list[Child] = [element("span", text, class_=f"state {kind}"), f" {by}, {done}{of}. "]
+    state, count = element("span", text, class_=f"state {kind}"), format_count(ended, "evaluation")
+    said: list[Child] = [state, f" {by}, {count}{of}. "]
     if search.best is None:
         return [*said, "Nothing has been evaluated yet."]
     lowest = f"{search.metric} {format_number(error_of(search.best))}"
@@ -162,29 +161,13 @@ def _show_best(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
     )
 
 
-def _show_history(search: ReportedSearch) -> Html | None:
-    if not search.done:
-        return None
-    known = (search_charts.chart_regret(search), search_charts.chart_test_error(search))
-    others = [chart for chart in known if chart]
-    errors = draw_figure(search_charts.chart_errors(search, not others), wide=not others)
-    return element("div", errors, map(draw_figure, others), class_="grid")
-
-
 def _show_proposals(search: ReportedSearch) -> Html | None:
     if not search.tickets:
         return None
-    wide = search_charts.chart_proposals(search)
-    known = (
-        search_charts.chart_forecasts(search),
-        search_charts.chart_seconds(search),
-        search_charts.chart_gaps(search),
-    )
-    figures = [draw_figure(wide, wide=True)] if wide else []
-    figures += [draw_figure(chart) for chart in known if chart]
+    charts = chart_proposals(search)
     return join(
         element("p", _describe_certificates(search)),
-        element("div", figures, class_="grid") if figures else None,
+        draw_grid(charts) if charts else None,
         _tabulate_proposals(search),
     )
 
@@ -233,17 +216,15 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
     if search.benchmark is not None:
         shown["regret"] = lambda t: format_number(search.regret(t))
     columns = [Column(name, numeric=name != "certificate") for name in shown]
-    rows = [
-        Row([show(t) for show in shown.values()], "best" if t is search.best else None)
-        for t in search.tickets
-    ]
+    rows = [[show(t) for show in shown.values()] for t in search.tickets]
+    best = next((i for i, t in enumerate(search.tickets) if t is search.best), None)
     caption = "Proposals in the order in which they were made. The best is marked."
     if search.ours:
         caption += (
             " Mean, sd, LCB and bound are on the scale of the target; they are of the time of the "
             "proposal, before its evaluation."
         )
-    return table(caption, columns, rows, "Table of proposals", sortable=True)
+    return table(caption, columns, rows, "Table of proposals", sortable=True, best=best)
 
 
 def _link_to_cell(ticket: Ticket) -> Html:
@@ -257,7 +238,7 @@ def _show_status(ticket: Ticket) -> Html:
 
 def _show_seconds(ticket: Ticket) -> str:
     certificate = ticket.proposal.certificate
-    return NOTHING if certificate.status is Status.INITIAL else format_number(certificate.seconds)
+    return format_number(None if certificate.status is Status.INITIAL else certificate.seconds)
 
 
 def _format_gap(gap: float | None) -> str:
@@ -274,12 +255,12 @@ def _show_outcome(ticket: Ticket) -> Child:
 
 def _show_surrogate(search: ReportedSearch) -> Html | None:
     """The hyperparameters of every fit as charts and as a table; None without a surrogate."""
-    charts = search_charts.chart_hyperparameters(search)
+    charts = chart_hyperparameters(search)
     if not charts:
         return None
-    names = list(dict.fromkeys(name for values in search.fits.values() for name in values))
-    rows = [
-        Row([iteration, *(format_number(values.get(name)) for name in names)])
+    names = search.fitted_names
+    rows: list[list[Child]] = [
+        [iteration, *(format_number(values.get(name)) for name in names)]
         for iteration, values in search.fits.items()
     ]
     columns = [Column("iteration"), *map(Column, names)]
@@ -287,14 +268,14 @@ def _show_surrogate(search: ReportedSearch) -> Html | None:
     kernel = search.settings.get("kernel", "?")
     return join(
         element("p", f"Hyperparameters of the {kernel} kernel after each fit."),
-        element("div", map(draw_figure, charts), class_="grid small"),
+        draw_grid(charts, "grid small"),
         details("The numbers", values),
     )
 
 
 def _tabulate_failures(search: ReportedSearch) -> Html | None:
     """Every failed evaluation with its reason and traceback; None if there is none."""
-    rows = []
+    rows: list[list[Child]] = []
     for ticket in search.failed:
         failure = ticket.outcome.failure if ticket.outcome else None
         if failure is None:
@@ -303,7 +284,7 @@ def _tabulate_failures(search: ReportedSearch) -> Html | None:
         if failure.traceback:
             text = failure.traceback.rstrip()[-_TRACEBACK:]
             said.append(details("traceback", code_block(text, "Traceback")))
-        rows.append(Row([_link_to_cell(ticket), cut(str(failure.kind), 40), said]))
+        rows.append([_link_to_cell(ticket), str(failure.kind), said])
     if not rows:
         return None
     columns = [Column("evaluation"), Column("kind", False), Column("reason", False, long=True)]
@@ -345,9 +326,9 @@ def _show_space(search: ReportedSearch) -> Html:
     size, exact = space.size()
     counted = f"{size:,} graphs" if exact else f"At most {float(size):.3g} graphs"
     toml = details("The declaration as TOML", code_block(to_toml(space), "The space as TOML"))
-    described = space.describe()
-    text = described[:1].upper() + described[1:]
-    return join(element("p", label(text, 2000), "."), element("p", f"{counted}."), toml)
+    text = space.describe()
+    described = element("p", label(text[:1].upper() + text[1:], 2000), ".")
+    return join(described, element("p", f"{counted}."), toml)
 
 
 def _show_command(search: ReportedSearch) -> Html:
