@@ -43,18 +43,16 @@ _ENTRIES = {
     "random": _Entry("model_free", "RandomSearch", "distinct random graphs"),
     "evolution": _Entry("model_free", "Evolution", "regularised evolution"),
     "local-search": _Entry("model_free", "LocalSearch", "hill climbing with restarts"),
-    "bananas": _Entry(
-        "dense_predictors", "Bananas", "ensemble on path encodings, Thompson sampling"
-    ),
+    "bananas": _Entry("dense_network", "Bananas", "ensemble on path encodings, Thompson sampling"),
     "bonas": _Entry("graph_predictors", "Bonas", "ensemble of graph networks", "torch", "neural"),
     "gcn": _Entry("graph_predictors", "GcnPredictor", "network trained once", "torch", "neural"),
     "gp-bayesopt": _Entry("distance_gp", "GPBayesOpt", "Gaussian process on Hamming distances"),
     "nasbot": _Entry("distance_gp", "Nasbot", "Gaussian process on degrees and operation counts"),
-    "dngo": _Entry("dense_predictors", "Dngo", "Bayesian linear regression on a dense network"),
-    "bohamiann": _Entry("bohamiann", "Bohamiann", "Bayesian neural network by Monte Carlo"),
+    "dngo": _Entry("bayesian_networks", "Dngo", "Bayesian linear regression on a dense network"),
+    "bohamiann": _Entry("bayesian_networks", "Bohamiann", "Bayesian neural network by Monte Carlo"),
     "nas-bowl": _Entry("nas_bowl", "NasBowl", "Gaussian process with a Weisfeiler-Lehman kernel"),
-    "tpe": _Entry("optuna_samplers", "OptunaTpe", "Optuna's TPESampler"),
-    "optuna-gp": _Entry("optuna_samplers", "OptunaGp", "Optuna's GPSampler", "torch", "neural"),
+    "tpe": _Entry("categorical", "OptunaTpe", "Optuna's TPESampler"),
+    "optuna-gp": _Entry("categorical", "OptunaGp", "Optuna's GPSampler", "torch", "neural"),
     "smac": _Entry("smac", "Smac", "SMAC over categorical parameters", "smac", "smac"),
 }
 

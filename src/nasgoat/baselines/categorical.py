@@ -1,4 +1,7 @@
-"""A space as a list of categorical parameters, for optimisers that know nothing of graphs.
+"""Optuna's samplers, which know nothing of graphs, on a space as a list of categorical parameters.
+
+What a user of Optuna gets without telling it of graphs: the tree-structured Parzen estimator
+(``TPESampler``) and the Gaussian process (``GPSampler``, needs PyTorch), with their defaults.
 
 Where edges carry the labels, each pair u < v has one parameter: no edge, or an operation. Where
 nodes carry them, each pair has a parameter (edge or not) and each inner node one (its operation);
@@ -7,12 +10,16 @@ nodes on no path from first to last are dropped. Not every choice is a graph of 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, cast
 
 import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.trial import TrialState, create_trial
 
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines.encodings import arrange
@@ -28,6 +35,7 @@ _EDGE = "edge"
 
 Choice = dict[str, str]
 Question = tuple[Choice, Callable[[float | None], None]]
+Ask = Callable[[], Question]
 
 
 @dataclass(frozen=True)
@@ -102,9 +110,8 @@ class CategoricalSpace:
     @cached_property
     def _one_structure(self) -> bool:
         """Whether all cells of a size have the same edges, as in a chain."""
-        if self.space.layout != "cell":
-            return False
-        return all(cast(CellSpace, self.space).structure_bound(n) == 1 for n in self.space.sizes)
+        space = cast(CellSpace, self.space)
+        return space.layout == "cell" and all(space.structure_bound(n) == 1 for n in space.sizes)
 
     @cached_property
     def _edge_choices(self) -> tuple[str, ...]:
@@ -143,7 +150,7 @@ class CategoricalSearch(Method):
         self.encoded = CategoricalSpace(self.space)
 
     def _collect(
-        self, k: int, taken: set[bytes], rng: np.random.Generator, ask: Callable[[], Question]
+        self, k: int, taken: set[bytes], rng: np.random.Generator, ask: Ask
     ) -> list[Proposal]:
         """Up to k new graphs; each question of the optimiser comes with a way to answer it."""
         graphs, errors = self._data()
@@ -159,11 +166,7 @@ class CategoricalSearch(Method):
         return found
 
     def _next(
-        self,
-        taken: set[bytes],
-        known: dict[bytes, float],
-        rng: np.random.Generator,
-        ask: Callable[[], Question],
+        self, taken: set[bytes], known: dict[bytes, float], rng: np.random.Generator, ask: Ask
     ) -> LabeledGraph | None:
         """The next new graph, or None if there is none even near the optimiser's last choice."""
         choice: Choice = {}
@@ -177,13 +180,7 @@ class CategoricalSearch(Method):
                 return graph
             elif key in known:
                 answer(known[key])
-        return self._repair(choice, taken, rng)
-
-    def _repair(
-        self, choice: Choice, taken: set[bytes], rng: np.random.Generator
-    ) -> LabeledGraph | None:
-        """A random new graph one change from a choice."""
-        near = [
+        near = [  # one change from the last choice
             self.encoded.decode({**choice, name: value})
             for name, values in self.encoded.parameters.items()
             for value in values
@@ -191,3 +188,61 @@ class CategoricalSearch(Method):
         ]
         new = [graph for graph in near if graph is not None and self.space.key(graph) not in taken]
         return new[rng.integers(len(new))] if new else None
+
+
+class OptunaTpe(CategoricalSearch):
+    """Optuna's tree-structured Parzen estimator."""
+
+    sampler: ClassVar[Callable[..., optuna.samplers.BaseSampler]] = optuna.samplers.TPESampler
+
+    tries: ClassVar[int] = 50
+    #: Whether an infeasible choice is told the worst error so far, or as a pruned trial.
+    infeasible_is_worst: ClassVar[bool] = False
+
+    def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
+        level = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        try:
+            with warnings.catch_warnings():
+                # GPSampler announces that it is experimental; there is nothing to do about it.
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                study = self._study(int(rng.integers(2**31)))
+                return self._collect(k, taken, rng, lambda: self._question(study))
+        finally:
+            optuna.logging.set_verbosity(level)
+
+    def _list_distributions(self) -> dict[str, BaseDistribution]:
+        choices = self.encoded.parameters.items()
+        return {name: CategoricalDistribution(values) for name, values in choices}
+
+    def _study(self, seed: int) -> optuna.Study:
+        """A study that holds every observation."""
+        study = optuna.create_study(sampler=type(self).sampler(seed=seed))
+        spaces = self._list_distributions()
+        for graph, error in zip(*self._data(), strict=True):
+            choice = self.encoded.encode(graph)
+            study.add_trial(create_trial(params=choice, distributions=spaces, value=float(error)))
+        return study
+
+    def _question(self, study: optuna.Study) -> Question:
+        trial = study.ask(self._list_distributions())
+
+        def answer(error: float | None) -> None:
+            if error is None and not self.infeasible_is_worst:
+                study.tell(trial, state=TrialState.PRUNED)
+            else:
+                study.tell(trial, max(self._errors) if error is None else error)
+
+        return trial.params, answer
+
+
+class OptunaGp(OptunaTpe):
+    """Optuna's Gaussian process sampler.
+
+    It takes no notice of pruned trials and would suggest the same infeasible choice for ever, so
+    that infeasible choices are told the worst error.
+    """
+
+    tries: ClassVar[int] = 1
+    infeasible_is_worst: ClassVar[bool] = True
+    sampler: ClassVar[Callable[..., optuna.samplers.BaseSampler]] = optuna.samplers.GPSampler

@@ -1,8 +1,10 @@
-"""Small dense networks, many at once, with hand-written gradients.
+"""BANANAS, and the dense networks of all baselines: small, many at once, hand-written gradients.
 
 The networks of BANANAS, DNGO and BOHAMIANN have a few thousand weights and see batches of 10 to 32
 rows. At that size the cost is calls, not arithmetic: plain NumPy over all ensemble members in one
 array is several times faster than PyTorch (docs/decisions/0041-dense-networks-in-numpy.md).
+
+Source of BANANAS: White et al., AAAI 2021.
 
 Notation
     M  members, B  rows of a batch, P  weights of one member
@@ -13,11 +15,15 @@ Notation
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.baselines.encodings import path_encoding
+from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.errors import UnknownNameError
 
 Array = NDArray[np.floating]
@@ -176,3 +182,36 @@ def train(
             network.backward(layers, outputs, slope / np.float32(chosen.shape[1]), parts)
             adam.step(gradient)
     return theta
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Bananas(PredictorSearch):
+    """Thompson sampling with five dense networks of ten layers on the path encoding.
+
+    Args:
+        setup: Space, initial design, seed and budget.
+        members: Networks in the ensemble.
+        layers: Hidden layers of each.
+        width: Width of the hidden layers.
+        epochs: Passes over the data.
+    """
+
+    members: int = 5
+    layers: int = 10
+    width: int = 20
+    epochs: int = 150
+
+    def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
+        """Mean and spread of the ensemble's predicted errors."""
+        graphs, errors = data
+        rows = path_encoding(self.space, [*graphs, *candidates])
+        widths = (rows.shape[1], *[self.width] * self.layers, 1)
+        network = DenseNetwork(widths, self.members)
+        how: dict[str, Any] = {"batch": 32, "rate": 0.01, "betas": (0.9, 0.99), "loss": "absolute"}
+        theta = train(network, rows[: len(graphs)], errors, rng, self.epochs, **how)
+        predicted = network.predict(theta, rows[len(graphs) :])[:, :, 0].astype(float)
+        return Prediction(predicted.mean(axis=0), predicted.std(axis=0), float(errors.min()))
+
+    def score(self, prediction: Prediction, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Thompson sampling."""
+        return prediction.draw(rng)

@@ -27,7 +27,6 @@ from nasgoat.baselines.method import (
     Method,
     Prediction,
     PredictorSearch,
-    draw_values,
     heuristic,
     standardize,
 )
@@ -80,7 +79,7 @@ class Bonas(PredictorSearch):
 
     def score(self, prediction: Prediction, rng: np.random.Generator) -> NDArray[np.float64]:
         """Thompson sampling."""
-        return draw_values(prediction, rng)
+        return prediction.draw(rng)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

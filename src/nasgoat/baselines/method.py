@@ -118,42 +118,27 @@ class Prediction:
     std: Array
     incumbent: float
 
+    def draw(self, rng: np.random.Generator) -> Array:
+        """One draw from N(μ, σ) for each candidate: independent Thompson sampling."""
+        return self.mean + self.std * rng.standard_normal(len(self.mean))
 
-def draw_values(prediction: Prediction, rng: np.random.Generator) -> Array:
-    """One draw from N(μ, σ) for each candidate: independent Thompson sampling."""
-    return prediction.mean + prediction.std * rng.standard_normal(len(prediction.mean))
+    def lower_bound(self) -> Array:
+        """The lower confidence bound μ - σ/2."""
+        return self.mean - EXPLORATION * self.std
 
+    def expected_improvement(self) -> Array:
+        """E[max(z* - z, 0)] of z ~ N(μ, σ): σ (u Φ(u) + φ(u)) with u = (z* - μ) / σ.
 
-def bound_values(prediction: Prediction) -> Array:
-    """The lower confidence bound μ - σ/2."""
-    return prediction.mean - EXPLORATION * prediction.std
-
-
-def draw_deviations(prediction: Prediction, rng: np.random.Generator) -> Array:
-    """Draws from N(0, σ), without the means.
-
-    This is a slip of the public code of DNGO and BOHAMIANN: an argument is in the wrong place.
-    """
-    return rng.normal(0.0, prediction.std)
-
-
-def improvement_values(prediction: Prediction) -> Array:
-    """The negative expected improvement on the incumbent."""
-    return -expected_improvement(prediction.incumbent, prediction.mean, prediction.std)
-
-
-def expected_improvement(incumbent: float, mean: Array, std: Array) -> Array:
-    """E[max(z* - z, 0)] of z ~ N(μ, σ): σ (u Φ(u) + φ(u)) with u = (z* - μ) / σ.
-
-    Example:
-        >>> expected_improvement(0.0, np.array([0.0]), np.array([1.0])).round(4).tolist()
-        [0.3989]
-    """
-    gain = incumbent - mean
-    safe = np.maximum(std, 1e-12)  # a zero deviation would divide by zero
-    u = gain / safe
-    improvement: Array = gain * norm.cdf(u) + safe * norm.pdf(u)
-    return improvement
+        Example:
+            >>> found = Prediction(np.array([0.0]), np.array([1.0]), incumbent=0.0)
+            >>> found.expected_improvement().round(4).tolist()
+            [0.3989]
+        """
+        gain = self.incumbent - self.mean
+        safe = np.maximum(self.std, 1e-12)  # a zero deviation would divide by zero
+        u = gain / safe
+        improvement: Array = gain * norm.cdf(u) + safe * norm.pdf(u)
+        return improvement
 
 
 @dataclass(eq=False, repr=False)
@@ -180,7 +165,7 @@ class PredictorSearch(Method):
 
     def score(self, prediction: Prediction, rng: np.random.Generator) -> Array:
         """The acquisition: a value for each candidate, to be minimised; μ - σ/2 by default."""
-        return bound_values(prediction)
+        return prediction.lower_bound()
 
     def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         """Distinct graphs to choose from, none of them taken; mutations of the best by default."""

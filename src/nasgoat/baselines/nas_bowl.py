@@ -16,14 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.candidates import mutations_of
-from nasgoat.baselines.fixed_kernel_gp import likeliest_noise, likelihood_terms, posterior
-from nasgoat.baselines.method import (
-    Data,
-    Graphs,
-    Prediction,
-    PredictorSearch,
-    improvement_values,
-)
+from nasgoat.baselines.distance_gp import likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.edges_as_nodes import edges_as_nodes
 from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
@@ -68,7 +62,7 @@ class NasBowl(PredictorSearch):
 
     def score(self, prediction: Prediction, rng: np.random.Generator) -> Array:
         """Expected improvement, negated."""
-        return improvement_values(prediction)
+        return -prediction.expected_improvement()
 
     def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         on_nodes = bool(self.space.node_vocabulary)
