@@ -23,6 +23,7 @@ class RandomSearch(Method):
 
     Example:
         >>> from nasgoat import nasbench201
+        >>> from nasgoat.baselines import Setup
         >>> method = RandomSearch(Setup(nasbench201(), initial=2))
         >>> for proposal in method.ask(2):
         ...     method.tell(proposal.graph, error=1.0)
@@ -51,6 +52,7 @@ class Evolution(Method):
 
     Example:
         >>> from nasgoat import nasbench201
+        >>> from nasgoat.baselines import Setup
         >>> method = Evolution(Setup(nasbench201(), initial=5))
         >>> for proposal in method.ask(5):
         ...     method.tell(proposal.graph, error=float(len(proposal.graph.edges)))
@@ -99,6 +101,7 @@ class LocalSearch(Method):
 
     Example:
         >>> from nasgoat import nasbench201
+        >>> from nasgoat.baselines import Setup
         >>> space = nasbench201()
         >>> method = LocalSearch(Setup(space, initial=2))
         >>> for proposal in method.ask(2):
