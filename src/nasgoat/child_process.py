@@ -206,7 +206,7 @@ class ChildProcess:
         except Exception:  # the connection broke, or what came makes no sense
             gone = True
         if gone:
-            raise _lost(process)
+            raise _make_lost_error(process)
         return None
 
 
@@ -231,7 +231,7 @@ def _send(process: subprocess.Popen[bytes], connection: Connection, *values: Any
         for value in values:
             connection.send_bytes(pickle.dumps(value))
     except OSError:
-        raise _lost(process) from None
+        raise _make_lost_error(process) from None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -241,7 +241,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _lost(process: subprocess.Popen[bytes]) -> ChildLostError:
+def _make_lost_error(process: subprocess.Popen[bytes]) -> ChildLostError:
     _kill(process)
     code = process.returncode
     how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"

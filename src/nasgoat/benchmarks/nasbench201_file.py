@@ -67,11 +67,11 @@ def import_nasbench201(source: Path) -> Path:
             for budgets in cells:
                 _fill(tables, budgets)
     except (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError) as problem:
-        raise _refused(source, problem) from None
+        raise _make_refusal(source, problem) from None
     except (pickle.UnpicklingError, lzma.LZMAError) as problem:
-        raise _refused(source, problem) from None
+        raise _make_refusal(source, problem) from None
     if np.isnan(tables["cifar10/validation"]).all():
-        raise _refused(source, "no cell's validation accuracy")
+        raise _make_refusal(source, "no cell's validation accuracy")
     target = data_folder() / FILE
     with replace_file(target) as partial, partial.open("wb") as file:
         np.savez_compressed(file, **tables)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ def _read_csv(path: Path, tables: Tables) -> None:
                 test[row, 0, 0] = float(cell[f"{column}_test12"] or "nan")
 
 
-def _refused(source: Path, problem: object) -> DataError:
+def _make_refusal(source: Path, problem: object) -> DataError:
     return DataError(
         f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology folder "
         f"or a .csv.xz table, got {problem!r}"

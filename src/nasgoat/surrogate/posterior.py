@@ -69,8 +69,8 @@ class LinearPosterior:
     def on_counts(self, features: FeatureMap, n: int) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
-        w = _folded(features, scale * self.w)
-        return LinearPosterior(w, _folded(features, scale[:, None] * self.R))
+        w = _fold_columns(features, scale * self.w)
+        return LinearPosterior(w, _fold_columns(features, scale[:, None] * self.R))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +113,8 @@ class ExponentialPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
         return ExponentialPosterior(
-            _folded(features, scale[:, None] * self.projections),
-            _folded(features, scale**2 * self.squares),
+            _fold_columns(features, scale[:, None] * self.projections),
+            _fold_columns(features, scale**2 * self.squares),
             self.variance,
             self.dual,
             self.whitening,
@@ -195,7 +195,7 @@ def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPoster
     )
 
 
-def _folded(features: FeatureMap, values: Array) -> Array:
+def _fold_columns(features: FeatureMap, values: Array) -> Array:
     """Add up the values of all row columns that scale the same count column."""
     g, k, _ = features.widths  # only the block n counts something a second time
     folded = np.concatenate([values[:g], values[g + k :]])
