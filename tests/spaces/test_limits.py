@@ -115,3 +115,20 @@ def test_sums_of_costs_are_compared_with_room_for_rounding() -> None:
     labels = {graph.node_labels for batch in space.enumerate() for graph in batch}
     assert ("input", "a", "b", "output") in labels
     assert ("input", "b", "b", "output") not in labels
+
+
+@pytest.mark.parametrize("asked", [30, 6_000])
+def test_a_space_used_up_is_given_whole_however_rare_its_graphs_are(asked: int) -> None:
+    space = NodeLabeledSpace((2, 6), ["a", "b", "c"], max_edges=8).constrain("a == 2", "b == 2")
+    everything = {space.key(graph) for batch in space.enumerate() for graph in batch}
+    drawn = [space.key(graph) for graph in space.sample(asked, np.random.default_rng(0))]
+    assert len(drawn) == len(set(drawn)) == min(asked, len(everything))
+    assert set(drawn) <= everything
+    rest = space.sample(asked, np.random.default_rng(1), set(drawn[:5]))
+    assert everything - {space.key(graph) for graph in rest} >= set(drawn[:5])
+
+
+def test_costs_by_place_do_not_let_a_large_space_be_counted() -> None:
+    space = EdgeLabeledSpace(6, ["a", "b", "c"])
+    limited = space.constrain("sum(time) <= 3", costs={"time": {"0>1": {"a": 1.0}, "b": 1.0}})
+    assert limited.size() == (space.size_bound(), False)

@@ -34,7 +34,7 @@ from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.limited_moves import no_graph
+from nasgoat.spaces.moves import no_graph
 from nasgoat.surrogate import Posterior
 
 logger = logging.getLogger(__name__)

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, cast
 
 from nasgoat.kernels import FORMS, FeatureMap
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.structure_counts import count_prefixes
+from nasgoat.spaces.node_labeled import count_prefixes
 
 if TYPE_CHECKING:
     from nasgoat.spaces import CellSpace

@@ -1,7 +1,6 @@
 """Labelled graphs, their shortest paths and canonical forms."""
 
 from nasgoat.graphs.batch import GraphBatch
-from nasgoat.graphs.labeled_graph import LabeledGraph
-from nasgoat.graphs.validation import Edge
+from nasgoat.graphs.labeled_graph import Edge, LabeledGraph
 
 __all__ = ["Edge", "GraphBatch", "LabeledGraph"]

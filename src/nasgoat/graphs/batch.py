@@ -7,7 +7,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import SupportsIndex
@@ -85,6 +85,53 @@ class GraphBatch:
             tuple(node_vocabulary),
             tuple(edge_vocabulary),
             all(graph.directed for graph in graphs),
+        )
+
+    @classmethod
+    def from_labellings(
+        cls,
+        blocks: Iterable[tuple[NDArray[np.bool_], NDArray[np.integer]]],
+        m: int,
+        node_vocabulary: tuple[str, ...],
+        edge_vocabulary: tuple[str, ...],
+        n: int,
+        directed: bool = True,
+    ) -> GraphBatch:
+        """Pack structures of m nodes, each under several labellings, padded to n nodes.
+
+        Args:
+            blocks: Adjacency matrices (m, m), each with rows of codes: those of its edges in row
+                order, where edges have labels, then those of its nodes, where they have.
+            m: Nodes of every graph.
+            node_vocabulary: The node labels; empty if nodes have none.
+            edge_vocabulary: The edge labels; empty if edges have none.
+            n: Nodes of the batch.
+            directed: Whether edges have a direction.
+        """
+        blocks = list(blocks)
+        total = sum(len(rows) for _, rows in blocks)
+        adjacency = np.zeros((total, n, n), dtype=bool)
+        node_codes = np.full((total, n), NOTHING, dtype=np.int8)
+        edge_codes = np.full((total, n, n) if edge_vocabulary else 0, NOTHING, dtype=np.int8)
+        start = 0
+        for matrix, rows in blocks:
+            part = slice(start, start := start + len(rows))
+            adjacency[part, :m, :m] = matrix
+            if node_vocabulary:
+                node_codes[part, :m] = rows[:, rows.shape[1] - m :]
+            if edge_vocabulary:
+                u, v = np.nonzero(matrix if directed else np.triu(matrix))
+                edge_codes[part, u, v] = rows[:, : len(u)]
+                if not directed:
+                    edge_codes[part, v, u] = rows[:, : len(u)]
+        return cls(
+            adjacency,
+            np.full(total, m, dtype=np.int8),
+            node_codes if node_vocabulary else None,
+            edge_codes if edge_vocabulary else None,
+            node_vocabulary,
+            edge_vocabulary,
+            directed,
         )
 
     def __len__(self) -> int:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +21,12 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 from nasgoat.graphs import canonical
 from nasgoat.graphs.shortest_paths import is_acyclic, shortest_distances, topological_order
-from nasgoat.graphs.validation import (
-    Edge,
-    all_or_none,
-    check_adjacency,
-    check_edge,
-    check_edge_labels,
-    check_node_labels,
-)
 
 if TYPE_CHECKING:
     import networkx
 
-_LABEL = "label"
+Edge: TypeAlias = tuple[int, int]
+_LABEL = "label"  # the attribute of a networkx graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +62,13 @@ class LabeledGraph:
     directed: bool = True
 
     def __post_init__(self) -> None:
-        adjacency = check_adjacency(self.adjacency, self.directed)
+        adjacency = _check_adjacency(self.adjacency, self.directed)
         object.__setattr__(self, "adjacency", adjacency)
         if self.node_labels is not None:
-            labels = check_node_labels(self.node_labels, len(adjacency))
+            labels = _check_node_labels(self.node_labels, len(adjacency))
             object.__setattr__(self, "node_labels", labels)
         if self.edge_labels is not None:
-            edge_labels = check_edge_labels(self.edge_labels, self.edges, self.directed)
+            edge_labels = _check_edge_labels(self.edge_labels, self.edges, self.directed)
             # Without edges there is nothing to label: the two ways to say so are one.
             object.__setattr__(self, "edge_labels", edge_labels or None)
 
@@ -90,7 +84,7 @@ class LabeledGraph:
         """Build a graph from its list of edges; edge labels may follow the order of the list."""
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise GraphError(f"the number of nodes must be a positive integer, got {n!r}")
-        pairs = [check_edge(edge, int(n)) for edge in edges]
+        pairs = [_check_edge(edge, int(n)) for edge in edges]
         adjacency = np.zeros((n, n), dtype=bool)
         for u, v in pairs:
             adjacency[u, v] = True
@@ -211,8 +205,8 @@ class LabeledGraph:
         return cls.from_edges(
             len(place),
             list(edges),
-            node_labels=all_or_none("node", nodes),
-            edge_labels=all_or_none("edge", list(edges.values())),
+            node_labels=_all_or_none("node", nodes),
+            edge_labels=_all_or_none("edge", list(edges.values())),
             directed=graph.is_directed(),
         )
 
@@ -241,3 +235,66 @@ class LabeledGraph:
     def _content(self) -> tuple[object, ...]:
         edge_labels = None if self.edge_labels is None else tuple(self.edge_labels.items())
         return self.n, self.adjacency.tobytes(), self.node_labels, edge_labels, self.directed
+
+
+def _check_adjacency(adjacency: object, directed: bool) -> NDArray[np.bool_]:
+    """A read-only boolean matrix without loops, symmetric if undirected."""
+    matrix = np.array(adjacency)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+        raise GraphError(f"adjacency must be a square matrix, got shape {matrix.shape}")
+    if matrix.dtype != bool:
+        if not np.isin(matrix, (0, 1)).all():
+            raise GraphError("adjacency must hold only 0 and 1")
+        matrix = matrix.astype(bool)
+    if matrix.diagonal().any():
+        v = int(matrix.diagonal().argmax())
+        raise GraphError(f"edges must join two different nodes, got {v} -> {v}")
+    if not directed and (matrix != matrix.T).any():
+        raise GraphError("the adjacency of an undirected graph must be symmetric")
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _check_edge(edge: object, n: int) -> Edge:
+    """A pair of existing nodes."""
+    if not isinstance(edge, Sequence) or len(edge) != 2:
+        raise GraphError(f"an edge must be a pair of nodes, got {edge!r}")
+    u, v = edge
+    for end in (u, v):
+        if not isinstance(end, int | np.integer) or isinstance(end, bool) or not 0 <= end < n:
+            raise GraphError(f"edges must join the nodes 0..{n - 1}, got {u!r} -> {v!r}")
+    return int(u), int(v)
+
+
+def _check_node_labels(labels: Sequence[str], n: int) -> tuple[str, ...]:
+    """One text per node."""
+    if len(labels) != n:
+        raise GraphError(f"node labels must be one per node, got {len(labels)} for {n} nodes")
+    for label in labels:
+        if not isinstance(label, str):
+            raise GraphError(f"node labels must be text, got {label!r}")
+    return tuple(labels)
+
+
+def _check_edge_labels(
+    labels: Mapping[Edge, str], edges: Sequence[Edge], directed: bool
+) -> Mapping[Edge, str]:
+    """One text per edge, in the order of the edges, read-only."""
+    given = {(u, v) if directed or u < v else (v, u): label for (u, v), label in labels.items()}
+    for (u, v), label in given.items():
+        if (u, v) not in edges:
+            raise GraphError(f"edge labels must be on existing edges, got {label!r} on {u} -> {v}")
+        if not isinstance(label, str):
+            raise GraphError(f"edge labels must be text, got {label!r}")
+    for u, v in edges:
+        if (u, v) not in given:
+            raise GraphError(f"every edge must have a label, got none on {u} -> {v}")
+    return MappingProxyType({edge: given[edge] for edge in edges})
+
+
+def _all_or_none(kind: str, labels: list[str | None]) -> list[str] | None:
+    """The labels if all are there, None if none is."""
+    present = [label for label in labels if label is not None]
+    if present and len(present) != len(labels):
+        raise GraphError(f"either every {kind} must have a label or none, got {labels!r}")
+    return present or None

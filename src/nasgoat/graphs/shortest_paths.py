@@ -8,6 +8,8 @@ A node that does not exist has no edges, so it is infinitely far from every othe
 well-definedness d[v, v] = 0 even then (C3).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,8 +80,13 @@ def is_acyclic(adjacency: NDArray[np.bool_]) -> bool:
     return not (adjacency & (len(d) > d.T)).any()
 
 
-def topological_order(adjacency: NDArray[np.bool_]) -> list[int]:
-    """An order of the nodes in which every edge goes forward, smallest index first among equals.
+def topological_order(adjacency: NDArray[np.bool_], rank: Sequence[int] | None = None) -> list[int]:
+    """An order of the nodes in which every edge goes forward.
+
+    Args:
+        adjacency: Shape (n, n).
+        rank: Of the nodes that could be next, the one with the smallest rank is; among equals, and
+            where there are no ranks, the one with the smallest index.
 
     Example:
         >>> topological_order(np.array([[0, 0], [1, 0]], dtype=bool))
@@ -92,7 +99,7 @@ def topological_order(adjacency: NDArray[np.bool_]) -> list[int]:
         free = [v for v in left if waiting[v] == 0]
         if not free:
             raise GraphError(f"the graph must be acyclic, got a cycle among nodes {sorted(left)}")
-        v = min(free)
+        v = min(free) if rank is None else min(free, key=lambda v: (rank[v], v))
         left.remove(v)
         order.append(v)
         waiting = waiting - adjacency[v]

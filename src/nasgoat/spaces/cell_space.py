@@ -17,26 +17,21 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import GraphError, SpaceError, TooLargeError
-from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
-from nasgoat.spaces.cell_moves import change_one_part, list_neighbours
+from nasgoat.errors import GraphError, SpaceError
+from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.label_limits import LabelLimits
+from nasgoat.spaces.label_sites import INPUT, OUTPUT, SITES, LabelSites
 from nasgoat.spaces.limits import Pair
+from nasgoat.spaces.moves import change_one_part, list_changes, list_others
 from nasgoat.spaces.names import CellNames, Names
-from nasgoat.spaces.orbits import inner_cycles, keep_smallest_in_orbit
-from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.spaces.search_space import SearchSpace, say_range
 
-INPUT = "input"
-OUTPUT = "output"
 Matrices = NDArray[np.bool_]
-_LARGEST = 10**7  # cells that can be listed in reasonable time and memory
-_BLOCK = 2**15  # cells enumerated at a time
 
 
 class EdgeRow(NamedTuple):
@@ -101,7 +96,7 @@ class CellSpace(SearchSpace):
 
     def structure_bound(self, n: int) -> int:
         """A cheap upper bound on the number of structures with n nodes."""
-        return len(self._listed[n].adjacency)
+        return len(self.listed[n].adjacency)
 
     def structure_rows(self, n: int) -> list[EdgeRow] | None:
         """Linear rows over edges that tell which matrices are structures.
@@ -120,11 +115,11 @@ class CellSpace(SearchSpace):
     @property
     def edge_limit(self) -> int:
         """Largest number of edges that a cell can have."""
-        return max(int(s.adjacency.sum(axis=(1, 2)).max(initial=0)) for s in self._listed.values())
+        return max(int(s.adjacency.sum(axis=(1, 2)).max(initial=0)) for s in self.listed.values())
 
     def edge_places(self, n: int) -> list[Pair]:
         """The pairs (u, v) that carry an edge in some structure of n nodes."""
-        found = self._listed[n].adjacency.any(axis=0)
+        found = self.listed[n].adjacency.any(axis=0)
         return [(int(u), int(v)) for u, v in np.argwhere(found)]
 
     def end_pairs(self, n: int) -> list[Pair]:
@@ -138,6 +133,11 @@ class CellSpace(SearchSpace):
     # Vocabulary and features
 
     @property
+    def sites(self) -> LabelSites:
+        """The variables of cells: what depends on where the labels are."""
+        return SITES[self.labels_on](self)
+
+    @property
     def node_vocabulary(self) -> tuple[str, ...]:
         """Source, operations, sink; empty where labels are on edges."""
         return (INPUT, *self.ops, OUTPUT) if self.labels_on == "nodes" else ()
@@ -145,7 +145,7 @@ class CellSpace(SearchSpace):
     @property
     def node_ops(self) -> tuple[str, ...]:
         """The operations, where they are on nodes."""
-        return tuple(self.ops) if self.labels_on == "nodes" else ()
+        return self.node_vocabulary[1:-1]
 
     @property
     def edge_vocabulary(self) -> tuple[str, ...]:
@@ -155,85 +155,63 @@ class CellSpace(SearchSpace):
     @property
     def limit_places(self) -> list[Pair]:
         """The edges that a limit may name one by one."""
-        return self.edge_places(self.sizes[-1]) if self.labels_on == "edges" else []
+        return self.edge_places(self.sizes[-1]) if self.indexed else []
 
     def path_types(self) -> list[tuple[int, int, int]]:
         """The (s, l1, l2) that can occur; the code of an indexed node is its index."""
-        if self.labels_on == "edges":
-            nodes = range(self.sizes[-1])
-            climbs = [(s, u, v) for u in nodes for v in nodes[u + 1 :] for s in range(1, v - u + 1)]
-            return [(0, v, v) for v in nodes] + climbs
-        inner, first, last = range(1, len(self.ops) + 1), 0, len(self.ops) + 1
-        longest = self.sizes[-1] - 1
-        types = [(0, label, label) for label in (first, *inner, last)]
-        for s in range(1, longest + 1):
-            types.append((s, first, last))
-            if s <= longest - 1:
-                types += [(s, first, label) for label in inner]
-                types += [(s, label, last) for label in inner]
-            if s <= longest - 2:
-                types += [(s, a, b) for a, b in product(inner, inner)]
-        return types
+        return self.sites.path_types()
 
-    def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def ends(self, batch: GraphBatch) -> tuple[Matrices, Matrices]:
         """Source and sink: by label, or the first and the last node."""
-        if self.labels_on == "nodes":
-            return ends_by_label(batch)
-        nodes, last = np.arange(batch.n), batch.sizes[:, None] - 1
-        return np.broadcast_to(nodes == 0, (len(batch), batch.n)), nodes == last
+        return self.sites.ends(batch)
 
     def with_nodes(self, n: int) -> SearchSpace:
         """The space itself if it has one number of nodes; families with several replace this."""
         if list(self.sizes) != [n]:
-            raise SpaceError(f"nodes must be {_say(self.sizes)} in this space, got {n}")
+            raise SpaceError(f"nodes must be {say_range(self.sizes)} in this space, got {n}")
         return self
 
     # Membership and moves
 
     def _check(self, graph: LabeledGraph) -> None:
-        check_labels(self, graph)
-        if self._structure_key(graph) not in self._structure_keys:
+        self._check_labels(graph)
+        if self.sites.structure_key(graph) not in self._structure_keys:
             raise GraphError(f"the graph must have a structure of the space, got {graph}")
 
+    def _check_labels(self, graph: LabeledGraph) -> None:
+        """Raise :class:`GraphError` unless size, direction and labels of a cell are right."""
+        if graph.n not in self.sizes:
+            raise GraphError(f"the graph must have {say_range(self.sizes)} nodes, got {graph.n}")
+        self.sites.check(graph)
+
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
-        counts = [len(found.adjacency) for found in self._listed.values()]
-        i = int(rng.integers(sum(counts)))
-        for found, count in zip(self._listed.values(), counts, strict=True):
-            if i < count:
+        total = sum(len(found.adjacency) for found in self.listed.values())
+        if not total:
+            raise SpaceError(f"the space must have a structure, got none: {self._describe()}")
+        i = int(rng.integers(total))
+        for found in self.listed.values():
+            if i < len(found.adjacency):
                 matrix = found.adjacency[i]
-                return self.assemble(
-                    matrix, rng.integers(len(self.ops), size=self.count_variables(matrix))
-                )
-            i -= count
-        raise SpaceError(f"the space must have a structure, got none: {self._describe()}")
+                codes = rng.integers(len(self.ops), size=self.count_variables(matrix))
+                return self.assemble(matrix, codes)
+            i -= len(found.adjacency)
+        raise AssertionError("the place of a structure must be less than their number")
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return change_one_part(self, graph, rng)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        return list_neighbours(self, graph)
+        return list_others(self, graph, list_changes(self, graph))
 
     def count_variables(self, matrix: Matrices) -> int:
         """How many labels a structure has."""
-        return len(matrix) - 2 if self.labels_on == "nodes" else int(matrix.sum())
+        return self.sites.count_variables(len(matrix), int(matrix.sum()))
 
     def assemble(
         self, matrix: Matrices, codes: Sequence[int] | NDArray[np.integer]
     ) -> LabeledGraph:
         """A structure with operations on its variables: inner nodes, or edges in row order."""
-        names = [self.ops[int(code)] for code in codes]
-        if self.labels_on == "nodes":
-            return LabeledGraph(matrix, (INPUT, *names, OUTPUT))
-        edges = [(int(u), int(v)) for u, v in np.argwhere(matrix)]
-        return LabeledGraph.from_edges(len(matrix), edges, edge_labels=names)
-
-    def take_apart(self, graph: LabeledGraph) -> tuple[Matrices, list[int]]:
-        """The structure of a cell and the codes of its operations: see :meth:`labelled`."""
-        if self.labels_on == "nodes":
-            cell = graph.sorted_topologically()
-            return cell.adjacency, [list(self.ops).index(x) for x in (cell.node_labels or ())[1:-1]]
-        labels = graph.edge_labels or {}
-        return graph.adjacency, [list(self.ops).index(labels[edge]) for edge in sorted(labels)]
+        return self.sites.assemble(matrix, [self.ops[int(code)] for code in codes])
 
     # All cells
 
@@ -242,62 +220,21 @@ class CellSpace(SearchSpace):
         return self._count()
 
     def _count(self) -> int:
-        k = len(self.ops)
-        if self.labels_on == "edges":
-            edges = [e for found in self._listed.values() for e in found.adjacency.sum(axis=(1, 2))]
-            return sum(k ** int(e) for e in edges)
         # Burnside: the orbits of labellings under a group are the mean number of fixed ones.
-        groups = (group for found in self._listed.values() for group in found.automorphisms)
-        return sum(sum(k ** len(inner_cycles(g)) for g in group) // len(group) for group in groups)
+        total, k, sites = 0, len(self.ops), self.sites
+        for found in self.listed.values():
+            edges = found.adjacency.sum(axis=(1, 2)).tolist()
+            for e, group in zip(edges, found.automorphisms, strict=True):
+                total += sum(k ** len(sites.cycles(g, e)) for g in group) // len(group)
+        return total
 
     def _enumerate(self) -> Iterator[GraphBatch]:
-        if self.labels_on == "edges":
-            yield from self._enumerate_edge_labels()
-            return
-        for n, found in self._listed.items():
-            labellings = np.array(list(product(range(1, len(self.ops) + 1), repeat=n - 2)))
-            pairs = zip(found.adjacency, found.automorphisms, strict=True)
-            kept = [
-                (a, keep_smallest_in_orbit(labellings, group[:, 1:-1] - 1)) for a, group in pairs
-            ]
-            yield self._pack(n, kept)
-
-    def _enumerate_edge_labels(self) -> Iterator[GraphBatch]:
-        if (total := self._count()) > _LARGEST:
-            raise TooLargeError(
-                f"a space must have at most {_LARGEST:,} graphs to be listed, this one has "
-                f"{total:,}; use an optimiser that does not list it"
-            )
-        high, base = self.sizes[-1], len(self.ops)
-        structures = [(n, a) for n, found in self._listed.items() for a in found.adjacency]
-        for n, structure in structures:
-            heads, tails = np.nonzero(structure.T)  # by head, as digits are
-            weights = base ** np.arange(len(tails))[::-1]
-            for start in range(0, base ** len(tails), _BLOCK):
-                numbers = np.arange(start, min(start + _BLOCK, base ** len(tails)))
-                codes = np.full((len(numbers), high, high), -1, dtype=np.int8)
-                codes[:, tails, heads] = (numbers[:, None] // weights) % base
-                sizes = np.full(len(numbers), n, dtype=np.int8)
-                yield GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary)
-
-    def _pack(self, n: int, blocks: Sequence[tuple[Matrices, NDArray[np.int_]]]) -> GraphBatch:
-        """Cells of n nodes from structures and the codes of inner nodes, padded to the space."""
-        counts = [len(inner) for _, inner in blocks]
-        total, high = sum(counts), self.sizes[-1]
-        adjacency = np.zeros((total, high, high), dtype=bool)
-        adjacency[:, :n, :n] = np.repeat([a for a, _ in blocks], counts, axis=0)
-        codes = np.full((total, high), -1, dtype=np.int8)
-        codes[:, 0], codes[:, n - 1] = 0, len(self.ops) + 1
-        if n > 2:
-            codes[:, 1 : n - 1] = np.concatenate([inner for _, inner in blocks])
-        sizes = np.full(total, n, dtype=np.int8)
-        return GraphBatch(adjacency, sizes, codes, None, self.node_vocabulary)
+        return self.sites.enumerate()
 
     def _describe(self) -> str:
-        site = "inner node" if self.labels_on == "nodes" else "edge"
         return (
-            f"acyclic cells of {_say(self.sizes)} nodes, an operation on every {site}: "
-            f"{', '.join(self.ops)}"
+            f"acyclic cells of {say_range(self.sizes)} nodes, an operation on every "
+            f"{self.sites.said}: {', '.join(self.ops)}"
         )
 
     # Limits
@@ -316,16 +253,9 @@ class CellSpace(SearchSpace):
 
     def blank_structures(self) -> Iterator[tuple[GraphBatch, Structures]]:
         """All structures, size by size, with the first label everywhere, and their symmetries."""
-        for n, found in self._listed.items():
-            if self.labels_on == "nodes":
-                blank = np.ones((1, n - 2), dtype=int)
-                yield self._pack(n, [(a, blank) for a in found.adjacency]), found
-                continue
-            high, total = self.sizes[-1], len(found.adjacency)
-            codes = np.full((total, high, high), -1, dtype=np.int8)
-            codes[:, :n, :n][found.adjacency] = 0
-            sizes = np.full(total, n, dtype=np.int8)
-            yield GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary), found
+        for n, found in self.listed.items():
+            blank = [(a, np.zeros((1, self.count_variables(a)), int)) for a in found.adjacency]
+            yield self.sites.pack(n, blank), found
 
     def structures_listable(self) -> bool:
         """Whether listing all structures takes seconds at most."""
@@ -335,80 +265,20 @@ class CellSpace(SearchSpace):
 
     def list_structures(self, n: int) -> Matrices:
         """All structures of n nodes as one array, (S, n, n)."""
-        return self._listed[n].adjacency
+        return self.listed[n].adjacency
 
     @cached_property
-    def _listed(self) -> dict[int, Structures]:
+    def listed(self) -> dict[int, Structures]:
         """The structures of each size, with their automorphisms."""
         return {n: self._list_structures(n) for n in self.sizes}
 
     def _list_structures(self, n: int) -> Structures:
         none = np.zeros((0, n, n), dtype=bool)
         adjacency = np.concatenate([none, *self.structures(n)])
-        identity = np.arange(n)[None]
-        if self.labels_on == "edges":
-            return Structures(adjacency, [identity] * len(adjacency))
-        colours = [{0}, set(range(1, n - 1)), {n - 1}]
-        return Structures(adjacency, [canonical.automorphisms(a, colours) for a in adjacency])
-
-    def _structure_key(self, graph: LabeledGraph) -> bytes:
-        if self.labels_on == "edges":
-            return bytes([graph.n]) + graph.adjacency.tobytes()
-        ends = [label if label in (INPUT, OUTPUT) else "" for label in graph.node_labels or ()]
-        return canonical.key(graph.adjacency, ends)
+        return Structures(adjacency, [self.sites.automorphisms(a) for a in adjacency])
 
     @cached_property
     def _structure_keys(self) -> frozenset[bytes]:
-        listed = [a for found in self._listed.values() for a in found.adjacency]
+        listed = [a for found in self.listed.values() for a in found.adjacency]
         blank = [self.assemble(a, [0] * self.count_variables(a)) for a in listed]
-        return frozenset(self._structure_key(graph) for graph in blank)
-
-
-def check_labels(space: CellSpace, graph: LabeledGraph) -> None:
-    """Raise :class:`GraphError` unless size, direction and labels of a cell are right."""
-    if graph.n not in space.sizes:
-        raise GraphError(f"the graph must have {_say(space.sizes)} nodes, got {graph.n}")
-    if space.labels_on == "nodes":
-        _check_node_labels(space, graph)
-        return
-    if graph.node_labels is not None:
-        raise GraphError("the graph must have labels on its edges and none on its nodes")
-    if not graph.directed or np.tril(graph.adjacency).any():
-        raise GraphError("edges must go from smaller to larger nodes, so without a cycle")
-    if graph.edge_labels is None and graph.edges:
-        raise GraphError("every edge must have a label, got none")
-    for (u, v), label in (graph.edge_labels or {}).items():
-        if label not in space.ops:
-            known = ", ".join(space.ops)
-            raise GraphError(f"edge labels must be among {known}, got {label!r} on {u} -> {v}")
-
-
-def _check_node_labels(space: CellSpace, graph: LabeledGraph) -> None:
-    check_ends(graph)
-    if not graph.is_acyclic():
-        raise GraphError("the graph must be directed and acyclic, got a cycle")
-    for label in graph.node_labels or ():
-        if label not in space.node_vocabulary:
-            raise GraphError(f"node labels must be among {', '.join(space.ops)}, got {label!r}")
-
-
-def check_ends(graph: LabeledGraph) -> tuple[str, ...]:
-    """The labels of nodes, if exactly one is the input and one the output."""
-    if graph.node_labels is None or graph.edge_labels is not None:
-        raise GraphError("the graph must have labels on its nodes and none on its edges")
-    for label in (INPUT, OUTPUT):
-        if (times := graph.node_labels.count(label)) != 1:
-            raise GraphError(f"exactly one node must be labelled {label!r}, got {times}")
-    return graph.node_labels
-
-
-def ends_by_label(batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Sources have the first label of the vocabulary, sinks the last."""
-    codes = batch.node_codes
-    if codes is None:
-        raise GraphError("the graphs must have labels on their nodes, got none")
-    return codes == 0, codes == len(batch.node_vocabulary) - 1
-
-
-def _say(sizes: range) -> str:
-    return f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        return frozenset(self.sites.structure_key(graph) for graph in blank)

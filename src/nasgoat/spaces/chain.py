@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from nasgoat.errors import SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.indexed import IndexedSpace
-from nasgoat.spaces.limited_moves import LISTABLE
 from nasgoat.spaces.limits import Limit, Pair
-from nasgoat.spaces.search_space import check_sizes
+from nasgoat.spaces.search_space import read_range, say_range
 
 _MOST_LAYERS = 100
 
@@ -51,16 +50,8 @@ class ChainSpace(IndexedSpace):
     stores_forward_edges = True
 
     def __post_init__(self) -> None:
-        pair = tuple(self.layers) if isinstance(self.layers, tuple | list) else (self.layers,) * 2
-        if len(pair) != 2 or not all(isinstance(x, int) and not isinstance(x, bool) for x in pair):
-            raise SpaceError(f"layers must be a number or a pair of numbers, got {self.layers!r}")
-        low, high = pair
-        if not 1 <= low <= high <= _MOST_LAYERS:
-            raise SpaceError(
-                f"layers must be from 1 to {_MOST_LAYERS}, smallest first, got {self.layers!r}"
-            )
-        check_sizes((low + 1, high + 1))
-        object.__setattr__(self, "layers", (low, high))
+        layers = read_range(self.layers, "layers", 1, _MOST_LAYERS)
+        object.__setattr__(self, "layers", layers)
         self._check_ops()
 
     @property
@@ -78,6 +69,11 @@ class ChainSpace(IndexedSpace):
     def places(self) -> tuple[Pair, ...]:
         """The layers as edges."""
         return tuple((i, i + 1) for i in range(self.lengths[-1]))
+
+    @property
+    def limit_layers(self) -> int:
+        """The largest number of layers."""
+        return self.lengths[-1]
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
         """The one path of n nodes."""
@@ -120,14 +116,9 @@ class ChainSpace(IndexedSpace):
         return replace(self, layers=n - 1)
 
     def _describe(self) -> str:
-        low, high = self.lengths[0], self.lengths[-1]
-        layers = f"{low}" if low == high else f"{low} to {high}"
+        layers = say_range(self.lengths)
         return f"chains of {layers} layers, an operation in each: {', '.join(self.ops)}"
 
     def structures_listable(self) -> bool:
         """Always: there is one structure of each length."""
         return True
-
-    def _is_quickly_counted(self) -> bool:
-        by_place = bool(self.all_limits) and self._label_limits.by_place
-        return not by_place or self.size_bound() <= LISTABLE

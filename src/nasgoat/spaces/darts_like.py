@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.cell_space import EdgeRow, check_labels
+from nasgoat.spaces.cell_space import EdgeRow
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit, Pair
 
@@ -64,7 +64,7 @@ class DartsSpace(IndexedSpace):
         ]
 
     def _check(self, graph: LabeledGraph) -> None:
-        check_labels(self, graph)
+        self._check_labels(graph)
         for v, degree in enumerate(graph.adjacency.sum(axis=0).tolist()):
             expected = self.predecessors if v >= self.inputs else 0
             if degree != expected:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
-from nasgoat.spaces.cell_space import EdgeRow, check_labels
+from nasgoat.spaces.cell_space import EdgeRow
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
 
@@ -60,7 +60,7 @@ class EdgeLabeledSpace(IndexedSpace):
         return len(self.places)
 
     def _check(self, graph: LabeledGraph) -> None:
-        check_labels(self, graph)
+        self._check_labels(graph)
         if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
 

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, canonical
 from nasgoat.graphs.shortest_paths import shortest_distances
-from nasgoat.spaces.orbits import keep_smallest_in_orbit
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
@@ -49,9 +48,10 @@ class Listing:
 
     def of(self, n: int) -> Iterator[GraphBatch]:
         """The graphs with n nodes, in batches."""
-        total = 0
+        total, high = 0, self.space.sizes[-1]
+        words = (self.space.node_vocabulary, self.space.edge_vocabulary)
         for blocks in self._blocks(n):
-            batch = self._batch(n, blocks)
+            batch = GraphBatch.from_labellings(blocks, n, *words, high, self.space.directed)
             batch = batch.take(self.rules.fits(batch))
             total += len(batch)
             if total > self.largest:
@@ -179,7 +179,7 @@ class Listing:
             return rows
         colours = list(self._colours(n).values())
         group = canonical.automorphisms(matrix, colours, self.space.directed)
-        return keep_smallest_in_orbit(rows, _orders_of_labels(group, edges))
+        return canonical.keep_smallest_in_orbit(rows, _orders_of_labels(group, edges))
 
     def _label_edge(
         self, rows: Rows, into: NDArray[np.int64], out: NDArray[np.int64], u: int, v: int
@@ -216,33 +216,6 @@ class Listing:
             if most:
                 keep &= (labels == end).sum(axis=1) <= most
         return rows[keep], into[keep], out[keep]
-
-    def _batch(self, n: int, blocks: list[_Block]) -> GraphBatch:
-        high, directed = self.space.sizes[-1], self.space.directed
-        counts = [len(rows) for _, rows in blocks]
-        total = sum(counts)
-        adjacency = np.zeros((total, high, high), dtype=bool)
-        adjacency[:, :n, :n] = np.repeat([matrix for matrix, _ in blocks], counts, axis=0)
-        node_codes = np.full((total, high), -1, dtype=np.int8)
-        node_codes[:, :n] = np.concatenate([rows[:, rows.shape[1] - n :] for _, rows in blocks])
-        edge_codes = np.full((total, high, high), -1, dtype=np.int8)
-        start = 0
-        for matrix, rows in blocks if self.space.edge_ops else ():
-            part = slice(start, start + len(rows))
-            start += len(rows)
-            for place, (u, v) in enumerate(_edges(matrix, directed).tolist()):
-                edge_codes[part, u, v] = rows[:, place]
-                if not directed:
-                    edge_codes[part, v, u] = rows[:, place]
-        return GraphBatch(
-            adjacency,
-            np.full(total, n, dtype=np.int8),
-            node_codes if self.space.node_vocabulary else None,
-            edge_codes if self.space.edge_ops else None,
-            self.space.node_vocabulary,
-            self.space.edge_vocabulary,
-            directed,
-        )
 
 
 def _edges(matrix: Matrix, directed: bool) -> NDArray[np.intp]:

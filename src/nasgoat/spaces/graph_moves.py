@@ -16,7 +16,7 @@ import numpy as np
 from nasgoat.errors import EmptySpaceError, SpaceError, TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.graph_sketch import Sketch
-from nasgoat.spaces.limited_moves import LISTABLE
+from nasgoat.spaces.moves import LISTABLE
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace

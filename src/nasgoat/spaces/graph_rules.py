@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nasgoat.errors import SpaceError, UnknownNameError
 from nasgoat.graphs import GraphBatch
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
+from nasgoat.spaces.label_sites import INPUT, OUTPUT
 
-INPUT, OUTPUT = "input", "output"
 EVERY_LABEL = "*"
 DIRECTIONS = ("acyclic", "directed", "undirected")
 CONNECTIVITIES = ("none", "connected", "strong", "paths")

@@ -24,13 +24,12 @@ from nasgoat.spaces.graph_listing import Listing
 from nasgoat.spaces.graph_rules import (
     CONNECTIVITIES,
     DIRECTIONS,
-    INPUT,
-    OUTPUT,
     UNBOUNDED,
     Bounds,
     DegreeBounds,
     GraphRules,
 )
+from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
 from nasgoat.spaces.search_space import SearchSpace, check_ops

@@ -16,7 +16,8 @@ from nasgoat.errors import SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.limits import Pair
-from nasgoat.spaces.search_space import check_ops, check_sizes
+from nasgoat.spaces.moves import LISTABLE
+from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range
 
 _LISTABLE_PLACES = 20  # for edges: a million structures
 
@@ -33,7 +34,7 @@ class IndexedSpace(CellSpace):
     ops: Sequence[str]
 
     def __post_init__(self) -> None:
-        low, high = check_sizes(self.nodes)
+        low, high = read_range(self.nodes, "nodes", 2, MOST_NAMES)
         if low != high:
             raise SpaceError(f"nodes must be one number where nodes are indexed, got {self.nodes}")
         object.__setattr__(self, "nodes", low)
@@ -92,4 +93,5 @@ class IndexedSpace(CellSpace):
         return len(self.places) <= _LISTABLE_PLACES
 
     def _is_quickly_counted(self) -> bool:
-        return self.structures_listable()
+        by_place = bool(self.all_limits) and self._label_limits.by_place
+        return self.size_bound() <= LISTABLE if by_place else self.structures_listable()

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces import limited_moves
 from nasgoat.spaces.limits import TOLERANCE, Limit, depths
-from nasgoat.spaces.orbits import inner_cycles
+from nasgoat.spaces.moves import draw_within_limits, no_graph
 
 if TYPE_CHECKING:
     from nasgoat.spaces.cell_space import CellSpace
@@ -40,7 +39,7 @@ class LabelLimits:
         self.space = space
         self.limits = space.all_limits
         k = len(space.ops)
-        places = space.sizes[-1] - 2 if space.labels_on == "nodes" else space.edge_limit
+        places = space.sites.count_variables(space.sizes[-1], space.edge_limit)
         #: Whether labels must be looked at place by place: a limit costs an operation differently
         #: by place, or there are too many count vectors.
         self.by_place = any(limit.edge_places for limit in self.limits) or (
@@ -55,7 +54,7 @@ class LabelLimits:
             for profile, group in zip(self._profiles(batch), found.automorphisms, strict=True):
                 orbits = 0
                 for symmetry in group:
-                    cycles = self._cycles(profile, symmetry)
+                    cycles = self.space.sites.cycles(symmetry, profile.edges)
                     if (profile, cycles) not in fixed:
                         fixed[profile, cycles] = self._count_labellings(profile, cycles)
                     orbits += fixed[profile, cycles]
@@ -74,9 +73,9 @@ class LabelLimits:
             if labelled is not None:
                 return labelled
         if self.by_place or self._fitting is None:
-            return limited_moves.draw(self.space, rng)
+            return draw_within_limits(self.space, rng)
         if not self._fitting:
-            raise limited_moves.no_graph(self.space)
+            raise no_graph(self.space)
         batch, i, profile = self._fitting[int(rng.integers(len(self._fitting)))]
         found = self._relabel(batch[i], profile, rng)
         if found is None:
@@ -93,7 +92,7 @@ class LabelLimits:
         for batch, _ in self.space.blank_structures():
             for i, profile in enumerate(self._profiles(batch)):
                 if profile not in known:
-                    places = (1,) * self._places(profile)
+                    places = self._single_places(profile)
                     known[profile] = self._count_labellings(profile, places)
                 if known[profile]:
                     fitting.append((batch, i, profile))
@@ -111,27 +110,22 @@ class LabelLimits:
         """Other random labels on the graph's structure that satisfy every limit, if there are."""
         k = len(self.space.ops)
         if self.by_place:
-            drawn_codes = self._draw_places(graph, profile, rng)
-            if drawn_codes is None:
-                return None
-            codes = drawn_codes
+            codes = self._draw_places(graph, profile, rng)
         else:
-            counts, times = label_counts((1,) * self._places(profile), k)
+            counts, times = label_counts(self._single_places(profile), k)
             drawn = draw_counts(counts, times, self._fits(profile, counts), rng)
-            if drawn is None:
-                return None
-            codes = rng.permutation(np.repeat(np.arange(k), drawn))
-        if self.space.labels_on == "nodes":
-            return self.space.assemble(graph.sorted_topologically().adjacency, codes)
-        names = [self.space.ops[code] for code in codes.tolist()]
-        return LabeledGraph.from_edges(graph.n, graph.edges, edge_labels=names)
+            codes = None if drawn is None else rng.permutation(np.repeat(np.arange(k), drawn))
+        if codes is None:
+            return None
+        matrix, _ = self.space.sites.take_apart(graph)
+        return self.space.assemble(matrix, codes)
 
     def _draw_places(
         self, graph: LabeledGraph, profile: Profile, rng: np.random.Generator
     ) -> NDArray[np.intp] | None:
         """Labels place by place in random order, each leaving enough of every limit for others."""
         signed = [(x, sign) for x in self.limits for sign in _SIGNS[x.sense]]
-        cost = np.array([sign * self._place_costs(x, graph) for x, sign in signed])
+        cost = np.array([sign * self.space.sites.costs_by_variable(x, graph) for x, sign in signed])
         left = np.array([sign * (x.bound - _fixed_total(x, profile)) for x, sign in signed])
         left += [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
         least = cost.min(axis=2)
@@ -146,36 +140,22 @@ class LabelLimits:
             left -= extra[:, codes[place]]
         return codes
 
-    def _place_costs(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
-        """What each label costs on each place, shape (places, k)."""
-        ops = self.space.ops
-        if self.space.labels_on == "nodes":
-            return np.tile(limit.node_coefficients(ops), (graph.n - 2, 1))
-        costs = [limit.edge_cost(u, v, ops) for u, v in graph.edges]
-        return np.array(costs).reshape(-1, len(ops))
-
     def _count_labellings(self, profile: Profile, cycles: tuple[int, ...]) -> int:
         """How many labellings that are constant on cycles satisfy every limit."""
         counts, times = label_counts(cycles, len(self.space.ops))
         fits = self._fits(profile, counts)
         return sum(t for t, fit in zip(times, fits, strict=True) if fit)
 
-    def _places(self, profile: Profile) -> int:
-        return profile.nodes - 2 if self.space.labels_on == "nodes" else profile.edges
-
-    def _cycles(self, profile: Profile, symmetry: NDArray[np.intp]) -> tuple[int, ...]:
-        """Sizes of the cycles in which a symmetry of the structure permutes its labels."""
-        if self.space.labels_on == "edges":
-            return (1,) * profile.edges
-        return inner_cycles(symmetry)
+    def _single_places(self, profile: Profile) -> tuple[int, ...]:
+        """The cycles of the identity: one for each place."""
+        return (1,) * self.space.sites.count_variables(profile.nodes, profile.edges)
 
     def _fits(self, profile: Profile, counts: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which count vectors all limits allow."""
-        on_nodes, ops = self.space.labels_on == "nodes", self.space.ops
         fits = np.ones(len(counts), dtype=bool)
         for limit in self.limits:
-            costs = limit.node_coefficients(ops) if on_nodes else limit.edge_coefficients(ops)
-            fits &= limit.holds(counts @ costs + _fixed_total(limit, profile))
+            total = counts @ self.space.sites.costs(limit) + _fixed_total(limit, profile)
+            fits &= limit.holds(total)
         return fits
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.cell_space import INPUT, OUTPUT, ends_by_label
+from nasgoat.spaces.label_sites import INPUT, OUTPUT, ends_by_label
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace, check_ops

@@ -8,42 +8,83 @@ Notation (the paper's)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.shortest_paths import topological_order
 from nasgoat.spaces.limits import Pair
 
 if TYPE_CHECKING:
     from nasgoat.spaces.cell_space import CellSpace
     from nasgoat.spaces.graph_space import GraphSpace
+    from nasgoat.spaces.search_space import SearchSpace
 
 _PERMUTATIONS = 50_000  # looked at for other orders of one graph
 
 
-class Names(Protocol):
-    """How the graphs of one size are written as the variables of a program."""
+@dataclass(frozen=True)
+class Names(ABC):
+    """How the graphs of n nodes of a space are written as the variables of a program."""
 
+    space: SearchSpace
+    n: int
+    edge_label: ClassVar[str] = "F"
+
+    @property
+    @abstractmethod
+    def pairs(self) -> Sequence[Pair]:
+        """The pairs that may carry an edge, in row order."""
+
+    @property
+    @abstractmethod
+    def labelled_nodes(self) -> range:
+        """The nodes whose label is not constant."""
+
+    @property
+    @abstractmethod
+    def node_codes(self) -> range:
+        """The label codes that these may have."""
+
+    @abstractmethod
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in an order that the program holds."""
-        ...
 
+    @abstractmethod
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """The graph under orders of its nodes that the program holds, the given one first."""
-        ...
+
+    @abstractmethod
+    def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
+        """The label code that a point chooses."""
 
     def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
         """Names of the decisions that are 1, and of the edges that are not there."""
-        ...
+        slots = self.space.slots(self.pairs)
+        digits = dict(zip(self.pairs, slots.edge_digits(graph), strict=True))
+        codes = slots.node_digits(graph) or [0] * self.n
+        labels = [f"F({v},{codes[v]})" for v in self.labelled_nodes]
+        missing = [f"A({u},{v})" for (u, v), digit in digits.items() if not digit]
+        edges = [(pair, digit - 1) for pair, digit in digits.items() if digit]
+        if self.space.edge_vocabulary:
+            return labels + [f"{self.edge_label}({u},{v},{a})" for (u, v), a in edges], missing
+        return [f"A({u},{v})" for (u, v), _ in edges] + labels, missing
 
     def decisions(self, labels: Sequence[int] | None = None) -> list[str]:
         """Names of the variables that determine a graph; with these label codes alone, if given."""
-        ...
+        codes, ops = self.node_codes if labels is None else labels, self.space.edge_vocabulary
+        name = self.edge_label
+        return [
+            *(f"A({u},{v})" for u, v in self.pairs),
+            *(f"F({v},{a})" for v in self.labelled_nodes for a in codes),
+            *(f"{name}({u},{v},{a})" for u, v in self.pairs for a in range(len(ops))),
+        ]
 
     def decode(self, values: Mapping[str, float]) -> LabeledGraph:
         """The graph of a point, by rounding.
@@ -51,15 +92,35 @@ class Names(Protocol):
         Raises:
             GraphError: If the values are no graph.
         """
-        ...
+        edges = [(u, v) for u, v in self.pairs if values[f"A({u},{v})"] > 0.5]
+        nodes = [0] * self.n
+        if words := self.space.node_vocabulary:
+            nodes[-1] = len(words) - 1  # where the ends have constant labels
+            for v in self.labelled_nodes:
+                nodes[v] = self._choose(values, f"F({v},", self.node_codes)
+        digits = [1] * len(edges)
+        if ops := self.space.edge_vocabulary:
+            prefixes = [f"{self.edge_label}({u},{v}," for u, v in edges]
+            digits = [1 + self._choose(values, prefix, range(len(ops))) for prefix in prefixes]
+        return self.space.slots(edges).graph(self.n, digits, nodes)
 
 
-@dataclass(frozen=True)
-class CellNames:
-    """Names for cells of n nodes, whose edges ascend."""
+class CellNames(Names):
+    """Names for cells, whose edges ascend; the labels of source and sink are constant."""
 
     space: CellSpace
-    n: int
+
+    @property
+    def pairs(self) -> list[Pair]:
+        return [(u, v) for u in range(self.n) for v in range(u + 1, self.n)]
+
+    @property
+    def labelled_nodes(self) -> range:
+        return range(1, self.n - 1) if self.space.node_vocabulary else range(0)
+
+    @property
+    def node_codes(self) -> range:
+        return range(1, len(self.space.ops) + 1)
 
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """Sorted topologically unless its edges ascend already."""
@@ -71,121 +132,58 @@ class CellNames:
             return [graph]
         return list(dict.fromkeys([graph, *topological_orders(graph, most)]))
 
-    def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
-        """See :class:`Names`."""
-        missing = [f"A({u},{v})" for u, v in self._pairs() if not graph.adjacency[u, v]]
-        if self.space.labels_on == "edges":
-            place = self.space.edge_vocabulary.index
-            labels = graph.edge_labels or {}
-            return [f"F({u},{v},{place(label)})" for (u, v), label in labels.items()], missing
-        place = self.space.node_vocabulary.index
-        codes = [place(label) for label in graph.node_labels or ()]
-        ones = [f"A({u},{v})" for u, v in graph.edges]
-        return ones + [f"F({v},{codes[v]})" for v in range(1, graph.n - 1)], missing
-
-    def decisions(self, labels: Sequence[int] | None = None) -> list[str]:
-        """See :class:`Names`: A and F that are not constant."""
-        edges = [f"A({u},{v})" for u, v in self._pairs()]
-        if self.space.labels_on == "edges":
-            codes = range(len(self.space.edge_vocabulary))
-            return edges + [f"F({u},{v},{a})" for u, v in self._pairs() for a in codes]
-        inner = labels if labels is not None else range(1, len(self.space.ops) + 1)
-        return edges + [f"F({v},{a})" for v in range(1, self.n - 1) for a in inner]
-
-    def decode(self, values: Mapping[str, float]) -> LabeledGraph:
-        """See :class:`Names`."""
-        edges = [(u, v) for u, v in self._pairs() if values[f"A({u},{v})"] > 0.5]
-        if self.space.labels_on == "edges":
-            ops = self.space.edge_vocabulary
-            chosen = [_most_likely(values, f"F({u},{v},", range(len(ops))) for u, v in edges]
-            return LabeledGraph.from_edges(self.n, edges, edge_labels=[ops[a] for a in chosen])
-        first, *ops_, last = self.space.node_vocabulary
-        codes = range(1, len(ops_) + 1)
-        inner = [_most_likely(values, f"F({v},", codes) for v in range(1, self.n - 1)]
-        names = [first, *(ops_[a - 1] for a in inner), last]
-        return LabeledGraph.from_edges(self.n, edges, names)
-
-    def _pairs(self) -> list[Pair]:
-        return [(u, v) for u in range(self.n) for v in range(u + 1, self.n)]
+    def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
+        """The label with the largest value; one that the program does not have counts as 0."""
+        return max(codes, key=lambda a: values.get(f"{prefix}{a})", 0.0))
 
 
-@dataclass(frozen=True)
-class GraphNames:
-    """Names for the graphs of a declared space with n nodes."""
+class GraphNames(Names):
+    """Names for the graphs of a declared space."""
 
     space: GraphSpace
-    n: int
+    edge_label = "Fe"
+
+    @property
+    def pairs(self) -> list[Pair]:
+        return self.space.pairs(self.n)
+
+    @property
+    def labelled_nodes(self) -> range:
+        return range(self.n)
+
+    @property
+    def node_codes(self) -> range:
+        return range(max(len(self.space.node_vocabulary), 1))
 
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """Edges ascend where the space is ordered, else labels do."""
-        place = self.space.node_vocabulary.index
-        codes = [place(label) for label in graph.node_labels or ()]
+        codes = self.space.slots(()).node_digits(graph)
         if not self.space.ordered:
             first = self.space.rules.fixed.pinned
             rest = sorted(range(first, graph.n), key=lambda v: codes[v] if codes else 0)
             return graph.relabeled([*range(first), *rest])
-        first_codes = {0} if self.space.sources else set()
-        last_codes = {len(self.space.node_vocabulary) - 1} if self.space.sinks else set()
-        return graph.relabeled(_topological(graph, codes, first_codes, last_codes))
+        last = len(self.space.node_vocabulary) - 1
+        rank = [0] * graph.n  # sources first, sinks last
+        for v, code in enumerate(codes):
+            rank[v] = -int(code == 0) if self.space.sources else 0
+            rank[v] += int(code == last) if self.space.sinks else 0
+        return graph.relabeled(topological_order(graph.adjacency, rank))
 
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
-        """See :class:`Names`."""
+        """Orders in which edges ascend, or that keep every label in its place."""
         if self.space.ordered:
             found = [g for g in topological_orders(graph, most) if self._ends_in_place(g)]
             return list(dict.fromkeys([graph, *found]))
         first, n = self.space.rules.fixed.pinned, graph.n
         labels = graph.node_labels or [""] * n
-        found = [graph]
-        seen = {graph}
+        kept = {graph: None}
         for rest in islice(permutations(range(first, n)), _PERMUTATIONS):
             order = [*range(first), *rest]
             if all(labels[v] == labels[w] for v, w in enumerate(order)):
-                other = graph.relabeled(order)
-                if other not in seen:
-                    seen.add(other)
-                    found.append(other)
-            if len(found) >= most:
+                kept[graph.relabeled(order)] = None
+            if len(kept) >= most:
                 break
-        return found
-
-    def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
-        """See :class:`Names`."""
-        codes = [0] * self.n
-        if graph.node_labels is not None:
-            codes = [self.space.node_vocabulary.index(label) for label in graph.node_labels]
-        ones = [f"F({v},{code})" for v, code in enumerate(codes)]
-        if graph.edge_labels is not None:
-            place = self.space.edge_vocabulary.index
-            ones += [f"Fe({u},{v},{place(x)})" for (u, v), x in graph.edge_labels.items()]
-        else:
-            ones += [f"A({u},{v})" for u, v in graph.edges]
-        missing = set(self._pairs()) - set(graph.edges)
-        return ones, [f"A({u},{v})" for u, v in sorted(missing)]
-
-    def decisions(self, labels: Sequence[int] | None = None) -> list[str]:
-        """See :class:`Names`."""
-        codes = range(max(len(self.space.node_vocabulary), 1)) if labels is None else labels
-        ops = range(len(self.space.edge_ops))
-        return [
-            *(f"A({u},{v})" for u, v in self._pairs()),
-            *(f"F({v},{a})" for v in range(self.n) for a in codes),
-            *(f"Fe({u},{v},{a})" for u, v in self._pairs() for a in ops),
-        ]
-
-    def decode(self, values: Mapping[str, float]) -> LabeledGraph:
-        """See :class:`Names`."""
-        space, n = self.space, self.n
-        edges = [(u, v) for u, v in self._pairs() if values[f"A({u},{v})"] > 0.5]
-        nodes = names = None
-        if vocabulary := space.node_vocabulary:
-            nodes = [vocabulary[_only(values, f"F({v},", len(vocabulary))] for v in range(n)]
-        if space.edge_ops:
-            ops = space.edge_vocabulary
-            names = [ops[_only(values, f"Fe({u},{v},", len(ops))] for u, v in edges]
-        return LabeledGraph.from_edges(n, edges, nodes, names, space.directed)
-
-    def _pairs(self) -> Iterator[Pair]:
-        return iter(self.space.pairs(self.n))
+        return list(kept)
 
     def _ends_in_place(self, graph: LabeledGraph) -> bool:
         labels, space = graph.node_labels, self.space
@@ -194,6 +192,14 @@ class GraphNames:
         vocabulary = space.node_vocabulary
         first = all(label == vocabulary[0] for label in labels[: space.sources])
         return first and all(x == vocabulary[-1] for x in labels[graph.n - space.sinks :])
+
+    def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
+        """The one label that is chosen."""
+        chosen = [a for a in codes if values[f"{prefix}{a})"] > 0.5]
+        if len(chosen) != 1:
+            said = f"got {len(chosen)} at {prefix}...)"
+            raise GraphError(f"a node or edge must have one label, {said}")
+        return chosen[0]
 
 
 def topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
@@ -225,34 +231,3 @@ def _orders(graph: LabeledGraph, prefix: list[int], most: int) -> list[list[int]
             if len(found) > 4 * most:
                 break
     return found
-
-
-def _most_likely(values: Mapping[str, float], prefix: str, codes: range) -> int:
-    """The label with the largest value; one that the program does not have counts as 0."""
-    return max(codes, key=lambda a: values.get(f"{prefix}{a})", 0.0))
-
-
-def _only(values: Mapping[str, float], prefix: str, count: int) -> int:
-    """The one label that is chosen."""
-    chosen = [a for a in range(count) if values[f"{prefix}{a})"] > 0.5]
-    if len(chosen) != 1:
-        raise GraphError(f"a node or edge must have one label, got {len(chosen)} at {prefix}...)")
-    return chosen[0]
-
-
-def _topological(
-    graph: LabeledGraph, codes: list[int], first: set[int], last: set[int]
-) -> list[int]:
-    """An order in which edges ascend, nodes with these labels first and last."""
-    rank = [
-        0 if codes and codes[v] in first else 2 if codes and codes[v] in last else 1
-        for v in range(graph.n)
-    ]
-    order: list[int] = []
-    left = set(range(graph.n))
-    while left:
-        free = [v for v in left if not (set(np.flatnonzero(graph.adjacency[:, v]).tolist()) & left)]
-        v = min(free, key=lambda v: (rank[v], v))
-        left.remove(v)
-        order.append(v)
-    return order

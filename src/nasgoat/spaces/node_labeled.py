@@ -18,11 +18,12 @@ from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
-from nasgoat.spaces.cell_space import INPUT, OUTPUT, CellSpace, EdgeRow, Structures, check_ends
+from nasgoat.spaces.cell_space import CellSpace, EdgeRow, Structures
+from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit, Pair
-from nasgoat.spaces.search_space import check_ops, check_sizes
-from nasgoat.spaces.structure_counts import count_matrices
+from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range, say_range
 
+_FEW_NODES = 16  # whose matrices are counted exactly
 _COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
 LISTABLE = 200_000  # matrices whose structures are listed to draw under limits
 _COUNTABLE = 100_000  # matrices whose structures are listed just to say how many graphs there are
@@ -60,7 +61,7 @@ class NodeLabeledSpace(CellSpace):
     stores_forward_edges = True
 
     def __post_init__(self) -> None:
-        low, high = check_sizes(self.nodes)
+        low, high = read_range(self.nodes, "nodes", 2, MOST_NAMES)
         object.__setattr__(self, "nodes", (low, high))
         object.__setattr__(self, "ops", check_ops(self.ops, reserved=(INPUT, OUTPUT)))
         if not self.ops and low > 2:
@@ -103,21 +104,12 @@ class NodeLabeledSpace(CellSpace):
         return [(u, v) for u in range(n) for v in range(u + 1, n)]
 
     def _check(self, graph: LabeledGraph) -> None:
-        labels = check_ends(graph)
-        if graph.n not in self.sizes:
-            low, high = self.sizes[0], self.sizes[-1]
-            raise GraphError(f"the graph must have {low} to {high} nodes, got {graph.n}")
-        if not graph.is_acyclic():
-            raise GraphError("the graph must be directed and acyclic, got a cycle")
-        ends = [np.array([[label == end for label in labels]]) for end in (INPUT, OUTPUT)]
-        on_path = nodes_on_paths(graph.adjacency[None], *ends)[0]
+        self._check_labels(graph)
+        labels = np.array([graph.node_labels])
+        on_path = nodes_on_paths(graph.adjacency[None], labels == INPUT, labels == OUTPUT)[0]
         if not on_path.all():
             v = int(np.argmin(on_path))
             raise GraphError(f"every node must be on a path from input to output, node {v} is not")
-        for label in labels:
-            if label not in self.node_vocabulary:
-                known = ", ".join(self.ops)
-                raise GraphError(f"node labels must be among {known}, got {label!r}")
         if len(graph.edges) > self.edge_limit:
             limit = self.edge_limit
             raise GraphError(f"the graph must have at most {limit} edges, got {len(graph.edges)}")
@@ -151,11 +143,9 @@ class NodeLabeledSpace(CellSpace):
         return self._label_limits.count()
 
     def size_bound(self) -> int:
-        low, high = self.sizes[0], self.sizes[-1]
-        return sum(
-            _subsets_at_most(n * (n - 1) // 2, self.edge_limit) * len(self.ops) ** (n - 2)
-            for n in range(low, high + 1)
-        )
+        subsets = [_subsets_at_most(n * (n - 1) // 2, self.edge_limit) for n in self.sizes]
+        choices = zip(self.sizes, subsets, strict=True)
+        return sum(count * len(self.ops) ** (n - 2) for n, count in choices)
 
     def with_nodes(self, n: int) -> NodeLabeledSpace:
         if n not in self.sizes:
@@ -164,16 +154,14 @@ class NodeLabeledSpace(CellSpace):
         return replace(self, nodes=(n, n))
 
     def _describe(self) -> str:
-        low, high = self.sizes[0], self.sizes[-1]
-        nodes = f"{low}" if low == high else f"{low} to {high}"
         return (
-            f"acyclic cells of {nodes} nodes, at most {self.edge_limit} edges, "
+            f"acyclic cells of {say_range(self.sizes)} nodes, at most {self.edge_limit} edges, "
             f"an operation on every inner node: {', '.join(self.ops)}"
         )
 
     @property
     def _declared_sizes(self) -> tuple[int, int]:
-        return check_sizes(self.nodes)
+        return read_range(self.nodes, "nodes", 2, MOST_NAMES)
 
     def _list_structures(self, n: int) -> Structures:
         from nasgoat.spaces.structures import acyclic_structures
@@ -183,3 +171,49 @@ class NodeLabeledSpace(CellSpace):
 
 def _subsets_at_most(items: int, most: int) -> int:
     return sum(comb(items, k) for k in range(min(items, most) + 1))
+
+
+def count_matrices(n: int, max_edges: int) -> int:
+    """Number of matrices with edges u < v and at most so many edges, every node on a path.
+
+    An upper bound on the number of structures that costs next to nothing: inclusion and exclusion
+    over the set of nodes without successor, as polynomials in the number of edges.
+
+    Example:
+        >>> [count_matrices(n, n + 2) for n in (7, 8, 10)]
+        [4793, 28334, 753515]
+    """
+    if n > _FEW_NODES:  # far too many in any case: a coarser bound is enough
+        return _subsets_at_most(n * (n - 1) // 2, max_edges)
+    signed = {0: [1] + [0] * max_edges}  # by number of smaller nodes taken to have no successor
+    for v in range(n):
+        if v > 0:
+            signed = {a: _times_nonempty(p, v - a) for a, p in signed.items()}
+        if v < n - 1:
+            without = {a + 1: [-c for c in p] for a, p in signed.items()}
+            for a, p in signed.items():
+                without[a] = [x + y for x, y in zip(p, without.get(a, [0] * len(p)), strict=True)]
+            signed = without
+    return sum(sum(p) for p in signed.values())
+
+
+def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
+    """Times (1 + x)^items - 1, cut at the same degree."""
+    product = [0] * len(polynomial)
+    for i, c in enumerate(polynomial):
+        for j in range(1, min(items, len(polynomial) - 1 - i) + 1):
+            product[i + j] += c * comb(items, j)
+    return product
+
+
+def count_prefixes(n: int, max_edges: int) -> int:
+    """Number of matrices with edges u < v and at most so many, every node reached from the first.
+
+    Example:
+        >>> [count_prefixes(n, 28) for n in (1, 2, 3, 4)]
+        [1, 1, 3, 21]
+    """
+    polynomial = [1] + [0] * max(max_edges, 0)
+    for v in range(1, n):
+        polynomial = _times_nonempty(polynomial, v)
+    return sum(polynomial)

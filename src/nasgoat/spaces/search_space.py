@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -14,15 +15,14 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces import limited_moves
+from nasgoat.spaces import moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
 from nasgoat.spaces.limits import Limit, Pair, depths, name_uniquely, totals
 from nasgoat.spaces.names import Names
 from nasgoat.spaces.slots import Slots
 
-_REPEATS = 100  # draws in a row that bring nothing new before a listable space is listed
-_HOPELESS = 300  # such draws before a space too large to list is taken for used up
-_NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
+_LISTED_AT_ONCE = 1_000_000  # graphs, limits aside, of a space that is listed to give all of it
+MOST_NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
 
 class SearchSpace(ABC):
@@ -70,6 +70,11 @@ class SearchSpace(ABC):
         """The edges that a limit may name one by one."""
         return ()
 
+    @property
+    def limit_layers(self) -> int:
+        """How many layers a limit may name by their number; 0 where graphs have none."""
+        return 0
+
     def names(self, n: int) -> Names:
         """Between graphs of n nodes and the names of a mathematical program's variables."""
         raise SpaceError(
@@ -83,9 +88,8 @@ class SearchSpace(ABC):
 
     def vocabulary(self, costs: Costs | None = None) -> Vocabulary:
         """What a limit may speak of in this space, with these costs."""
-        layers = len(self.limit_places) if self.kind == "chain" else 0
         ops = (self.node_ops, self.edge_vocabulary)
-        return Vocabulary(*ops, costs or {}, self.limit_places, layers)
+        return Vocabulary(*ops, costs or {}, self.limit_places, self.limit_layers)
 
     @property
     @abstractmethod
@@ -242,7 +246,7 @@ class SearchSpace(ABC):
         """A random graph of the space near this one and, unless it is the only one, different."""
         self.check(graph)
         if self.all_limits:
-            found = limited_moves.variants(self, graph, 1, rng)[0]
+            found = moves.vary_within_limits(self, graph, 1, rng)[0]
         else:
             found = self._mutate(graph, rng)
         key = self.key(graph)
@@ -264,7 +268,7 @@ class SearchSpace(ABC):
         """
         self.check(graph)
         if self.all_limits:
-            return limited_moves.variants(self, graph, count, rng, edits)
+            return moves.vary_within_limits(self, graph, count, rng, edits)
         return self._variants(graph, count, rng, edits)
 
     def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
@@ -322,11 +326,11 @@ class SearchSpace(ABC):
 
     def _is_quickly_counted(self) -> bool:
         """Whether :meth:`count` takes seconds at most."""
-        return self.size_bound() <= limited_moves.LISTABLE
+        return self.size_bound() <= moves.LISTABLE
 
     def _draw_within(self, rng: np.random.Generator) -> LabeledGraph:
         """One random graph that satisfies every limit."""
-        return limited_moves.draw(self, rng)
+        return moves.draw_within_limits(self, rng)
 
     def _count_within(self) -> int:
         """The exact number of graphs that satisfy every limit."""
@@ -366,23 +370,19 @@ class SearchSpace(ABC):
         """
         if count < 0:
             raise SettingError(f"the number of samples must be at least 0, got {count}")
-        seen = set(exclude or ())
-        drawn: list[LabeledGraph] = []
-        tries = 0
-        while len(drawn) < count:
-            graph = self._draw_within(rng) if self.all_limits else self._draw(rng)
-            key = self.key(graph)
-            if key not in seen:
-                seen.add(key)
-                drawn.append(graph)
-                tries = 0
-                continue
-            tries += 1
-            if tries >= _REPEATS and self.size_bound() <= limited_moves.LISTABLE:
-                return drawn + self._sample_from_all(count - len(drawn), rng, seen)
-            if tries >= _HOPELESS:
-                return drawn
-        return drawn
+        return moves.draw_distinct(self, count, rng, exclude or set())
+
+    def _is_used_up_by(self, wanted: int) -> bool:
+        """Whether it takes no time to know that the space has no more graphs, and to list them."""
+        return (
+            self._is_quickly_counted()
+            and self._total <= wanted
+            and self._count() <= _LISTED_AT_ONCE
+        )
+
+    @cached_property
+    def _total(self) -> int:
+        return self.count()
 
     def batch(self, graphs: Sequence[LabeledGraph]) -> GraphBatch:
         """Pack graphs of the space as arrays with the space's vocabularies."""
@@ -394,23 +394,30 @@ class SearchSpace(ABC):
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def _sample_from_all(
-        self, count: int, rng: np.random.Generator, seen: set[bytes]
-    ) -> list[LabeledGraph]:
-        """When random draws keep repeating, the few graphs left are listed instead."""
-        left = [g for batch in self.enumerate() for g in batch if self.key(g) not in seen]
-        return [left[i] for i in rng.permutation(len(left))[:count]]
 
+def read_range(
+    value: int | tuple[int, int], name: str, least: int, most: int | None = None
+) -> tuple[int, int]:
+    """The smallest and largest number that a number or a pair stands for, or :class:`SpaceError`.
 
-def check_sizes(nodes: int | tuple[int, int]) -> tuple[int, int]:
-    """A range of sizes from a number or a pair, or :class:`SpaceError`."""
-    pair = tuple(nodes) if isinstance(nodes, tuple | list) else (nodes, nodes)
-    if len(pair) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in pair):
-        raise SpaceError(f"nodes must be an integer or a pair of integers, got {nodes!r}")
+    Example:
+        >>> read_range(3, "nodes", 2), read_range((2, 7), "nodes", 2)
+        ((3, 3), (2, 7))
+    """
+    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
+    if len(pair) != 2 or not all(isinstance(x, int) and not isinstance(x, bool) for x in pair):
+        raise SpaceError(f"{name} must be an integer or a pair of integers, got {value!r}")
     low, high = pair
-    if not 2 <= low <= high <= _NAMES:
-        raise SpaceError(f"nodes must be from 2 to {_NAMES}, smallest first, got {nodes!r}")
+    if not least <= low <= high <= (high if most is None else most):
+        demand = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise SpaceError(f"{name} must be {demand}, smallest first, got {value!r}")
     return low, high
+
+
+def say_range(numbers: range) -> str:
+    """One number, or the first and the last, for messages."""
+    first, last = numbers[0], numbers[-1]
+    return f"{first}" if first == last else f"{first} to {last}"
 
 
 def check_ops(ops: Sequence[str], reserved: Sequence[str] = ()) -> tuple[str, ...]:
@@ -422,6 +429,6 @@ def check_ops(ops: Sequence[str], reserved: Sequence[str] = ()) -> tuple[str, ..
             raise SpaceError(f"ops must not be {' or '.join(map(repr, reserved))}, got {op!r}")
         if list(ops).count(op) > 1:
             raise SpaceError(f"ops must be distinct, got {op!r} twice")
-    if len(ops) > _NAMES - len(reserved):
-        raise SpaceError(f"ops must be at most {_NAMES - len(reserved)}, got {len(ops)}")
+    if len(ops) > MOST_NAMES - len(reserved):
+        raise SpaceError(f"ops must be at most {MOST_NAMES - len(reserved)}, got {len(ops)}")
     return tuple(ops)

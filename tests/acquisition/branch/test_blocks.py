@@ -10,7 +10,7 @@ import pytest
 from nasgoat import NodeLabeledSpace
 from nasgoat.acquisition.branch.blocks import Listing
 from nasgoat.graphs import canonical
-from nasgoat.spaces.structure_counts import count_matrices, count_prefixes
+from nasgoat.spaces.node_labeled import count_matrices, count_prefixes
 from nasgoat.spaces.structures import acyclic_structures, list_rows, matrices_of
 
 
