@@ -1,30 +1,44 @@
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
+from benchmarks.house import House
 
+import nasgoat
 from nasgoat import (
     EdgeLabeledSpace,
     NodeLabeledSpace,
     SearchSpace,
+    Settings,
     darts,
     nasbench101,
     nasbench201,
 )
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
+    Catalogue,
     Cost,
     Effort,
+    Mutation,
     Reason,
     Sampling,
     choose,
+    costs,
     make_optimizer,
+    optimizer_names,
     register_optimizer,
     registry,
 )
+from nasgoat.acquisition.branch import BranchAndBound, blocks
+from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli.app import run
-from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
+from nasgoat.solver_names import FORMULATIONS, SOLVERS
+from nasgoat.spaces import ChainSpace, find_space, to_toml
 
 OPS = ["a", "b", "c"]
 DENSE = NodeLabeledSpace(10, OPS)
@@ -134,21 +148,132 @@ def test_wrong_names_and_limits_are_refused() -> None:
             Effort(**wrong)
 
 
-@pytest.mark.parametrize("space", ["nb101", "nb201", "molecules"])
-@pytest.mark.parametrize("options", [[], ["--preset", "paper"], ["--kernel", "linear"]])
-def test_check_and_search_give_one_answer(
-    space: str, options: list[str], capsys: pytest.CaptureFixture[str], tmp_path: object
+def test_an_optimiser_that_does_not_apply_is_announced_with_what_to_do() -> None:
+    lines: list[str] = []
+    make_optimizer("branch", DENSE, lines.append, kernel="exponential")
+    (line,) = lines
+    assert line.startswith("branch may not apply: ")
+    assert "2,000,000 fit in memory; take auto" in line
+
+
+@pytest.fixture
+def forecasts() -> list[str]:
+    """The kernels of all forecasts so far: one entry for each time that ``auto`` decided."""
+    kernels: list[str] = []
+
+    def cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+        kernels.append(kernel)
+        return Reason("it only counts")
+
+    register_optimizer("witness", _sampling, cost)
+    return kernels
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["search", "--evaluations", "12", "--quiet", "--no-pictures", "--json"],
+        ["solve", "--space", "nb201", "--observations", "9", "--json"],
+        ["space", "check", "nb201", "--json"],
+    ],
+    ids=lambda call: call[0],
+)
+def test_auto_decides_once_in_a_command(
+    call: list[str], forecasts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(call) == 0
+    assert len(forecasts) == 1
+
+
+def test_auto_decides_once_in_a_search_from_python(forecasts: list[str]) -> None:
+    nasgoat.search(lambda cell: 5.0 + len(cell.edges), nasbench201(), 14, settings=Settings())
+    assert forecasts == ["exponential"]
+
+
+def test_the_registry_asks_each_optimiser_for_its_own_cost() -> None:
+    classes: dict[str, Any] = {
+        "catalogue": Catalogue,
+        "branch": BranchAndBound,
+        "mutation": Mutation,
+        "sampling": Sampling,
+        **dict.fromkeys(SOLVERS, MipOptimizer),
+    }
+    assert optimizer_names() == ["auto", *registry._TABLE]
+    assert classes.keys() == registry._TABLE.keys()
+    for name, kind in classes.items():
+        assert registry._TABLE[name].cost is kind.cost
+
+
+@pytest.mark.parametrize("names", [SOLVERS, FORMULATIONS])
+def test_solvers_and_formulations_are_listed_in_one_place(names: tuple[str, ...]) -> None:
+    modules = House.read(Path(__file__).parents[2]).modules
+    listed = {
+        name
+        for name, module in modules.items()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Tuple | ast.List | ast.Set)
+        and set(names) <= {item.value for item in node.elts if isinstance(item, ast.Constant)}
+    }
+    assert listed == {"nasgoat.solver_names"}
+
+
+FILES = {
+    "eight nodes": NodeLabeledSpace(8, OPS),
+    "twelve layers": ChainSpace(12, tuple(OPS)),
+    "graph": find_space("molecules"),
+}
+
+
+@pytest.mark.parametrize("space", ["nb101", "nb201", "darts", *FILES])
+@pytest.mark.parametrize("options", [[], ["--preset", "paper"], ["--time-limit", "0.001"]])
+def test_check_and_search_give_one_answer(
+    space: str, options: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    if space in FILES:
+        file = tmp_path / "space.toml"
+        file.write_text(to_toml(FILES[space]))
+        space = str(file)
     assert run(["space", "check", space, "--json", *options]) == 0
     checked = json.loads(capsys.readouterr().out)["auto"]
     call = ["search", "--space", space, "--command", "echo 1", "--evaluations", "1", *options]
-    assert run([*call, "--report", str(tmp_path), "--no-pictures", "--json"]) == 0
+    assert run([*call, "--report", str(tmp_path / "run"), "--no-pictures", "--json"]) == 0
     searched = capsys.readouterr()
     document = json.loads(searched.out)["optimizer"]
     assert document == {"name": checked["optimizer"], "reason": checked["reason"]}
-    assert f"optimiser: {checked['reason']}" in searched.err
+    before, table, _ = searched.err.partition(" iteration ")
+    assert table, "the first evaluation comes after the head of the table"
+    assert f"optimiser: {checked['reason']}" in before.splitlines()
+    if warning := checked["warning"]:
+        assert warning in before.splitlines()
+        assert "raise the time limit, or take mutation" in warning
+    else:
+        assert "forecast to take" not in searched.err
 
 
-def test_check_announces_a_forecast_above_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["space", "check", "darts", "--time-limit", "10"]) == 0
-    assert "forecast to take 200 s, the time limit is 10 s" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("space", "limit", "seconds"),
+    [
+        ("darts", 10, "200 s"),  # branch and bound
+        ("eight nodes", 1800, "300000 s"),  # SCIP with the exponential kernel
+    ],
+)
+def test_check_announces_a_forecast_above_the_limit(
+    space: str, limit: int, seconds: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    if space in FILES:
+        (tmp_path / "space.toml").write_text(to_toml(FILES[space]))
+        space = str(tmp_path / "space.toml")
+    assert run(["space", "check", space, "--time-limit", str(limit)]) == 0
+    told = capsys.readouterr().out
+    assert f"forecast to take {seconds}, the time limit is {limit} s" in told
+
+
+def test_one_number_of_structures_is_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = NodeLabeledSpace(5, OPS)
+    monkeypatch.setattr(costs, "LARGEST_BRANCH", 10)
+    monkeypatch.setattr(blocks, "LARGEST_BRANCH", 10)
+    refused = costs.branch_cost(space, "exponential", 1)
+    assert isinstance(refused, Reason)
+    with pytest.raises(TooLargeError, match="at most 10 structures"):
+        BranchAndBound(space).prepare(exponential=True)

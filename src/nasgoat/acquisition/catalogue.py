@@ -134,7 +134,7 @@ class Catalogue:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        mean, std = self.score(acquisition.gp.posterior_)
+        mean, std = self.score(acquisition.posterior)
         values = acquisition.combine(mean, std)
         best.take_first(
             Scored(self.graph(i), float(values[i]), float(mean[i]), float(std[i]))

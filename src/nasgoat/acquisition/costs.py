@@ -25,7 +25,9 @@ Seconds of Q questions
                                                   prefixes that grow, as most are never reached
                  S (4e-6 + 4e-10 (V L)² D)        labels on edges
                  and 2e-7 N more with the exponential kernel, which never takes prefixes
-    MIP          Q times 5 · 6^(n - 7)            labels on nodes, with the linear kernel
+    MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
+                         3 · 300^(n - 6)          labels on nodes, exponential kernel: 3 s at six
+                                                  nodes, no proof within 500 s at seven
                          2 · 1.6^(E - 6)          labels on edges
                          20 · 6^(n - 4)           general graphs
                  and at least 13 times branch and bound, where both apply
@@ -139,7 +141,8 @@ def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     if space.layout == "graph":
         each = _power(20.0, 6.0, n - 4)
     elif space.labels_on == "nodes":
-        each = _power(5.0, 6.0, n - 7)
+        linear = kernel == "linear"
+        each = _power(5.0, 6.0, n - 7) if linear else _power(3.0, 300.0, n - 6)
     else:
         each = _power(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
     seconds = questions * max(each, _PROGRAM)

@@ -142,7 +142,7 @@ class KBest:
         return Pool(proposals, proposals[0].certificate if proposals else none)
 
     def _score(self, graphs: list[LabeledGraph]) -> list[Scored]:
-        mean, std = self.acquisition.gp.predict(graphs)
+        mean, std = self.acquisition.predict(graphs)
         values = self.acquisition.combine(mean, std)
         columns = (values.tolist(), mean.tolist(), std.tolist())
         return [Scored(*row) for row in zip(graphs, *columns, strict=True)]

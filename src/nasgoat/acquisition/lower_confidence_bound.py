@@ -16,7 +16,7 @@ from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate import GraphGP, Posterior
 
 NOISE = 1e-3  # of random problems: variance, in units of the standardised target
 
@@ -24,6 +24,10 @@ NOISE = 1e-3  # of random problems: variance, in units of the standardised targe
 @dataclass(frozen=True, eq=False)
 class LowerConfidenceBound:
     """μ(x) - √β · σ(x), to be minimised over graphs x.
+
+    What optimisers ask of it: ``posterior`` and ``sqrt_beta`` to bound it or write it as a program,
+    ``combine`` to score rows of features, ``predict`` and ``score`` to score graphs; ``gp`` for
+    what was observed.
 
     Args:
         sqrt_beta: √β_t; 3 in the paper.
@@ -52,13 +56,24 @@ class LowerConfidenceBound:
             raise SettingError("the acquisition must be given a surrogate; call .given(gp) first")
         return self.surrogate
 
+    @property
+    def posterior(self) -> Posterior:
+        """Mean and standard deviation as functions of feature rows: a few arrays."""
+        return self.gp.posterior_
+
     def combine(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:
         """μ - √β σ, element by element."""
         return mean - self.sqrt_beta * std
 
+    def predict(
+        self, graphs: Sequence[LabeledGraph]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean μ and standard deviation σ of each graph."""
+        return self.gp.predict(graphs)
+
     def score(self, graphs: Sequence[LabeledGraph]) -> NDArray[np.float64]:
         """The acquisition value of each graph."""
-        return self.combine(*self.gp.predict(graphs))
+        return self.combine(*self.predict(graphs))
 
 
 @dataclass(frozen=True, eq=False)

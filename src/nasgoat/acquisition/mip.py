@@ -99,7 +99,7 @@ class MipOptimizer:
     ) -> Pool:
         """The k best graphs that are not excluded; status and bound say what is proven."""
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
-        of_paper_kernel(acquisition.gp.posterior_)  # said here, not by a process that dies of it
+        of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
         start = time.perf_counter()
         first = self._first_graphs(acquisition, k, exclude)
         problem = MipProblem(
@@ -208,7 +208,7 @@ def choose_columns(
         The structures for each composition; None where layers are the better model, or where
         branch and bound can't list structures in time.
     """
-    space, posterior = search.space, acquisition.gp.posterior_
+    space, posterior = search.space, acquisition.posterior
     if space.labels_on != "nodes" or not isinstance(posterior, LinearPosterior):
         return None
     inner, ops = n - 2, len(space.node_vocabulary) - 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import Any
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
@@ -210,6 +211,8 @@ class Choice:
     def warn(self, time_limit: float) -> str | None:
         """What to do where the forecast exceeds the time limit of one question; None otherwise.
 
+        An optimiser that was asked for by its name may also not apply at all.
+
         Example:
             >>> from nasgoat import NodeLabeledSpace
             >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
@@ -217,7 +220,9 @@ class Choice:
             ('a question to branch is forecast to take 4000 s, the time limit', None)
         """
         cost = self.forecasts.get(self.name)
-        if not isinstance(cost, Cost) or not cost.stops or self.seconds is None:
+        if isinstance(cost, Reason):
+            return f"{self.name} may not apply: {cost.said}; take auto, which finds one that does"
+        if cost is None or not cost.stops or self.seconds is None:
             return None
         if self.seconds <= time_limit:
             return None
@@ -329,6 +334,6 @@ def make_optimizer(
     if progress:
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")
-        if effort is not None and (warning := choice.warn(effort.time_limit)):
+        if warning := choice.warn(inf if effort is None else effort.time_limit):
             progress(warning)
     return _TABLE[choice.name].make(space, progress, effort)

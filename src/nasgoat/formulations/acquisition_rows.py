@@ -19,18 +19,23 @@ from scipy.linalg import cho_solve
 from nasgoat.formulations.kernel_encoding import linear_kernel_with, linear_kernel_with_itself
 from nasgoat.formulations.tagged_model import TaggedModel, linear_sum
 from nasgoat.kernels import FeatureMap
-from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate import GraphGP, Posterior
 from nasgoat.surrogate.posterior import of_paper_kernel
 
 Array = NDArray[np.float64]
 
 
 class Acquisition(Protocol):
-    """What a formulation needs of the acquisition function: √β_t and the fitted surrogate."""
+    """What a formulation needs of the acquisition function: √β_t, the posterior, the surrogate."""
 
     @property
     def sqrt_beta(self) -> float:
         """√β_t, the weight of the standard deviation."""
+        ...
+
+    @property
+    def posterior(self) -> Posterior:
+        """Mean and standard deviation as functions of feature rows."""
         ...
 
     @property

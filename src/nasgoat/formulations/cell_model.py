@@ -78,7 +78,7 @@ def compact_cells(
     if space.labels_on == "edges":
         return m
     every = tightening_rows(m, space, features, counts, profiles, columns)
-    posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, n)
+    posterior = of_paper_kernel(acquisition.posterior).on_counts(features, n)
     if isinstance(posterior, LinearPosterior):
         bounds = PartBounds(m, features, counts, squares, posterior.covariance, profiles)
         values = None

@@ -34,7 +34,7 @@ def compact_posterior_rows(
     m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: Acquisition
 ) -> Squares:
     """(Acq-Opt), lines 2 to 4, on counts, for either kernel; answers the squares of counts."""
-    posterior = of_paper_kernel(acquisition.gp.posterior_).on_counts(features, m.n)
+    posterior = of_paper_kernel(acquisition.posterior).on_counts(features, m.n)
     if isinstance(posterior, LinearPosterior):
         return linear_posterior_rows(m, counts, posterior)
     exponential_posterior_rows(m, counts, posterior)

@@ -113,7 +113,7 @@ class BranchAndBound:
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         """
         best = KBest(self.space, acquisition, k, exclude)
-        self.load_code(isinstance(acquisition.gp.posterior_, ExponentialPosterior))
+        self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
         start = time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
         with one_blas_thread():
@@ -140,7 +140,7 @@ class BranchAndBound:
         self, acquisition: LowerConfidenceBound, best: KBest, deadline: float | None
     ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
-        posterior, sqrt_beta = acquisition.gp.posterior_, acquisition.sqrt_beta
+        posterior, sqrt_beta = acquisition.posterior, acquisition.sqrt_beta
         self.nodes_ = 0
         with ThreadPoolExecutor(self.threads) as pool:
             try:
