@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nasgoat.benchmarks import NasBench201
-from nasgoat.benchmarks.nasbench201_file import FILE, import_nasbench201, row_of
+from nasgoat.benchmarks.nasbench201_file import FILE, find_row, import_nasbench201
 from nasgoat.errors import DataError
 
 ARCH = "|avg_pool_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|nor_conv_1x1~0|none~1|skip_connect~2|"
@@ -72,7 +72,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def expect_the_cell(data: Path) -> None:
     with np.load(data / FILE) as table:
-        row = row_of(ARCH)
+        row = find_row(ARCH)
         assert table["cifar10/validation"][row, 1].tolist() == [80.0, 81.0, 82.0]
         assert table["cifar10/test"][row, 1].tolist() == [90.0, 91.0, 92.0]
         assert table["cifar100/validation"][row, 0].tolist() == [60.0, 61.0, 62.0]

@@ -142,10 +142,10 @@ def module_hash(graph: LabeledGraph) -> bytes:
     A = graph.adjacency.astype(int)
     labels = [_LABELS[label] for label in graph.node_labels or ()]
     degrees = zip(A.sum(axis=1).tolist(), A.sum(axis=0).tolist(), labels, strict=True)
-    hashes = [_md5(str(vertex)) for vertex in degrees]
+    hashes = [_hash_md5(str(vertex)) for vertex in degrees]
     for _ in range(graph.n):
         hashes = [
-            _md5(
+            _hash_md5(
                 "".join(sorted(hashes[u] for u in np.flatnonzero(A[:, v])))
                 + "|"
                 + "".join(sorted(hashes[w] for w in np.flatnonzero(A[v])))
@@ -154,8 +154,8 @@ def module_hash(graph: LabeledGraph) -> bytes:
             )
             for v in range(graph.n)
         ]
-    return bytes.fromhex(_md5(str(sorted(hashes))))
+    return bytes.fromhex(_hash_md5(str(sorted(hashes))))
 
 
-def _md5(text: str) -> str:
+def _hash_md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()

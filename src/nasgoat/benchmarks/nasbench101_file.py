@@ -148,7 +148,7 @@ _TABLE = _make_table()
 
 
 @compiled
-def _crc(data: NDArray[np.uint8], table: NDArray[np.uint32]) -> np.uint32:
+def _compute_crc(data: NDArray[np.uint8], table: NDArray[np.uint32]) -> np.uint32:
     crc = np.uint32(0xFFFFFFFF)
     for byte in data:
         crc = table[(crc ^ byte) & np.uint32(0xFF)] ^ (crc >> np.uint32(8))
@@ -162,7 +162,7 @@ def masked_crc32c(data: bytes) -> int:
         >>> hex(masked_crc32c(b"123456789"))  # the check value 0xe3069283, masked
         '0xc78ab0e5'
     """
-    crc = int(_crc(np.frombuffer(data, dtype=np.uint8), _TABLE)) & 0xFFFFFFFF
+    crc = int(_compute_crc(np.frombuffer(data, dtype=np.uint8), _TABLE)) & 0xFFFFFFFF
     return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF
 
 

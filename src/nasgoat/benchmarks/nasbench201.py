@@ -80,24 +80,24 @@ class NasBench201:
         """
         metrics = {"error": self.mean_error(graph)}
         if self.noisy:
-            values = self._trainings(graph)
+            values = self._read_trainings(graph)
             metrics["error"] = float(rng.choice(values[~np.isnan(values)]))
         if self.test_errors is not None:
-            tests = self.test_errors[_row(_TABLE.digits(graph))]
+            tests = self.test_errors[_find_row(_TABLE.digits(graph))]
             metrics["test_error"] = float(np.nanmean(tests))
         return metrics
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The error averaged over the trainings of the table."""
-        return float(np.nanmean(self._trainings(graph)))
+        return float(np.nanmean(self._read_trainings(graph)))
 
-    def _trainings(self, graph: LabeledGraph) -> NDArray[np.float64]:
+    def _read_trainings(self, graph: LabeledGraph) -> NDArray[np.float64]:
         _TABLE.check(graph)
-        values: NDArray[np.float64] = self.errors[_row(_TABLE.digits(graph))]
+        values: NDArray[np.float64] = self.errors[_find_row(_TABLE.digits(graph))]
         return values
 
 
-def _row(digits: NDArray[np.integer]) -> int:
+def _find_row(digits: NDArray[np.integer]) -> int:
     return int(digits @ 5 ** np.arange(len(digits))[::-1])
 
 

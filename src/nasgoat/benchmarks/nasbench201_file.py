@@ -63,7 +63,7 @@ def import_nasbench201(source: Path) -> Path:
         if source.name.endswith(".csv.xz"):
             _read_csv(source, tables)
         else:
-            cells = _nats_cells(source) if source.is_dir() else _pth_cells(source)
+            cells = _read_nats(source) if source.is_dir() else _read_pth(source)
             for budgets in cells:
                 _fill(tables, budgets)
     except (OSError, EOFError, KeyError, ValueError, TypeError, AttributeError) as problem:
@@ -78,11 +78,11 @@ def import_nasbench201(source: Path) -> Path:
     return target
 
 
-def row_of(arch: str) -> int:
+def find_row(arch: str) -> int:
     """The row of a cell from its official notation.
 
     Example:
-        >>> row_of("|none~0|+|none~0|none~1|+|none~0|none~1|avg_pool_3x3~2|")
+        >>> find_row("|none~0|+|none~0|none~1|+|none~0|none~1|avg_pool_3x3~2|")
         4
     """
     names = [part.split("~")[0] for node in arch.split("+") for part in node.strip("|").split("|")]
@@ -97,7 +97,7 @@ def row_of(arch: str) -> int:
 def _fill(tables: Tables, budgets: Mapping[str, Any]) -> None:
     """Enter one cell: a mapping from the budget to its results by (dataset, seed)."""
     for budget, results in budgets.items():
-        row, place = row_of(results["arch_str"]), EPOCHS.index(_BUDGETS[str(budget)])
+        row, place = find_row(results["arch_str"]), EPOCHS.index(_BUDGETS[str(budget)])
         for dataset, kinds in SETS.items():
             for kind, (trained, evaluated) in zip(("validation", "test"), kinds, strict=True):
                 runs = sorted(key for key in results["all_results"] if key[0] == trained)
@@ -108,7 +108,7 @@ def _fill(tables: Tables, budgets: Mapping[str, Any]) -> None:
                         tables[f"{dataset}/{kind}"][row, place, i] = run["eval_acc1es"][name]
 
 
-def _nats_cells(folder: Path) -> Iterator[Mapping[str, Any]]:
+def _read_nats(folder: Path) -> Iterator[Mapping[str, Any]]:
     files = sorted(folder.glob("[0-9]*.pickle.pbz2"))
     if not files:
         raise ValueError("no files like 000000.pickle.pbz2")
@@ -117,7 +117,7 @@ def _nats_cells(folder: Path) -> Iterator[Mapping[str, Any]]:
             yield load(file, PLAIN_VALUES)
 
 
-def _pth_cells(path: Path) -> Iterator[Mapping[str, Any]]:
+def _read_pth(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         import torch
     except ImportError:

@@ -74,7 +74,7 @@ class NasBenchGraph:
         return self.table[self.space.tree(graph)][0]
 
 
-def _tree(key: int) -> Tree:
+def _read_tree(key: int) -> Tree:
     digits = [int(digit) for digit in f"{key:05d}"]
     return _STRUCTURES[digits[0]], tuple(digits[1:])
 
@@ -91,7 +91,7 @@ def _read(dataset: str) -> dict[Tree, tuple[float, float]]:
         path,
         "nas-bench-graph 1.4",
         lambda table: {
-            _tree(key): (100 * (1 - float(row["valid_perf"])), 100 * (1 - float(row["perf"])))
+            _read_tree(key): (100 * (1 - float(row["valid_perf"])), 100 * (1 - float(row["perf"])))
             for key, row in table.items()
         },
     )

@@ -96,11 +96,11 @@ class TableStatus:
     lacks: str
 
 
-def table_status() -> list[TableStatus]:
+def list_tables() -> list[TableStatus]:
     """The state of every benchmark's table.
 
     Example:
-        >>> [table.benchmark for table in table_status()]
+        >>> [table.benchmark for table in list_tables()]
         ['nb201', 'nb101', 'nbgraph']
     """
     return [_describe_nb201(), _describe_nb101(), _describe_nbgraph()]

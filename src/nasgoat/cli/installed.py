@@ -38,10 +38,10 @@ def methods(json: Json = False) -> None:
 @data.command("status")
 def status(json: Json = False) -> None:
     """List the benchmark tables, where they come from and how to get what they lack."""
-    from nasgoat.benchmarks.registry import table_status
+    from nasgoat.benchmarks.registry import list_tables
     from nasgoat.benchmarks.table_files import data_folder
 
-    tables = table_status()
+    tables = list_tables()
     if json:
         folder = str(data_folder())
         print_json({"folder": folder, "tables": [asdict(table) for table in tables]})

@@ -90,14 +90,14 @@ class FeatureMap:
             [
                 np.full(g, 1 / n**2),
                 np.full(k, 1 / (n * np.sqrt(k)) if k else 0.0),
-                np.full(e, self._edge_scale(n)),
+                np.full(e, self._scale_edges(n)),
             ]
         )
 
     def counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
         """Integer counts [P | F] or [P | E] of every graph of the batch."""
         blocks = [
-            self._counts(batch.take(slice(start, start + _BLOCK)))
+            self._count_features(batch.take(slice(start, start + _BLOCK)))
             for start in range(0, max(len(batch), 1), _BLOCK)
         ]
         return np.concatenate(blocks)
@@ -116,12 +116,12 @@ class FeatureMap:
         rows: NDArray[np.float64] = counts[:, self.source] * scale
         return rows
 
-    def _counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        paths = self._path_counts(batch)
+    def _count_features(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        paths = self._count_paths(batch)
         if not self.edge_types or batch.edge_codes is None:
             return paths
         if not self.space.indexed:
-            return np.hstack([paths, self._edge_counts(batch, batch.edge_codes)])
+            return np.hstack([paths, self._count_edges(batch, batch.edge_codes)])
         u, v, label = np.array(self.edge_types).T
         return np.hstack([paths, (batch.edge_codes[:, u, v] == label).astype(np.uint16)])
 
@@ -132,19 +132,19 @@ class FeatureMap:
             return len(self.space.node_vocabulary)
         return self.space.sizes[-1] if self.space.indexed else 1
 
-    def _edge_scale(self, n: int) -> float:
+    def _scale_edges(self, n: int) -> float:
         if self.space.indexed:
             return float(np.sqrt(2 / (n * (n - 1))))
         return 1.0 / max(self.space.most_edges(n), 1)
 
-    def _node_codes(self, batch: GraphBatch) -> NDArray[np.intp]:
+    def _find_node_codes(self, batch: GraphBatch) -> NDArray[np.intp]:
         if batch.node_codes is not None:
             return batch.node_codes.astype(np.intp)
         # Indexed nodes are told apart by their index, all others are alike.
         codes = np.arange(batch.n) if self.space.indexed else np.zeros(batch.n, dtype=np.intp)
         return np.broadcast_to(codes, (len(batch), batch.n))
 
-    def _edge_counts(self, batch: GraphBatch, edge_codes: NDArray[np.int8]) -> NDArray[np.uint16]:
+    def _count_edges(self, batch: GraphBatch, edge_codes: NDArray[np.int8]) -> NDArray[np.uint16]:
         """E of every graph of the batch."""
         width = len(self.edge_types)
         place = {kind: i for i, kind in enumerate(self.edge_types)}
@@ -154,7 +154,7 @@ class FeatureMap:
             column[a, b, label] = place.get((a, b, label), place.get((b, a, label), -1))
         rows = batch.adjacency if self.space.directed else np.triu(batch.adjacency)
         graph, u, v = np.nonzero(rows)
-        codes = self._node_codes(batch)
+        codes = self._find_node_codes(batch)
         found = column[codes[graph, u], codes[graph, v], edge_codes[graph, u, v]]
         total = np.bincount(graph * width + found, minlength=len(batch) * width)
         return total.reshape(len(batch), width).astype(np.uint16)
@@ -168,9 +168,9 @@ class FeatureMap:
         column[(s * labels + a) * labels + b] = np.arange(len(s))
         return column
 
-    def _path_counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
+    def _count_paths(self, batch: GraphBatch) -> NDArray[np.uint16]:
         n, column = batch.n, self._path_columns
-        codes, labels = self._node_codes(batch), self._node_labels
+        codes, labels = self._find_node_codes(batch), self._node_labels
         d = batch.distances.astype(int)
         both = batch.exists[:, :, None] & batch.exists[:, None, :] & (d < n)
         flat = (d * labels + codes[:, :, None]) * labels + codes[:, None, :]

@@ -54,7 +54,7 @@ def wl_histograms(graphs: Sequence[LabeledGraph], depth: int) -> list[Array]:
         raise SettingError(f"the depth must be at least 0, got {depth}")
     names: dict[object, int] = {}
     colours = [[names.setdefault(x, len(names)) for x in _read_labels(graph)] for graph in graphs]
-    successors = [_successors(graph) for graph in graphs]
+    successors = [_list_successors(graph) for graph in graphs]
     levels = [_count(colours, len(names))]
     for _ in range(depth):
         names = {}
@@ -174,7 +174,7 @@ def _read_labels(graph: LabeledGraph) -> tuple[str, ...]:
     return graph.node_labels
 
 
-def _successors(graph: LabeledGraph) -> list[list[int]]:
+def _list_successors(graph: LabeledGraph) -> list[list[int]]:
     after: list[list[int]] = [[] for _ in range(graph.n)]
     for u, v in zip(*np.nonzero(graph.adjacency), strict=True):
         after[int(u)].append(int(v))

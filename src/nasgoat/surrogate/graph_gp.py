@@ -23,7 +23,7 @@ from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.likelihood import make_likelihood, parameter_names
+from nasgoat.surrogate.likelihood import make_likelihood, name_parameters
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     KernelPosterior,
@@ -144,7 +144,7 @@ class GraphGP:
     def hyperparameters(self) -> dict[str, float]:
         """The fitted hyperparameters by name, the noise variance included."""
         kernel = self.gpr_.kernel_
-        values = dict(zip(parameter_names(kernel), np.exp(kernel.theta).tolist(), strict=True))
+        values = dict(zip(name_parameters(kernel), np.exp(kernel.theta).tolist(), strict=True))
         return {**values, "noise": self.noise_}
 
     def _merge(

@@ -56,7 +56,7 @@ class MarginalLikelihood:
     @cached_property
     def names(self) -> list[str]:
         """The hyperparameters that are free, in the order of θ."""
-        free = parameter_names(self.kernel)
+        free = name_parameters(self.kernel)
         return free if self.noise is not None else [*free, "noise"]
 
     def __call__(self, log_theta: Array) -> tuple[float, Array]:
@@ -66,7 +66,7 @@ class MarginalLikelihood:
             numpy.linalg.LinAlgError: If the matrix is not positive definite.
         """
         noise = (np.exp(log_theta[-1]) if self.noise is None else self.noise) * self.share
-        K, slopes = self._gram(log_theta)
+        K, slopes = self._compute_gram(log_theta)
         L = cholesky(K + np.diag(noise + self.jitter), lower=True)
         a = cho_solve((L, True), self.targets)
         fit = -0.5 * self.targets @ a
@@ -86,11 +86,12 @@ class MarginalLikelihood:
         starts = [start, *random]
         self(starts[0])
         found = [
-            minimize(self._negative, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts
+            minimize(self._negate_likelihood, x, jac=True, method="L-BFGS-B", bounds=bounds)
+            for x in starts
         ]
         best = min(found, key=lambda result: result.fun).x
         noise = float(np.exp(best[-1])) if self.noise is None else self.noise
-        return self._kernel_at(best), noise
+        return self._make_kernel_at(best), noise
 
     def _start(self) -> Array:
         """Where the search begins: log θ of the kernel as it was given."""
@@ -101,10 +102,10 @@ class MarginalLikelihood:
         free = np.asarray(self.kernel.bounds, dtype=float).reshape(-1, 2)
         return free if self.noise is not None else np.vstack([free, np.log(NOISE_BOUNDS)])
 
-    def _kernel_at(self, log_theta: Array) -> Kernel:
+    def _make_kernel_at(self, log_theta: Array) -> Kernel:
         return self.kernel.clone_with_theta(log_theta[: len(self.kernel.theta)])
 
-    def _negative(self, log_theta: Array) -> tuple[float, Array]:
+    def _negate_likelihood(self, log_theta: Array) -> tuple[float, Array]:
         # A wide step of the search may end where the exponential kernel overflows: it must turn
         # back from there, not give up. A singular matrix at the start is told to the caller.
         try:
@@ -114,9 +115,9 @@ class MarginalLikelihood:
             return _FAR, np.zeros_like(log_theta)
         return -value, -gradient
 
-    def _gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
+    def _compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
         """K and its derivatives by the logarithm of each free kernel parameter."""
-        K, slopes = self._kernel_at(log_theta)(self.rows, eval_gradient=True)
+        K, slopes = self._make_kernel_at(log_theta)(self.rows, eval_gradient=True)
         return K, list(np.moveaxis(slopes, -1, 0))
 
 
@@ -128,7 +129,7 @@ class ShortestPathLikelihood(MarginalLikelihood):
         grams = [block @ block.T for block in self.kernel.blocks(self.rows)]
         return dict(zip(_WEIGHTS, grams, strict=True))
 
-    def _gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
+    def _compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
         theta = dict(zip(self.names, np.exp(log_theta), strict=True))
         parts = {name: theta.get(name, 0.0) * gram for name, gram in self._grams.items()}
         linear = parts["alpha"] + parts["beta"] + parts["gamma"]
@@ -138,12 +139,12 @@ class ShortestPathLikelihood(MarginalLikelihood):
         return K, [*(parts[name] * K for name in _WEIGHTS if name in theta), K]
 
 
-def parameter_names(kernel: Kernel) -> list[str]:
+def name_parameters(kernel: Kernel) -> list[str]:
     """A name for each entry of θ; those of a vector are numbered.
 
     Example:
         >>> from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-        >>> parameter_names(ConstantKernel() * RBF([1.0, 2.0]))
+        >>> name_parameters(ConstantKernel() * RBF([1.0, 2.0]))
         ['k1__constant_value', 'k2__length_scale_0', 'k2__length_scale_1']
     """
     names: list[str] = []
