@@ -12,19 +12,9 @@ from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
 from nasgoat.figures.charts import Chart
 from nasgoat.figures.wording import format_count, format_duration
+from nasgoat.report import markup
 from nasgoat.report.chart_svg import draw_grid
-from nasgoat.report.markup import (
-    Child,
-    Column,
-    Html,
-    code_block,
-    details,
-    element,
-    join,
-    label,
-    pairs,
-    table,
-)  # fmt: skip
+from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
 
 _KINDS = {
@@ -98,11 +88,11 @@ def _show_tables(tables: list[Table]) -> Html:
 
 def _show_table(found: Table) -> Html:
     columns = [
-        Column(name, numeric=i > 0 and all(_NUMBER.match(row[i]) for row in found.rows))
+        markup.Column(name, numeric=i > 0 and all(_NUMBER.match(row[i]) for row in found.rows))
         for i, name in enumerate(found.columns)
     ]
     rows = [[emphasise(cell) for cell in row] for row in found.rows]
-    return table(element("b", found.title), columns, rows, found.title, sortable=True)
+    return markup.table(element("b", found.title), columns, rows, found.title, sortable=True)
 
 
 def emphasise(text: str) -> Html:
@@ -141,7 +131,7 @@ def _show_command(records: ExperimentRecords) -> Html:
     return join(
         show_command(records.command, again),
         element("h3", "Versions"),
-        pairs(versions),
-        details("What was declared", code_block(declared, "Declaration")),
+        markup.pairs(versions),
+        markup.details("What was declared", markup.code_block(declared, "Declaration")),
         element("p", kept, class_="note"),
     )

@@ -15,21 +15,10 @@ from nasgoat.figures.wording import (
     format_number,
     format_percent,
 )  # fmt: skip
+from nasgoat.report import markup
 from nasgoat.report.cells import assign_classes, draw_cell, draw_legend
 from nasgoat.report.chart_svg import draw_grid
-from nasgoat.report.markup import (
-    Child,
-    Column,
-    Html,
-    code_block,
-    details,
-    element,
-    join,
-    label,
-    pairs,
-    region,
-    table,
-)  # fmt: skip
+from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
 from nasgoat.report.reported_search import ReportedSearch, error_of, sqrt_beta_of, tested_error
 from nasgoat.report.search_charts import chart_history, chart_hyperparameters, chart_proposals
@@ -43,14 +32,12 @@ _TARGETS = {
 _TRACEBACK = 4000  # characters of a traceback, its end
 _FIRST = 12  # cells of the gallery that are shown at once
 _MOST = 300  # drawn at all: a report must stay small enough to be opened
-#: Class and words for each state of a search.
-_STATES = {
-    "finished": ("good", "finished"),
-    "exhausted": ("good", "finished: every graph of the space was proposed"),
-    "running": ("warn", "running"),
-    "interrupted": ("warn", "interrupted"),
-    "stopped": ("warn", "not finished"),
-    "failing": ("bad", "stopped: the objective fails"),
+#: How a state of the search is marked, unless as a warning, and said, unless by its name.
+_STATE_MARKS = {"finished": "good", "exhausted": "good", "failing": "bad"}
+_STATE_WORDS = {
+    "exhausted": "finished: every graph of the space was proposed",
+    "stopped": "not finished",
+    "failing": "stopped: the objective fails",
 }
 
 
@@ -91,7 +78,8 @@ def _make_page(search: ReportedSearch) -> str:
 
 
 def _write_lede(search: ReportedSearch) -> Child:
-    kind, text = _STATES[search.state]
+    mark = _STATE_MARKS.get(search.state, "warn")
+    text = _STATE_WORDS.get(search.state, search.state)
     ended = len(search.done) + len(search.failed)
     budget = search.stored.status.budget
     of = f" of {budget:,}" if budget and budget != ended else ""
@@ -99,7 +87,7 @@ def _write_lede(search: ReportedSearch) -> Child:
     if search.ours:
         kernel = search.settings.get("kernel", "?")
         by = f"Bayesian optimisation with the {kernel} shortest-path kernel"
-    state, count = element("span", text, class_=f"state {kind}"), format_count(ended, "evaluation")
+    state, count = element("span", text, class_=f"state {mark}"), format_count(ended, "evaluation")
     said: list[Child] = [state, f" {by}, {count}{of}. "]
     if search.best is None:
         return [*said, "Nothing has been evaluated yet."]
@@ -154,10 +142,10 @@ def _show_best(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
     ]
     stored = json.dumps(best.graph.to_dict())
     return join(
-        region("div", picture, name=title, class_="hero"),
+        markup.region("div", picture, name=title, class_="hero"),
         element("p", f"Found at evaluation {best.number + 1}, iteration {best.iteration}.{ties}"),
-        pairs(others) if others else None,
-        details("The graph as JSON", code_block(stored, "The best graph as JSON")),
+        markup.pairs(others) if others else None,
+        markup.details("The graph as JSON", markup.code_block(stored, "The best graph as JSON")),
     )
 
 
@@ -215,7 +203,7 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
         shown["test error"] = lambda t: format_number(tested_error(t))
     if search.benchmark is not None:
         shown["regret"] = lambda t: format_number(search.regret(t))
-    columns = [Column(name, numeric=name != "certificate") for name in shown]
+    columns = [markup.Column(name, numeric=name != "certificate") for name in shown]
     rows = [[show(t) for show in shown.values()] for t in search.tickets]
     best = next((i for i, t in enumerate(search.tickets) if t is search.best), None)
     caption = "Proposals in the order in which they were made. The best is marked."
@@ -224,7 +212,7 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
             " Mean, sd, LCB and bound are on the scale of the target; they are of the time of the "
             "proposal, before its evaluation."
         )
-    return table(caption, columns, rows, "Table of proposals", sortable=True, best=best)
+    return markup.table(caption, columns, rows, "Table of proposals", sortable=True, best=best)
 
 
 def _link_to_cell(ticket: Ticket) -> Html:
@@ -263,13 +251,13 @@ def _show_surrogate(search: ReportedSearch) -> Html | None:
         [iteration, *(format_number(values.get(name)) for name in names)]
         for iteration, values in search.fits.items()
     ]
-    columns = [Column("iteration"), *map(Column, names)]
-    values = table("Fitted hyperparameters.", columns, rows, "Table of hyperparameters")
+    columns = [markup.Column("iteration"), *map(markup.Column, names)]
+    values = markup.table("Fitted hyperparameters.", columns, rows, "Table of hyperparameters")
     kernel = search.settings.get("kernel", "?")
     return join(
         element("p", f"Hyperparameters of the {kernel} kernel after each fit."),
         draw_grid(charts, "grid small"),
-        details("The numbers", values),
+        markup.details("The numbers", values),
     )
 
 
@@ -283,12 +271,18 @@ def _tabulate_failures(search: ReportedSearch) -> Html | None:
         said: list[Child] = [label(failure.reason, 500)]
         if failure.traceback:
             text = failure.traceback.rstrip()[-_TRACEBACK:]
-            said.append(details("traceback", code_block(text, "Traceback")))
+            said.append(markup.details("traceback", markup.code_block(text, "Traceback")))
         rows.append([_link_to_cell(ticket), str(failure.kind), said])
     if not rows:
         return None
-    columns = [Column("evaluation"), Column("kind", False), Column("reason", False, long=True)]
-    return table("Failed evaluations; they are never learnt from.", columns, rows, "Failures")
+    columns = [
+        markup.Column("evaluation"),
+        markup.Column("kind", False),
+        markup.Column("reason", False, long=True),
+    ]
+    return markup.table(
+        "Failed evaluations; they are never learnt from.", columns, rows, "Failures"
+    )
 
 
 def _show_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
@@ -303,7 +297,7 @@ def _show_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html | Non
     parts.append(element("ol", drawn[:_FIRST], class_="gallery"))
     if len(drawn) > _FIRST:
         further = f"{format_count(len(drawn) - _FIRST, 'further cell')}, best first"
-        parts.append(details(further, element("ol", drawn[_FIRST:], class_="gallery")))
+        parts.append(markup.details(further, element("ol", drawn[_FIRST:], class_="gallery")))
     if len(tickets) > _MOST:
         left = format_count(len(tickets) - _MOST, "cell")
         parts.append(element("p", f"{left} of higher error left out.", class_="note"))
@@ -325,10 +319,13 @@ def _show_space(search: ReportedSearch) -> Html:
     space = search.stored.space
     size, exact = space.size()
     counted = f"{size:,} graphs" if exact else f"At most {float(size):.3g} graphs"
-    toml = details("The declaration as TOML", code_block(to_toml(space), "The space as TOML"))
+    toml = markup.code_block(to_toml(space), "The space as TOML")
     text = space.describe()
-    described = element("p", label(text[:1].upper() + text[1:], 2000), ".")
-    return join(described, element("p", f"{counted}."), toml)
+    return join(
+        element("p", label(text[:1].upper() + text[1:], 2000), "."),
+        element("p", f"{counted}."),
+        markup.details("The declaration as TOML", toml),
+    )
 
 
 def _show_command(search: ReportedSearch) -> Html:
@@ -350,7 +347,7 @@ def _show_command(search: ReportedSearch) -> Html:
         "version": stored.version,
     }
     known = ((name, label(str(value), 500)) for name, value in facts.items() if value is not None)
-    return join(show_command(status.command, again), pairs(known))
+    return join(show_command(status.command, again), markup.pairs(known))
 
 
 def _format_value(value: object) -> str:
