@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nasgoat.cli import process
+from nasgoat.cli import terminal
 
 settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nasgoat")
@@ -28,7 +28,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session", autouse=True)
 def no_search_takes_the_end_of_the_tests_for_its_own() -> Iterator[None]:
     """SIGTERM, from a time-out say, ends the test run; no search in it is interrupted instead."""
-    with patch.object(process, "_SIGNALS", (signal.SIGINT,)):
+    with patch.object(terminal, "_SIGNALS", (signal.SIGINT,)):
         yield
 
 

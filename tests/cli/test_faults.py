@@ -14,8 +14,7 @@ from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 
 from nasgoat.cli.app import run
-from nasgoat.cli.output import make_harmless, print_json
-from nasgoat.cli.process import move_password
+from nasgoat.cli.terminal import make_harmless, move_password, print_json
 
 SEARCH = ["search", "--no-pictures", "--initial", "2", "--report", "run"]
 NASGOAT = [sys.executable, "-c", "from nasgoat.cli import main; main()"]

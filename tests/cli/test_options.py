@@ -8,7 +8,7 @@ import typer
 
 from nasgoat.cli.app import run
 from nasgoat.cli.options import Seed, Solving, with_groups
-from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
+from nasgoat.cli.search import Evaluating, Output, Proposing, Target
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 
 from nasgoat import LabeledGraph
 from nasgoat.cli.app import run
-from nasgoat.integrations.pictures import Painter
+from nasgoat.cli.search_output import Painter
 
 SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(1.5)\n    return 1.0 + len(graph.edges)\n"
 SEARCH = ["search", "--no-pictures", "--initial", "4", "--report", "run"]
@@ -88,7 +88,7 @@ def test_ctrl_c_while_the_result_is_written(times: int, capsys: pytest.CaptureFi
             os.kill(os.getpid(), signal.SIGINT)
 
     call = [*SEARCH, "--quiet", "--evaluations", "6"]
-    with patch("nasgoat.figures.save", interrupted):
+    with patch("nasgoat.cli.search_output.save", interrupted):
         code = run(call)
     captured = capsys.readouterr()
     assert code == {1: 0, 2: 130}[times]
@@ -151,7 +151,7 @@ def test_a_full_disk_is_one_line_and_the_study_stays_sound() -> None:
 
 def test_a_report_that_fails_does_not_fail_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    with patch("nasgoat.cli.search_session.write_whole", side_effect=full):
+    with patch("nasgoat.cli.search_output.write_whole", side_effect=full):
         assert run([*SEARCH, "--quiet", "--evaluations", "6"]) == 0
     assert "the report could not be written: No space left" in capsys.readouterr().err
 

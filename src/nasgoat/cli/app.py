@@ -16,17 +16,18 @@ from typing import Annotated, Any
 
 import typer
 
-from nasgoat.cli import experiments, installed, space
-from nasgoat.cli.output import (
+from nasgoat.cli.experiments import compare, kernels, scale
+from nasgoat.cli.inspection import data_verbs, methods, space_verbs
+from nasgoat.cli.search import search
+from nasgoat.cli.solve import solve
+from nasgoat.cli.stored_runs import report, status
+from nasgoat.cli.terminal import (
     MaskingFormatter,
+    hide_password,
     make_harmless,
     mask_passwords,
     remember_arguments,
 )
-from nasgoat.cli.process import hide_password
-from nasgoat.cli.search import search
-from nasgoat.cli.solve import solve
-from nasgoat.cli.stored_runs import report, status
 from nasgoat.errors import NasgoatError, SettingError
 
 app = typer.Typer(
@@ -36,19 +37,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (
-    search,
-    status,
-    report,
-    solve,
-    installed.methods,
-    experiments.compare,
-    experiments.kernels,
-    experiments.scale,
-):
+for verb in (search, status, report, solve, methods, compare, kernels, scale):
     app.command(verb.__name__)(verb)
-app.add_typer(space.app, name="space")
-app.add_typer(installed.data, name="data")
+app.add_typer(space_verbs, name="space")
+app.add_typer(data_verbs, name="data")
 
 
 @app.callback()

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nasgoat.cli.options import Dask, Json, Quiet, split_names, split_numbers, with_groups
-from nasgoat.cli.output import command_line, format_duration, note, print_json
-from nasgoat.cli.process import Interrupts
 from nasgoat.cli.stored_runs import RUNS
+from nasgoat.cli.terminal import Interrupts, command_line, format_duration, note, print_json
 from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:

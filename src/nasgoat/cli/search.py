@@ -1,22 +1,120 @@
-"""``nasgoat search``: the main job."""
+"""``nasgoat search``: its options in groups, and what it does from start to end."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nasgoat.cli.options import Solving, with_groups
-from nasgoat.cli.output import command_line, log_to_file, note, print_json, show
-from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
-from nasgoat.errors import NasgoatError
+from nasgoat.cli.options import (
+    KERNEL,
+    BatchStrategy,
+    Dask,
+    Json,
+    Preset,
+    Quiet,
+    Seed,
+    Solving,
+    Storage,
+    with_groups,
+)
+from nasgoat.cli.terminal import Interrupts, command_line, log_to_file, note, print_json
+from nasgoat.errors import NasgoatError, SettingError
 
 if TYPE_CHECKING:
-    from nasgoat.bayesopt import SearchResult, Workers
-    from nasgoat.cli.process import Interrupts
-    from nasgoat.cli.search_session import Session
+    from nasgoat.bayesopt import SearchResult, Settings, Workers
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is searched."""
+
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120 or nb101."
+        ),
+    ] = None
+    noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False
+    space: Annotated[
+        str | None, typer.Option(help="A TOML file, or a preset: nb101, darts, ...")
+    ] = None
+    objective: Annotated[
+        str | None, typer.Option(help="module:function: takes the graph, returns its error.")
+    ] = None
+    command: Annotated[
+        str | None, typer.Option(help="Graph as JSON on its standard input, error on its output.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Proposing:
+    """How graphs are proposed."""
+
+    evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160
+    method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat"
+    batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None
+    initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10
+    seed: Seed = 0
+    preset: Preset = "default"
+    kernel: Annotated[str | None, KERNEL] = None
+    batch_strategy: BatchStrategy = None
+    target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
+
+    def settings(self) -> Settings:
+        """The settings of our own method: those of the preset, with some of them changed."""
+        from nasgoat.bayesopt import Settings
+
+        changes = {name: getattr(self, name) for name in ("kernel", "batch_strategy", "target")}
+        given = {name: value for name, value in changes.items() if value is not None}
+        return Settings.preset(self.preset, **given)
+
+
+@dataclass(frozen=True)
+class Evaluating:
+    """How graphs are evaluated, and where."""
+
+    workers: Annotated[int, typer.Option(help="Evaluations at a time, on this machine.")] = 1
+    dask: Dask = None
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="A freed worker gets the next graph at once.")
+    ] = False
+    timeout: Annotated[float | None, typer.Option(help="Seconds an evaluation may take.")] = None
+    memory_limit: Annotated[
+        float | None, typer.Option(help="Megabytes an evaluation may hold.")
+    ] = None
+    retries: Annotated[int, typer.Option(help="New starts after a worker died.")] = 1
+
+    def open_workers(self) -> Workers:
+        """Whoever evaluates; to be closed."""
+        from nasgoat.bayesopt import Workers
+
+        if self.dask is None:
+            return Workers.local(self.workers)
+        if self.workers != 1:
+            raise SettingError("--workers must be left out with --dask, got both")
+        from nasgoat.integrations.dask_cluster import dask_workers
+
+        return dask_workers(self.dask, note)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is stored and shown."""
+
+    storage: Storage = None
+    study: Annotated[str | None, typer.Option(help="Name of the study; resumed if there.")] = None
+    report: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None
+    pictures: Annotated[
+        bool, typer.Option("--pictures/--no-pictures", help="Draw every cell for the dashboard.")
+    ] = True
+    log_file: Annotated[Path | None, typer.Option(help="File to log to.")] = None
+    quiet: Quiet = False
+    json: Json = False
 
 
 @with_groups
@@ -24,22 +122,28 @@ def search(
     target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
 ) -> None:
     """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
-    from nasgoat.cli.process import Interrupts
-    from nasgoat.cli.search_session import open_session
+    from nasgoat.cli.search_output import describe_result, show_result, write_files
+    from nasgoat.cli.search_session import Session
+    from nasgoat.evaluation import allow_children, kill_children
 
     if output.log_file is not None:
         log_to_file(output.log_file)
-    session = open_session(target, proposing, solving, evaluating, output)
+    session = Session(target, proposing, solving, evaluating, output)
     workers = evaluating.open_workers()
     # The first Ctrl-C is heard to the very end, so that what was found is written and shown.
     with _say_how_to_resume(), Interrupts() as interrupts:
-        result = _run(session, workers, interrupts)
-        document = session.document(result)
-        session.write(result, document)
+        allow_children()  # an earlier search of this process forbade them
+        try:
+            result = session.run(workers, interrupts.stopping)
+        finally:
+            kill_children(for_good=True)
+            workers.close()
+        document = describe_result(session, result)
+        write_files(session, result, document)
         if output.json:
             print_json(document)
         else:
-            _show(session, result, document)
+            show_result(session, result, document)
         _leave(result)
         session.finish_pictures(interrupts.stopping)
 
@@ -58,18 +162,6 @@ def _say_how_to_resume() -> Iterator[None]:
         raise
 
 
-def _run(session: Session, workers: Workers, interrupts: Interrupts) -> SearchResult:
-    """Run the session, and leave nothing running behind it."""
-    from nasgoat.evaluation import allow_children, kill_children
-
-    allow_children()  # an earlier search of this process forbade them
-    try:
-        return session.run(workers, interrupts.stopping)
-    finally:
-        kill_children(for_good=True)
-        workers.close()
-
-
 def _leave(result: SearchResult) -> None:
     """End the command with an error if the search ended before its budget."""
     from nasgoat.bayesopt import Stop
@@ -77,31 +169,10 @@ def _leave(result: SearchResult) -> None:
     if result.stop is Stop.INTERRUPTED:
         note(f"interrupted after {len(result.evaluations)} evaluations")
     elif result.stop is Stop.FAILING:
-        failed = result.failures[-1].outcome
-        if failed and failed.failure:
-            note(failed.failure.traceback.rstrip() or failed.failure.reason)
+        if failure := result.failures[-1].failure:
+            note(failure.traceback.rstrip() or failure.reason)
         note("stopped: the objective fails")
     else:
         return
     note(f"resume with: {command_line()}")
     raise typer.Exit(130 if result.stop is Stop.INTERRUPTED else 1)
-
-
-def _show(session: Session, result: SearchResult, document: dict[str, Any]) -> None:
-    """The best cell and its figures, for a person."""
-    from nasgoat.figures import ladder
-
-    if not result.evaluations:
-        return
-    best = result.best
-    show(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
-    show(ladder(best.graph))
-    show(f"\n{session.task.metric}: {best.error:.3f}")
-    if document["best"]["test_error"] is not None:
-        show(f"test error: {document['best']['test_error']:.3f}")
-    if document["regret"] is not None:
-        optimum = f"the best of the table has {document['optimum']:.3f}"
-        show(f"regret: {document['regret']:.3f} ({optimum})")
-    if result.failures:
-        show(f"failed evaluations: {len(result.failures)}")
-    show(f"written: {document['report']}/result.json and best.png")

@@ -1,8 +1,9 @@
-"""One session of a search: its study, proposals, progress, result and files."""
+"""One session of a search: what is searched, and the way from its study's state to its end."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -10,39 +11,75 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nasgoat.acquisition import Choice, choose, make_optimizer
-from nasgoat.atomic_file import write_whole
-from nasgoat.bayesopt import (
-    Asker,
-    Driver,
-    Events,
-    Plan,
-    SearchResult,
-    Settings,
-    Ticket,
-    Workers,
-)
-from nasgoat.cli.options import Solving
-from nasgoat.cli.output import ProgressTable, command_line, note
-from nasgoat.cli.search_options import Evaluating, Output, Proposing, Target
-from nasgoat.cli.search_task import Task, make_task
-from nasgoat.cli.stored_runs import choose_folder
-from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.pictures import Painter
-from nasgoat.search_methods import OURS, make_method, own_batch
+import numpy as np
 
+from nasgoat.acquisition import Choice, choose, make_optimizer, require_satisfiable
+from nasgoat.bayesopt import Asker, Driver, Events, Plan, SearchResult, Settings, Ticket, Workers
+from nasgoat.benchmarks import Benchmark
+from nasgoat.benchmarks import benchmark as find_benchmark
+from nasgoat.cli.options import Solving
+from nasgoat.cli.search import Evaluating, Output, Proposing, Target
+from nasgoat.cli.search_output import Painter, ProgressTable
+from nasgoat.cli.stored_runs import choose_folder, make_slug
+from nasgoat.cli.terminal import command_line, note
+from nasgoat.errors import SettingError
+from nasgoat.evaluation import Evaluator, Isolated, Outcome
+from nasgoat.graphs import LabeledGraph
+from nasgoat.integrations import StudyLedger
+from nasgoat.search_methods import OURS, make_method, own_batch
+from nasgoat.spaces import SearchSpace, find_space
+
+_DEFAULT_BENCHMARK = "nb201/cifar10"
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
 
 
-@dataclass
-class Session:
-    """One session of a search: from the state of its study to its end.
+@dataclass(frozen=True)
+class Task:
+    """A space and how its graphs are evaluated.
 
     Args:
+        name: For people and file names.
+        space: The space to search.
+        evaluator: Evaluates a graph.
+        objective: What must be the same when the search is resumed.
+        metric: What ``error`` means.
+        benchmark: The benchmark, if it is one.
+        noisy: Whether each evaluation is one training's value.
+    """
+
+    name: str
+    space: SearchSpace
+    evaluator: Evaluator
+    objective: dict[str, Any]
+    metric: str = "error"
+    benchmark: Benchmark | None = None
+    noisy: bool = False
+
+    def regret(self, graph: LabeledGraph) -> float | None:
+        """How much the mean error lies above the best of the table; None without a table."""
+        if self.benchmark is None:
+            return None
+        return self.benchmark.mean_error(graph) - self.benchmark.optimum
+
+
+@dataclass(frozen=True)
+class TableEvaluator:
+    """Looks a graph up in a benchmark's table; a noisy one draws by seed and number."""
+
+    benchmark: Benchmark
+    seed: int
+
+    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+        """The metrics in the table."""
+        rng = np.random.default_rng([self.seed, 1, number])
+        return Outcome.of(self.benchmark.query(graph, rng))
+
+
+class Session:
+    """One session of a search, by the options of ``nasgoat search``; wrong ones are refused here.
+
+    Attributes:
         task: What is searched, and how graphs are evaluated.
-        proposing: How graphs are proposed.
-        solving: How the acquisition is minimised; a resumed search may have other limits.
-        output: What is stored and shown.
         plan: Budget, batch size, asynchronous or not.
         settings: Those of our own method; None for another method.
         choice: The acquisition optimiser of our own method; None for another method.
@@ -52,183 +89,134 @@ class Session:
         address: Where the study is stored.
     """
 
-    task: Task
-    proposing: Proposing
-    solving: Solving
-    output: Output
-    plan: Plan
-    settings: Settings | None
-    choice: Choice | None
-    declaration: dict[str, Any]
-    study: str
-    folder: Path
-    address: StorageAddress
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        target: Target,
+        proposing: Proposing,
+        solving: Solving,
+        evaluating: Evaluating,
+        output: Output,
+    ) -> None:
+        settings, ours = proposing.settings(), proposing.method == OURS
+        self.proposing, self._output, self._effort = proposing, output, solving.effort()
+        batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
+        self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous)
+        self.task = make_task(target, evaluating, proposing.seed)
+        self.settings: Settings | None = settings if ours else None
+        self.choice: Choice | None = None
+        if ours:
+            kernel, questions = settings.kernel, settings.questions
+            self.choice = choose(self.task.space, kernel, questions, solving.optimizer)
+        declaration = {
+            "objective": self.task.objective,
+            "direction": "minimize",
+            "method": proposing.method,
+            "settings": asdict(settings) if ours else None,
+            "optimizer": solving.optimizer if ours else None,
+            "initial": proposing.initial,
+            "batch": None if self.plan.asynchronous else batch,
+            "asynchronous": self.plan.asynchronous,
+            "seed": proposing.seed,
+            "space": self.task.space.to_dict(),
+        }
+        self.declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
+        self.study = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
+        self.folder, self.address = choose_folder(
+            output.report, output.storage, self.study, self.declaration, self.plan.evaluations
+        )
         self._painter = Painter()
 
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
         """Search until done or asked to stop; what a dead session left behind comes first."""
-        if not self.output.quiet:
-            note(f"searching {self.task.name}: {self.task.space.describe()}")
         space = self.task.space
+        if not self._output.quiet:
+            note(f"searching {self.task.name}: {space.describe()}")
         with StudyLedger(self.address, self.study, space, self.declaration) as ledger:
+            asker, evaluator, plan = self._make_asker(), self.task.evaluator, self.plan
             # Reads the whole study: a damaged one is refused before anything is written.
-            driver = self._make_driver(ledger, workers, stopping)
-            plan = {
-                "evaluations": self.plan.evaluations,
-                "command": command_line(),
-                "version": version("nasgoat"),
-            }
-            ledger.note(plan)
+            events = self._make_events(ledger)
+            # Proposals are computed in a thread, so that signals are heard meanwhile.
+            asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
+            driver = Driver(asker, evaluator, plan, ledger, workers, events, asks_in, stopping)
+            call = {"command": command_line(), "version": version("nasgoat")}
+            ledger.note({"evaluations": plan.evaluations, **call})
             return driver.run()
 
     def finish_pictures(self, stopping: Callable[[], bool]) -> None:
         """Wait a while, until asked to stop, for the pictures that are still to be drawn."""
         self._painter.close(_PICTURE_SECONDS, stopping)
 
-    def document(self, result: SearchResult) -> dict[str, Any]:
-        """The JSON document of the command line's contract."""
-        best = result.best if result.evaluations else None
-        benchmark = self.task.benchmark
-        return {
-            "best": best
-            and {
-                "graph": best.graph.to_dict(),
-                "error": best.error,
-                "test_error": best.metrics.get("test_error"),
-            },
-            "regret": best and self.task.regret(best.graph),
-            "evaluations": len(result.evaluations),
-            "failed": len(result.failures),
-            "seconds": result.seconds,
-            "certified": result.certified,
-            "stop": str(result.stop),
-            "study": self.study,
-            "storage": str(self.address),
-            "benchmark": benchmark and benchmark.name,
-            "objective": self.task.objective,
-            "metric": self.task.metric,
-            "optimum": benchmark and benchmark.optimum,
-            "evaluation_of_best": best and best.number + 1,
-            "method": self.proposing.method,
-            "optimizer": self.choice and self.choice.to_dict(),
-            "settings": self.settings and asdict(self.settings),
-            "seed": self.proposing.seed,
-            "report": str(self.folder),
-        }
+    def _make_events(self, ledger: StudyLedger) -> Events:
+        """What the driver tells of: pictures to draw, and progress to show."""
 
-    def write(self, result: SearchResult, document: dict[str, Any]) -> None:
-        """Write the picture and result.json; one that fails never fails the search."""
-        history = [evaluation.to_dict() for evaluation in result.evaluations]
-        failures = [
-            {"number": t.number, "graph": t.graph.to_dict(), **t.outcome.failure.to_dict()}
-            for t in result.failures
-            if t.outcome and t.outcome.failure
-        ]
-        hyperparameters = [dict(values) for values in result.hyperparameters]
-        whole = {
-            **document,
-            "hyperparameters": hyperparameters,
-            "history": history,
-            "failures": failures,
-        }
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._write_picture(result)
-            # The last of a run's files: where it is, a run is over, and not resumed.
-            write_whole(self.folder / "result.json", json.dumps(whole, indent=1))
-        except OSError as problem:
-            note(f"the report could not be written: {problem.strerror}")
-
-    def _write_picture(self, result: SearchResult) -> None:
-        from nasgoat.figures import save
-
-        if not result.evaluations:
-            return
-        try:
-            title = f"{self.task.name}: {self.task.metric} {result.best.error:.3f}"
-            save(result.best.graph, self.folder / "best.png", title)
-        except Exception as problem:
-            note(f"the picture could not be drawn: {problem}")
-
-    def _make_driver(
-        self, ledger: StudyLedger, workers: Workers, stopping: Callable[[], bool]
-    ) -> Driver:
-        def picture(ticket: Ticket) -> None:
+        def draw(ticket: Ticket) -> None:
             path = self.folder / "artifacts" / ledger.artifact(ticket.number)
-            self._painter.paint(
-                ticket.graph, path, f"{self.task.name}, evaluation {ticket.number + 1}"
-            )
+            title = f"{self.task.name}, evaluation {ticket.number + 1}"
+            self._painter.paint(ticket.graph, path, title)
 
-        asker, past = self._make_asker(), ledger.tickets()
-        if self.output.pictures:
+        past = ledger.tickets()
+        if self._output.pictures:
             for ticket in past:  # what an earlier session did not get to draw
-                picture(ticket)
-        proposed = picture if self.output.pictures else None
-        events = Events(proposed=proposed)
-        if not self.output.quiet:
-            done = sum(ticket.finished for ticket in past)
-            events = ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
-        # Proposals are computed in a thread, so that signals are heard meanwhile.
-        asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
-        return Driver(
-            asker, self.task.evaluator, self.plan, ledger, workers, events, asks_in, stopping
-        )
+                draw(ticket)
+        proposed = draw if self._output.pictures else None
+        if self._output.quiet:
+            return Events(proposed=proposed)
+        done = sum(ticket.finished for ticket in past)
+        return ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
 
     def _make_asker(self) -> Asker:
         """The method; ours with the optimiser that was chosen when the session was opened."""
         space, budget = self.task.space, self.plan.evaluations
         options: dict[str, Any] = {}
-        if self.settings is not None and self.choice is not None:
-            progress = None if self.output.quiet else note
-            effort = self.solving.effort()
-            optimizer = make_optimizer(self.choice, space, progress, effort=effort)
+        if self.choice is not None:
+            progress = None if self._output.quiet else note
+            optimizer = make_optimizer(self.choice, space, progress, effort=self._effort)
             options = {"settings": self.settings, "optimizer": optimizer, "progress": progress}
         initial = min(self.proposing.initial, budget)
         method, seed = self.proposing.method, self.proposing.seed
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
 
 
-def open_session(
-    target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
-) -> Session:
-    """A session from the options of ``nasgoat search``; wrong ones are told before it begins."""
-    settings, choice = proposing.settings(), None
-    solving.effort()
-    batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
-    plan = Plan(proposing.evaluations, batch, evaluating.asynchronous)
-    task = make_task(target, evaluating, proposing.seed)
-    ours = proposing.method == OURS
-    if ours:
-        choice = choose(task.space, settings.kernel, settings.questions, solving.optimizer)
-    declaration = {
-        "objective": task.objective,
-        "direction": "minimize",
-        "method": proposing.method,
-        "settings": asdict(settings) if ours else None,
-        "optimizer": solving.optimizer if ours else None,
-        "initial": proposing.initial,
-        "batch": None if plan.asynchronous else plan.batch,
-        "asynchronous": plan.asynchronous,
-        "seed": proposing.seed,
-        "space": task.space.to_dict(),
-    }
-    declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
-    study = output.study or f"{task.slug}-seed{proposing.seed}"
-    folder, address = choose_folder(
-        output.report, output.storage, study, declaration, plan.evaluations
+def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+    """The task that the options of ``nasgoat search`` describe."""
+    if target.objective is None and target.command is None:
+        return _make_table_task(target, seed)
+    if target.benchmark is not None or target.noisy:
+        raise SettingError("--benchmark must come without --objective and --command, got both")
+    if target.space is None:
+        raise SettingError("--objective and --command must come with --space, got none")
+    space = find_space(target.space)
+    require_satisfiable(space)
+    objective = target.objective
+    argv = _split(target.command) if target.command is not None else None
+    memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
+    isolated = Isolated(objective, argv, evaluating.timeout, memory, evaluating.retries, seed)
+    isolated.check()
+    what = {"objective": objective} if objective else {"command": list(argv or ())}
+    name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
+    return Task(name, space, isolated, what)
+
+
+def _make_table_task(target: Target, seed: int) -> Task:
+    if target.space is not None:
+        raise SettingError("--space must come with --objective or --command, got neither")
+    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    return Task(
+        name=table.name,
+        space=table.space,
+        evaluator=TableEvaluator(table, seed),
+        objective={"benchmark": table.name, "noisy": target.noisy},
+        metric=table.metric,
+        benchmark=table,
+        noisy=target.noisy,
     )
-    return Session(
-        task=task,
-        proposing=proposing,
-        solving=solving,
-        output=output,
-        plan=plan,
-        settings=settings if ours else None,
-        choice=choice,
-        declaration=declaration,
-        study=study,
-        folder=folder,
-        address=address,
-    )
+
+
+def _split(command: str) -> tuple[str, ...]:
+    try:
+        parts = tuple(shlex.split(command))
+    except ValueError as problem:
+        raise SettingError(f"--command must be quoted rightly, got {problem}") from None
+    if not parts:
+        raise SettingError("--command must name a program, got nothing")
+    return parts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nasgoat.cli.options import KERNEL, Json, Seed, Solving, with_groups
-from nasgoat.cli.output import note, print_json
+from nasgoat.cli.terminal import note, print_json
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import AcquisitionOptimizer, AcquisitionProblem, Pool

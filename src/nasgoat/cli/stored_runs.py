@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nasgoat.cli.options import Json, Storage
-from nasgoat.cli.output import note, print_json, show
-from nasgoat.cli.process import restore_password
+from nasgoat.cli.terminal import note, print_json, restore_password, show
 from nasgoat.errors import ReportError, StudyError
 
 if TYPE_CHECKING:

@@ -1,27 +1,29 @@
-"""``nasgoat space``: look at a search space."""
+"""``nasgoat space``, ``methods`` and ``data``: look at what there is to search, and with what."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nasgoat.cli.options import KERNEL, BatchStrategy, Json, Preset, Seed, TimeLimit
-from nasgoat.cli.output import note, print_json, show
-from nasgoat.cli.search_options import Proposing
+from nasgoat.cli.search import Proposing
+from nasgoat.cli.terminal import note, print_json, show
 
 if TYPE_CHECKING:
     from nasgoat.spaces import SearchSpace
 
-app = typer.Typer(help="Look at a search space.", no_args_is_help=True)
+space_verbs = typer.Typer(help="Look at a search space.", no_args_is_help=True)
+data_verbs = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
 
 Name = Annotated[
     str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
 ]
 
 
-@app.command()
+@space_verbs.command()
 def check(
     space: Name,
     preset: Preset = "default",
@@ -34,7 +36,7 @@ def check(
     from nasgoat.acquisition import choose, require_satisfiable
     from nasgoat.acquisition.costs import shorten
 
-    found = _space(space)
+    found = _find_space(space)
     require_satisfiable(found)
     number, exact = found.size()
     settings = Proposing(preset=preset, kernel=kernel, batch_strategy=batch_strategy).settings()
@@ -73,7 +75,7 @@ def check(
         show(warning)
 
 
-@app.command()
+@space_verbs.command()
 def describe(
     space: Annotated[
         str | None, typer.Argument(help="A preset or a TOML file; all presets.")
@@ -85,10 +87,10 @@ def describe(
     from nasgoat.spaces.presets import is_file_name, preset_text
 
     if space is None:
-        names = {name: _space(name).describe() for name in preset_names()}
+        names = {name: _find_space(name).describe() for name in preset_names()}
         print_json(names) if json else show("\n".join(f"{k}: {v}" for k, v in names.items()))
         return
-    found = _space(space)
+    found = _find_space(space)
     if json:
         print_json({"space": found.to_dict(), "description": found.describe()})
         return
@@ -96,10 +98,10 @@ def describe(
     show((to_toml(found) if is_file_name(space) else preset_text(space)).rstrip())
 
 
-@app.command()
+@space_verbs.command()
 def count(space: Name, json: Json = False) -> None:
     """Count the graphs of the space, isomorphic ones once; say so if it is only a bound."""
-    number, exact = _space(space).size()
+    number, exact = _find_space(space).size()
     if json:
         bound: dict[str, Any] = {"count": None, "at_most": number}
         print_json({"count": number} if exact else bound)
@@ -109,7 +111,7 @@ def count(space: Name, json: Json = False) -> None:
         note("this is an upper bound; the space is too large to be counted quickly")
 
 
-@app.command()
+@space_verbs.command()
 def sample(
     space: Name,
     number: Annotated[int, typer.Option("--count", "-n", help="How many graphs.")] = 3,
@@ -121,7 +123,7 @@ def sample(
 
     from nasgoat.figures import ladder
 
-    graphs = _space(space).sample(number, np.random.default_rng(seed))
+    graphs = _find_space(space).sample(number, np.random.default_rng(seed))
     if json:
         print_json({"graphs": [graph.to_dict() for graph in graphs]})
         return
@@ -129,7 +131,7 @@ def sample(
         show(ladder(graph), end="\n\n")
 
 
-@app.command()
+@space_verbs.command()
 def draw(
     space: Name,
     output: Annotated[Path, typer.Option(help="Picture to write (png, svg, pdf).")] = Path(
@@ -145,7 +147,7 @@ def draw(
     from nasgoat.figures import save
     from nasgoat.graphs import LabeledGraph
 
-    found = _space(space)
+    found = _find_space(space)
     if graph:
         chosen = LabeledGraph.from_json(graph)
         found.check(chosen)
@@ -157,7 +159,63 @@ def draw(
     )
 
 
-def _space(name: str) -> SearchSpace:
+def methods(json: Json = False) -> None:
+    """List the search methods and whether the package that each needs is installed."""
+    from nasgoat import search_methods
+
+    known = search_methods.methods()
+    if json:
+        found = {
+            name: {
+                "summary": summary,
+                "available": search_methods.available(name),
+                "batch": search_methods.own_batch(name) if search_methods.available(name) else None,
+            }
+            for name, summary in known.items()
+        }
+        print_json({"methods": found})
+        return
+    for name, summary in known.items():
+        missing = "" if search_methods.available(name) else f"  ({search_methods.remedy(name)})"
+        print(f"{name:14s} {summary}{missing}")
+
+
+@data_verbs.command("status")
+def data_status(json: Json = False) -> None:
+    """List the benchmark tables, where they come from and how to get what they lack."""
+    from nasgoat.benchmarks.registry import list_tables
+    from nasgoat.benchmarks.table_files import data_folder
+
+    tables = list_tables()
+    if json:
+        folder = str(data_folder())
+        print_json({"folder": folder, "tables": [asdict(table) for table in tables]})
+        return
+    print(f"tables are kept in {data_folder()} (NASGOAT_DATA)")
+    for table in tables:
+        print(f"{table.benchmark:8s} {table.source if table.available else 'not there'}")
+        if table.lacks:
+            print(f"{'':8s} lacks {table.lacks}")
+
+
+@data_verbs.command("import")
+def import_(
+    table: Annotated[str, typer.Argument(help="nb101 or nb201.")],
+    source: Annotated[Path, typer.Argument(help="The official file or folder.")],
+    json: Json = False,
+) -> None:
+    """Turn an official file into a compact table, once."""
+    from nasgoat.benchmarks.registry import import_table
+
+    note(f"reading {source}")
+    where = import_table(table, source)
+    if json:
+        print_json({"table": table, "source": str(source), "written": str(where)})
+    else:
+        print(f"written: {where}")
+
+
+def _find_space(name: str) -> SearchSpace:
     from nasgoat.spaces import find_space
 
     return find_space(name)

@@ -1,27 +1,112 @@
-"""The command's own process: the signals it hears, and the passwords it takes off the list.
+"""The command's surroundings: what it prints, the signals it hears, the password it hides.
 
-Everybody on a machine can read the arguments of every process, but only its owner the environment.
-A call with a password begins anew with ``***`` in its place and the address in the environment.
+Standard output gets one JSON document or text, standard error the progress. Everybody on a machine
+can read the arguments of every process, but only its owner the environment: a call with a password
+begins anew with ``***`` in its place and the address in the environment.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from nasgoat.cli.output import note
 from nasgoat.errors import SettingError
 
 VARIABLE = "NASGOAT_STORAGE"
 OPTION = "--storage"
 _PASSWORD = re.compile(r"(?<=://)([^:/@]*):([^@]+)@")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_arguments: list[str] | None = None
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print one JSON document to standard output; numbers that JSON lacks are refused."""
+    text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
+    # A terminal obeys more than JSON escapes.
+    print("".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text))
+
+
+def show(text: str = "", end: str = "\n") -> None:
+    """Print text to standard output for a person, whatever names it holds."""
+    print(make_harmless(text), end=end)
+
+
+def note(line: str) -> None:
+    """Print a line of progress to standard error, at once."""
+    print(make_harmless(mask_passwords(line)), file=sys.stderr, flush=True)
+
+
+def make_harmless(text: str) -> str:
+    r"""A text that no terminal obeys: labels and messages may hold anything.
+
+    Example:
+        >>> make_harmless("a\x1b[2Jb\nc")
+        'a?[2Jb\nc'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+
+
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1]
+
+
+def format_duration(seconds: float) -> str:
+    """Seconds for people.
+
+    Example:
+        >>> format_duration(5), format_duration(600), format_duration(7300)
+        ('5 s', '10 min', '2.0 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def mask_passwords(text: str) -> str:
+    """The text without the password of any storage that was opened."""
+    module = sys.modules.get("nasgoat.integrations.storages")
+    return text if module is None else str(module.mask_passwords(text))
+
+
+def command_line() -> str:
+    """The command that is running, fit to be typed again, without passwords."""
+    return mask_passwords(
+        shlex.join(["nasgoat", *(_arguments if _arguments is not None else sys.argv[1:])])
+    )
+
+
+def remember_arguments(arguments: list[str] | None) -> None:
+    """Keep the arguments that the command was called with."""
+    global _arguments
+    _arguments = arguments
+
+
+class MaskingFormatter(logging.Formatter):
+    """Formats records without passwords."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        return make_harmless(mask_passwords(super().format(record)))
+
+
+def log_to_file(path: Path) -> None:
+    """Write what is logged to a file too, whatever is shown."""
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setLevel(logging.INFO)
+    for name in ("nasgoat", "optuna", "distributed"):
+        logging.getLogger(name).addHandler(handler)
+    logging.getLogger("nasgoat").setLevel(logging.INFO)
 
 
 class Interrupts:

@@ -1,0 +1,233 @@
+"""What a search shows while it runs, and what it leaves: pictures, files and a JSON document."""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nasgoat.atomic_file import replace_file, write_whole
+from nasgoat.bayesopt import Evaluation, Events, Iteration, SearchResult, Ticket
+from nasgoat.child_process import ChildProcess
+from nasgoat.cli.terminal import note, show
+from nasgoat.errors import ChildError
+from nasgoat.figures import draw, ladder, save
+from nasgoat.graphs import LabeledGraph
+
+if TYPE_CHECKING:
+    from nasgoat.cli.search_session import Session
+
+_HEAD = " iteration  evaluations  best error    regret  certificate   seconds"
+_CLEAR = "\r\x1b[K"
+_PICTURE_SECONDS = 60.0  # for one picture
+_POLL = 0.1  # seconds between two looks at signals
+_RESOLUTION = 80  # dots per inch: a thumbnail, drawn in a third of the time of a full picture
+
+logger = logging.getLogger(__name__)
+
+
+class ProgressTable:
+    """The progress of a search on standard error: a line a batch, on a terminal also a live one.
+
+    Args:
+        evaluations: The budget.
+        done: Evaluations that earlier sessions finished.
+        regret: The regret of a graph; None where nobody knows it.
+    """
+
+    def __init__(
+        self, evaluations: int, done: int, regret: Callable[[LabeledGraph], float | None]
+    ) -> None:
+        self._evaluations = evaluations
+        self._done = done
+        self._regret = regret
+        self._best = float("inf")
+        self._live = sys.stderr.isatty()
+        note(_HEAD)
+
+    def events(self, proposed: Callable[[Ticket], None] | None = None) -> Events:
+        """What the driver calls."""
+        return Events(self.evaluation, self.failure, self.iteration, proposed)
+
+    def evaluation(self, evaluation: Evaluation) -> None:
+        """One evaluation has ended: shown on a terminal until the next line."""
+        self._best = min(self._best, evaluation.error)
+        self._advance()
+
+    def failure(self, ticket: Ticket) -> None:
+        """One evaluation has failed."""
+        if failure := ticket.failure:
+            self._say(f"evaluation {ticket.number + 1} failed ({failure.kind}): {failure.reason}")
+        self._advance()
+
+    def iteration(self, iteration: Iteration) -> None:
+        """A batch has ended."""
+        statuses = sorted({str(e.proposal.certificate.status) for e in iteration.batch})
+        regret = self._regret(iteration.best.graph)
+        shown = f"{'-':>9}" if regret is None else f"{regret:9.3f}"
+        self._best = iteration.best.error
+        self._say(
+            f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
+            f"{shown}  {'/'.join(statuses) or 'failed':<11} {iteration.seconds:9.1f}"
+        )
+
+    def _advance(self) -> None:
+        self._done += 1
+        if self._live:
+            best = "" if self._best == float("inf") else f", best {self._best:.3f}"
+            text = f"{_CLEAR}           {self._done:12d} of {self._evaluations}{best} ..."
+            print(text, end="", file=sys.stderr, flush=True)
+
+    def _say(self, text: str) -> None:
+        if self._live:
+            print(_CLEAR, end="", file=sys.stderr)
+        note(text)
+
+
+def paint(graph: str, path: str, title: str) -> None:
+    """Draw a graph to a PNG file that is there only when it is complete.
+
+    Args:
+        graph: The graph as JSON.
+        path: The file; its name need not end in ``.png``.
+        title: The picture's title.
+    """
+    figure = draw(LabeledGraph.from_json(graph), title)
+    with replace_file(Path(path)) as partial:
+        figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")
+
+
+class Painter:
+    """Draws pictures of cells one after the other in a process of its own, beside the search.
+
+    A picture that can't be drawn or written costs a line in the log, never the search.
+
+    Example:
+        >>> import tempfile
+        >>> painter, path = Painter(), Path(tempfile.mkdtemp()) / "cell"
+        >>> painter.paint(LabeledGraph.from_edges(2, [(0, 1)]), path, "a cell")
+        >>> painter.close(seconds=60)
+        >>> path.exists()
+        True
+    """
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[str, str, str] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="nasgoat-pictures")
+        self._started = False
+
+    def paint(self, graph: LabeledGraph, path: Path, title: str) -> None:
+        """Have a picture drawn unless it is there already."""
+        if path.exists():
+            return
+        if not self._started:
+            self._started = True
+            self._thread.start()
+        self._waiting.put((graph.to_json(), str(path.absolute()), title))
+
+    def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Wait for what is still to be drawn, but no longer than so many seconds."""
+        if self._started:
+            self._waiting.put(None)
+            deadline = time.monotonic() + seconds
+            while self._thread.is_alive() and time.monotonic() < deadline and not stopping():
+                self._thread.join(_POLL)
+            if self._thread.is_alive():
+                logger.info("some pictures were not drawn; they will be on resume")
+
+    def _work(self) -> None:
+        child = ChildProcess("the picture")
+        while (job := self._waiting.get()) is not None:
+            try:
+                child.ask(paint, *job, seconds=_PICTURE_SECONDS)
+            except (ChildError, OSError) as problem:
+                logger.warning("a picture could not be drawn: %s", problem)
+        child.kill()
+
+
+def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
+    """The JSON document that ``nasgoat search --json`` prints."""
+    best = result.best if result.evaluations else None
+    benchmark = session.task.benchmark
+    return {
+        "best": best
+        and {
+            "graph": best.graph.to_dict(),
+            "error": best.error,
+            "test_error": best.metrics.get("test_error"),
+        },
+        "regret": best and session.task.regret(best.graph),
+        "evaluations": len(result.evaluations),
+        "failed": len(result.failures),
+        "seconds": result.seconds,
+        "certified": result.certified,
+        "stop": str(result.stop),
+        "study": session.study,
+        "storage": str(session.address),
+        "benchmark": benchmark and benchmark.name,
+        "objective": session.task.objective,
+        "metric": session.task.metric,
+        "optimum": benchmark and benchmark.optimum,
+        "evaluation_of_best": best and best.number + 1,
+        "method": session.proposing.method,
+        "optimizer": session.choice and session.choice.to_dict(),
+        "settings": session.settings and asdict(session.settings),
+        "seed": session.proposing.seed,
+        "report": str(session.folder),
+    }
+
+
+def write_files(session: Session, result: SearchResult, document: dict[str, Any]) -> None:
+    """Write the picture and result.json; one that fails never fails the search."""
+    whole = {
+        **document,
+        "hyperparameters": [dict(values) for values in result.hyperparameters],
+        "history": [evaluation.to_dict() for evaluation in result.evaluations],
+        "failures": [
+            {"number": ticket.number, "graph": ticket.graph.to_dict(), **ticket.failure.to_dict()}
+            for ticket in result.failures
+            if ticket.failure
+        ],
+    }
+    try:
+        session.folder.mkdir(parents=True, exist_ok=True)
+        _write_picture(session, result)
+        # The last of a run's files: where it is, a run is over, and not resumed.
+        write_whole(session.folder / "result.json", json.dumps(whole, indent=1))
+    except OSError as problem:
+        note(f"the report could not be written: {problem.strerror}")
+
+
+def _write_picture(session: Session, result: SearchResult) -> None:
+    if not result.evaluations:
+        return
+    try:
+        title = f"{session.task.name}: {session.task.metric} {result.best.error:.3f}"
+        save(result.best.graph, session.folder / "best.png", title)
+    except Exception as problem:
+        note(f"the picture could not be drawn: {problem}")
+
+
+def show_result(session: Session, result: SearchResult, document: dict[str, Any]) -> None:
+    """Show the best cell and its figures to a person."""
+    if not result.evaluations:
+        return
+    best = result.best
+    show(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
+    show(ladder(best.graph))
+    show(f"\n{session.task.metric}: {best.error:.3f}")
+    if document["best"]["test_error"] is not None:
+        show(f"test error: {document['best']['test_error']:.3f}")
+    if document["regret"] is not None:
+        optimum = f"the best of the table has {document['optimum']:.3f}"
+        show(f"regret: {document['regret']:.3f} ({optimum})")
+    if result.failures:
+        show(f"failed evaluations: {len(result.failures)}")
+    show(f"written: {document['report']}/result.json and best.png")
