@@ -18,7 +18,6 @@ from benchmarks.torture.record import fork
 from optuna.storages import RDBStorage
 from optuna.storages._rdb.storage import _VersionManager
 
-from nasgoat import figures
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.benchmarks import benchmark
@@ -126,5 +125,5 @@ def search(options: list[str], acknowledged: Path, point: str | None, count: int
         if point is not None:
             stack.enter_context(dying_at(point, count))
         if point not in ("in report", "in picture"):
-            stack.enter_context(patch.object(figures, "save"))
+            stack.enter_context(patch.object(search_output, "save"))
         return app.run(options)

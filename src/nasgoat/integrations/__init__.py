@@ -1,9 +1,9 @@
 """Integrations: Optuna (storage, sampler) and Dask. Owns both, and SQLAlchemy."""
 
-from nasgoat.integrations.graph_parameters import GraphParameters, suggest_graph
-from nasgoat.integrations.sampler import GoatSampler
+from nasgoat.integrations.sampler import GoatSampler, suggest_graph
 from nasgoat.integrations.storages import StorageAddress, mask_passwords
 from nasgoat.integrations.study_ledger import StudyLedger
+from nasgoat.integrations.trial_graphs import GraphParameters
 
 __all__ = [
     "GoatSampler",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import filelock
+from optuna.storages import BaseStorage, RDBStorage
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -153,6 +154,17 @@ def make_study_lock(address: StorageAddress, study: str, purpose: str = "driver"
     digest = hashlib.sha256(study.encode()).hexdigest()[:12]
     path = address.path
     return FileLock(path.with_name(f".{path.name}.{purpose}-{digest}.lock"))
+
+
+def make_claim_lock(storage: BaseStorage, study: str) -> Lock | None:
+    """The lock between processes that share a database; None for a storage in memory."""
+    backend = getattr(storage, "_backend", storage)
+    if not isinstance(backend, RDBStorage):
+        return None
+    address = StorageAddress(backend.engine.url)
+    if address.is_file and address.url.database in (None, "", ":memory:"):
+        return None
+    return make_study_lock(address, study, "claim")
 
 
 _threads: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)

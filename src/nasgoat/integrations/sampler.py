@@ -1,4 +1,4 @@
-"""``GoatSampler``: nasgoat's optimiser as an Optuna sampler.
+"""For Optuna: ``GoatSampler`` proposes graphs, ``suggest_graph`` hands one to an objective.
 
 The sampler holds no state of its own that matters: before each proposal it reads the study's
 trials, so several threads, processes or machines can share one study. A proposal is claimed under a
@@ -12,9 +12,11 @@ import math
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
@@ -24,14 +26,8 @@ from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Sta
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.integrations.graph_parameters import GraphParameters
-from nasgoat.integrations.locks import Turn
-from nasgoat.integrations.sampler_trials import (
-    Replay,
-    make_claim_lock,
-    read_claimed_graph,
-    write_claim,
-)
+from nasgoat.integrations.locks import Turn, make_claim_lock
+from nasgoat.integrations.trial_graphs import GraphParameters, Replay, TrialGraphs, write_claim
 from nasgoat.spaces import SearchSpace
 
 logger = logging.getLogger(__name__)
@@ -40,12 +36,15 @@ _ROUNDS = 20  # proposals that others claimed first, before a random graph is ta
 _QUICK = 0.5  # seconds for a proposal that others can wait for
 
 
+@dataclass(eq=False, repr=False)
 class GoatSampler(BaseSampler):
     """Proposes the graph of an Optuna trial; other parameters go to an inner sampler.
 
     Args:
         space: The space of graphs.
-        settings, optimizer, initial: As for :class:`~nasgoat.Optimizer`.
+        settings: Kernel, target and batch strategy.
+        optimizer: Acquisition optimiser, by name or ready made.
+        initial: Random graphs before the first fit.
         batch: Proposals to compute at a time; the next trials get them without a new fit.
         seed: Seed of everything random here.
         inner: Samples what is not a graph; Optuna's TPE by default.
@@ -60,31 +59,25 @@ class GoatSampler(BaseSampler):
         True
     """
 
-    def __init__(
-        self,
-        space: SearchSpace,
-        settings: Settings | None = None,
-        optimizer: str | AcquisitionOptimizer = "auto",
-        initial: int = 10,
-        batch: int = 1,
-        seed: int = 0,
-        inner: BaseSampler | None = None,
-        name: str = "graph",
-    ) -> None:
-        if batch < 1:
-            raise SettingError(f"batch must be at least 1, got {batch}")
-        self.space = space
-        self.settings = settings or Settings()
-        self.initial = initial
-        self.batch = batch
-        self.seed = seed
-        self.inner = inner or TPESampler(seed=seed)
-        self._own_inner = inner is None
+    space: SearchSpace
+    settings: Settings | None = None
+    optimizer: str | AcquisitionOptimizer = "auto"
+    initial: int = 10
+    batch: int = 1
+    seed: int = 0
+    inner: BaseSampler | None = None
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise SettingError(f"batch must be at least 1, got {self.batch}")
+        self._settings = self.settings = self.settings or Settings()
+        self._own_inner = self.inner is None
+        self._inner = self.inner = self.inner or TPESampler(seed=self.seed)
         self._alone: set[tuple[str, int]] = set()  # studies without other relative parameters
-        self.parameters = GraphParameters(space, name)
-        self._optimizer = optimizer
+        self.parameters = GraphParameters(self.space, self.name)
+        self._graphs = TrialGraphs(self.parameters)
         self._pool: list[Proposal] = []
-        self._decoded: dict[tuple[Any, ...], tuple[LabeledGraph, bytes]] = {}  # with their keys
         self._own = threading.local()  # each thread's optimiser
         self._seconds = math.inf  # of the last proposals
 
@@ -95,7 +88,7 @@ class GoatSampler(BaseSampler):
         ours = self.parameters.distributions
         if (study.study_name, study._study_id) in self._alone:
             return ours
-        inner = self.inner.infer_relative_search_space(study, trial)
+        inner = self._inner.infer_relative_search_space(study, trial)
         if self._own_inner and inner and inner.keys() <= ours.keys():
             # What all complete trials have in common only shrinks: no need to read them again.
             self._alone.add((study.study_name, study._study_id))
@@ -108,10 +101,10 @@ class GoatSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         ours = self.parameters.distributions
         others = {name: d for name, d in search_space.items() if ours.get(name) != d}
-        values = self.inner.sample_relative(study, trial, others) if others else {}
+        values = self._inner.sample_relative(study, trial, others) if others else {}
         for name, distribution in others.items():
             if name not in values:
-                values[name] = self.inner.sample_independent(study, trial, name, distribution)
+                values[name] = self._inner.sample_independent(study, trial, name, distribution)
         if all(search_space.get(name) == distribution for name, distribution in ours.items()):
             values |= self.parameters.encode(self._claimed(study, trial))
         return values
@@ -121,15 +114,15 @@ class GoatSampler(BaseSampler):
     ) -> Any:
         """A parameter that is not the graph's, from the inner sampler."""
         self._raise_error_if_multi_objective(study)
-        return self.inner.sample_independent(study, trial, param_name, param_distribution)
+        return self._inner.sample_independent(study, trial, param_name, param_distribution)
 
     def reseed_rng(self) -> None:
         """Reseed the inner sampler; proposals of graphs follow from the study alone."""
-        self.inner.reseed_rng()
+        self._inner.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Pass on to the inner sampler."""
-        self.inner.before_trial(study, trial)
+        self._inner.before_trial(study, trial)
 
     def after_trial(
         self,
@@ -139,18 +132,18 @@ class GoatSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         """Pass on to the inner sampler."""
-        self.inner.after_trial(study, trial, state, values)
+        self._inner.after_trial(study, trial, state, values)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the catalogue, which every process loads for itself."""
-        named = self._optimizer if isinstance(self._optimizer, str) else self._optimizer.name
-        state = {**self.__dict__, "_optimizer": named, "_pool": [], "_decoded": {}}
-        del state["_own"]
+        named = self.optimizer if isinstance(self.optimizer, str) else self.optimizer.name
+        state = {**self.__dict__, "optimizer": named, "_pool": []}
+        del state["_own"], state["_graphs"]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._own = threading.local()
+        self._own, self._graphs = threading.local(), TrialGraphs(self.parameters)
 
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
@@ -189,40 +182,18 @@ class GoatSampler(BaseSampler):
         """An optimiser that knows all trials of the study; each thread has its own."""
         replay: Replay | None = getattr(self._own, "replay", None)
         if replay is None:
-            replay = self._own.replay = Replay(self._fresh, self._graph_of)
+            replay = self._own.replay = Replay(self._fresh, self._graphs.find)
         sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
-        trials = study.get_trials(deepcopy=False)
-        return replay.catch_up((t for t in trials if t.number != trial.number), sign)
+        return replay.catch_up(_list_others(study, trial), sign)
 
     def _fresh(self) -> Optimizer:
         """An optimiser that knows nothing yet."""
-        self._optimizer = self.settings.find_optimizer(self._optimizer, self.space)
-        return Optimizer(self.space, self.settings, self._optimizer, self.initial, self.seed)
-
-    def _graph_of(self, trial: FrozenTrial) -> LabeledGraph | None:
-        found = self._graph(trial)
-        return None if found is None else found[0]
-
-    def _graph(self, trial: FrozenTrial) -> tuple[LabeledGraph, bytes] | None:
-        """The graph of a trial, from its parameter or its claim while it runs, with its key."""
-        values = tuple(trial.params.get(name) for name in self.parameters.distributions)
-        if values in self._decoded:
-            return self._decoded[values]
-        try:
-            if None not in values:
-                graph = self.parameters.decode(trial.params)
-                self._decoded[values] = graph, self.space.key(graph)
-                return self._decoded[values]
-            claimed = read_claimed_graph(trial)
-            if claimed is not None and claimed in self.space:
-                return claimed, self.space.key(claimed)
-        except GraphError:
-            pass  # another sampler's
-        return None
+        self.optimizer = self._settings.find_optimizer(self.optimizer, self.space)
+        return Optimizer(self.space, self._settings, self.optimizer, self.initial, self.seed)
 
     def _taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
-        others = (t for t in study.get_trials(deepcopy=False) if t.number != trial.number)
-        return {found[1] for found in map(self._graph, others) if found is not None}
+        graphs = map(self._graphs.find, _list_others(study, trial))
+        return {self._graphs.keys[graph] for graph in graphs if graph is not None}
 
     def _any_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A random graph, new if there is one; ends ``optimize`` if the space is used up."""
@@ -237,3 +208,31 @@ class GoatSampler(BaseSampler):
         graph = (fresh or self.space.sample(1, rng))[0]
         write_claim(study._storage, trial, Proposal(graph, Certificate(Status.HEURISTIC)))
         return graph
+
+
+def _list_others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
+    """The trials of a study but this one, in the order of their numbers."""
+    return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
+
+
+def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:
+    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
+
+    Example:
+        >>> import optuna
+        >>> from nasgoat import GoatSampler, nasbench201
+        >>> space = nasbench201()
+        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
+        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
+        >>> len(study.trials)
+        5
+    """
+    parameters = GraphParameters(space, name)
+    values = {
+        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
+        for key, distribution in parameters.distributions.items()
+    }
+    try:
+        return parameters.decode(values)
+    except GraphError as problem:
+        raise optuna.TrialPruned(str(problem)) from None

@@ -14,7 +14,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
-from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import make_study_lock
 from nasgoat.integrations.storages import StorageAddress, check_study_file, open_storage
 from nasgoat.integrations.study_format import (
@@ -25,6 +24,7 @@ from nasgoat.integrations.study_format import (
     read_ticket,
     read_ticket_number,
 )
+from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.spaces import SearchSpace, declared_space
 
 T = TypeVar("T")

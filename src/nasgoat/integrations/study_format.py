@@ -14,7 +14,7 @@ from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
-from nasgoat.integrations.graph_parameters import GraphParameters
+from nasgoat.integrations.trial_graphs import GraphParameters
 
 DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
 PLAN = "plan"  # study attribute: how it was called last

@@ -21,7 +21,6 @@ from sqlalchemy.exc import DBAPIError
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import NasgoatError, StorageError, StudyError
-from nasgoat.integrations.graph_parameters import GraphParameters
 from nasgoat.integrations.locks import make_study_lock, take_lock
 from nasgoat.integrations.storages import (
     StorageAddress,
@@ -41,6 +40,7 @@ from nasgoat.integrations.study_format import (
     read_ticket,
     read_ticket_number,
 )
+from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.spaces import SearchSpace
 
 

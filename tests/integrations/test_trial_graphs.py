@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201
-from nasgoat.integrations.sampler_trials import Replay
+from nasgoat.integrations.trial_graphs import Replay
 
 SPACE = nasbench201()
 CELLS = SPACE.sample(9, np.random.default_rng(0))

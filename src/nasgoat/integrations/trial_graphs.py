@@ -1,0 +1,249 @@
+"""The graphs of Optuna trials: how they are written, and what an optimiser learns from them.
+
+A graph is one integer parameter, or a few where one is too small. While a trial runs, a claim says
+which graph it will have, so that no two trials get the same. A replay tells an optimiser of each
+finished trial once, however often it asks.
+
+Notation
+    digits   one for the number of nodes, one per node's label, one per possible edge (0: no edge)
+    radix    how many values a digit has
+A parameter is the number that consecutive digits write in mixed radix. One parameter costs one
+write to the storage; one per edge would cost more than the rest of a trial
+(docs/decisions/0030-graph-as-integer.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution, IntDistribution
+from optuna.storages import BaseStorage
+from optuna.trial import FrozenTrial, TrialState
+
+from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt import Optimizer
+from nasgoat.errors import GraphError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.slots import Slots
+
+CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
+_LARGEST = 2**53  # Optuna stores parameters as double precision numbers
+
+
+class GraphParameters:
+    """Turns the graphs of a space into trial parameters and back.
+
+    Args:
+        space: The space.
+        name: Name of the parameter; with a number behind it if there are several.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> parameters = GraphParameters(nasbench201())
+        >>> cell = nasbench201().from_digits([1, 0, 2, 3, 0, 4])
+        >>> parameters.encode(cell)
+        {'graph': 3454}
+        >>> parameters.decode({"graph": 3454}) == cell
+        True
+    """
+
+    def __init__(self, space: SearchSpace, name: str = "graph") -> None:
+        self.space = space
+        self.name = name
+        n = space.sizes[-1]
+        # Acyclic graphs in topological order have edges u → v with u < v alone.
+        forward = space.stores_forward_edges or not space.directed
+        self._slots = Slots(
+            pairs=[(u, v) for v in range(n) for u in range(n) if (u < v if forward else u != v)],
+            node_vocabulary=space.node_vocabulary,
+            edge_vocabulary=space.edge_vocabulary,
+            directed=space.directed,
+        )
+
+    @cached_property
+    def radices(self) -> list[int]:
+        """How many values each digit has: nodes, labels of nodes, edges."""
+        n = self.space.sizes[-1]
+        labels = [len(self.space.node_vocabulary)] * n if self.space.node_vocabulary else []
+        edges = [len(self.space.edge_vocabulary) + 1 if self.space.edge_vocabulary else 2]
+        return [len(self.space.sizes), *labels, *edges * len(self._slots.pairs)]
+
+    @cached_property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """The distribution of each parameter."""
+        return {name: IntDistribution(0, prod(part) - 1) for name, part in self._parts.items()}
+
+    def encode(self, graph: LabeledGraph) -> dict[str, int]:
+        """The parameters of a graph, in topological order if its space is acyclic."""
+        digits = iter(self._digits(graph))
+        parameters = {}
+        for name, radices in self._parts.items():
+            value = 0
+            for radix in radices:
+                value = value * radix + next(digits)
+            parameters[name] = value
+        return parameters
+
+    def decode(self, parameters: Mapping[str, Any]) -> LabeledGraph:
+        """The graph of parameters.
+
+        Raises:
+            GraphError: If they are not those of a graph of the space.
+        """
+        digits: list[int] = []
+        for name, radices in self._parts.items():
+            value = parameters.get(name)
+            if not isinstance(value, int) or not 0 <= value < prod(radices):
+                raise GraphError(f"{name} must be from 0 to {prod(radices) - 1}, got {value!r}")
+            part = []
+            for radix in reversed(radices):
+                value, digit = divmod(value, radix)
+                part.append(digit)
+            digits += reversed(part)
+        graph = self._graph(digits)
+        self.space.check(graph)
+        return graph
+
+    @cached_property
+    def _parts(self) -> dict[str, list[int]]:
+        """Radices of each parameter's digits."""
+        parts: list[list[int]] = [[]]
+        for radix in self.radices:
+            if prod(parts[-1]) * radix > _LARGEST:
+                parts.append([])
+            parts[-1].append(radix)
+        if len(parts) == 1:
+            return {self.name: parts[0]}
+        return {f"{self.name}_{i}": part for i, part in enumerate(parts)}
+
+    def _digits(self, graph: LabeledGraph) -> list[int]:
+        self.space.check(graph)
+        if self.space.stores_forward_edges and np.tril(graph.adjacency).any():
+            graph = graph.sorted_topologically()
+        nodes = self._slots.node_digits(graph)
+        missing = self.space.sizes[-1] - graph.n if self.space.node_vocabulary else 0
+        size = graph.n - self.space.sizes[0]
+        return [size, *nodes, *[0] * missing, *self._slots.edge_digits(graph)]
+
+    def _graph(self, digits: list[int]) -> LabeledGraph:
+        n = digits[0] + self.space.sizes[0]
+        labels = self.space.sizes[-1] if self.space.node_vocabulary else 0
+        return self._slots.graph(n, digits[1 + labels :], digits[1 : 1 + labels][:n])
+
+
+def write_claim(storage: BaseStorage, trial: FrozenTrial, proposal: Proposal) -> None:
+    """Keep in a running trial which graph it will have, and its certificate.
+
+    One attribute for both: each costs a commit.
+    """
+    claim = {"graph": proposal.graph.to_json(), "certificate": proposal.certificate.to_dict()}
+    storage.set_trial_user_attr(trial._trial_id, CLAIM, claim)
+
+
+def read_claimed_graph(trial: FrozenTrial) -> LabeledGraph | None:
+    """The graph that a running trial will have; None if it has claimed none."""
+    if trial.state is not TrialState.RUNNING or CLAIM not in trial.user_attrs:
+        return None
+    return LabeledGraph.from_json(trial.user_attrs[CLAIM]["graph"])
+
+
+class TrialGraphs:
+    """The graphs of trials, each decoded once, with the keys by which isomorphic ones are equal.
+
+    Args:
+        parameters: Turns trial parameters into graphs.
+    """
+
+    def __init__(self, parameters: GraphParameters) -> None:
+        self._parameters = parameters
+        self._decoded: dict[tuple[Any, ...], LabeledGraph] = {}
+        self.keys: dict[LabeledGraph, bytes] = {}
+
+    def find(self, trial: FrozenTrial) -> LabeledGraph | None:
+        """The graph of a trial, from its parameter, or from its claim while it runs."""
+        values = tuple(trial.params.get(name) for name in self._parameters.distributions)
+        if values in self._decoded:
+            return self._decoded[values]
+        space = self._parameters.space
+        try:
+            if None not in values:
+                graph = self._decoded[values] = self._parameters.decode(trial.params)
+            else:
+                claimed = read_claimed_graph(trial)
+                if claimed is None or claimed not in space:
+                    return None
+                graph = claimed
+            self.keys[graph] = space.key(graph)
+        except GraphError:
+            return None  # another sampler's
+        return graph
+
+
+class Replay:
+    """An optimiser that keeps up with the trials of a study.
+
+    It is told in the order of the trials' numbers, so that its proposals follow from the study
+    alone: after a trial that ended later than its successors it begins anew.
+
+    Args:
+        make: Makes an optimiser that knows nothing.
+        graph_of: The graph of a trial, if it has one.
+
+    Example:
+        >>> import optuna
+        >>> from nasgoat import nasbench201
+        >>> cell = nasbench201().from_digits([1, 0, 2, 3, 0, 4])
+        >>> replay = Replay(lambda: Optimizer(nasbench201()), lambda trial: cell)
+        >>> trial = optuna.trial.create_trial(state=TrialState.COMPLETE, value=0.5)
+        >>> replay.catch_up([trial], sign=1.0).observations == [(cell, 0.5)]
+        True
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Optimizer],
+        graph_of: Callable[[FrozenTrial], LabeledGraph | None],
+    ) -> None:
+        self._make = make
+        self._graph_of = graph_of
+        self._optimizer = make()
+        self._told: list[tuple[int, LabeledGraph, float | None]] = []
+
+    def catch_up(self, trials: Iterable[FrozenTrial], sign: float) -> Optimizer:
+        """The optimiser, knowing these trials and no others.
+
+        Args:
+            trials: In the order of their numbers.
+            sign: Of the values: -1 if they are maximised.
+        """
+        ended: list[tuple[int, LabeledGraph, float | None]] = []
+        running: list[LabeledGraph] = []
+        for trial in trials:
+            graph = self._graph_of(trial)
+            if graph is None:
+                continue
+            if trial.state.is_finished():
+                ended.append((trial.number, graph, _learnt(trial, sign)))
+            else:
+                running.append(graph)
+        if self._told != ended[: len(self._told)]:
+            self._optimizer, self._told = self._make(), []
+        for _, graph, value in ended[len(self._told) :]:
+            if value is None:
+                self._optimizer.tell_failed(graph)
+            else:
+                self._optimizer.tell(graph, value)
+        self._told = ended
+        self._optimizer.expect_only(running)
+        return self._optimizer
+
+
+def _learnt(trial: FrozenTrial, sign: float) -> float | None:
+    """The value to learn from; None of a trial that failed, or has none that can be learnt."""
+    value = trial.value if trial.state is TrialState.COMPLETE else None
+    return sign * float(value) if value is not None and isfinite(value) else None
