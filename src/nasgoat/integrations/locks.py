@@ -14,6 +14,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -170,36 +171,24 @@ def make_claim_lock(storage: BaseStorage, study: str) -> Lock | None:
 _threads: defaultdict[Any, threading.Lock] = defaultdict(threading.Lock)
 
 
-class Turn:
-    """A context in which one thread of one process at a time is: ``with Turn(key, lock)``.
+@contextlib.contextmanager
+def take_turn(key: Any, lock: Lock | None, patience: float = 120.0) -> Iterator[None]:
+    """A context that one thread of one process at a time is in.
 
     Args:
         key: Threads of this process with the same key exclude one another.
         lock: The lock between processes; None if there is only this one.
         patience: Seconds to wait for other processes.
     """
-
-    def __init__(self, key: Any, lock: Lock | None, patience: float = 120.0) -> None:
-        self._thread_lock = _threads[key]
-        self._lock = lock
-        self._patience = patience
-
-    def __enter__(self) -> None:
-        self._thread_lock.acquire()
-        deadline = time.monotonic() + self._patience
-        try:
-            while self._lock is not None and not self._lock.acquire():
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"no turn within {self._patience:g} s")
-                time.sleep(_PAUSE)
-        except BaseException:
-            self._thread_lock.release()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        if self._lock is not None:
-            self._lock.release()
-        self._thread_lock.release()
+    with _threads[key], contextlib.ExitStack() as stack:
+        deadline = time.monotonic() + patience
+        while lock is not None and not lock.acquire():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no turn within {patience:g} s")
+            time.sleep(_PAUSE)
+        if lock is not None:
+            stack.callback(lock.release)
+        yield
 
 
 def take_lock(lock: Lock, name: str) -> None:

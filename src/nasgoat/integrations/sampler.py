@@ -26,7 +26,7 @@ from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Sta
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.integrations.locks import Turn, make_claim_lock
+from nasgoat.integrations.locks import make_claim_lock, take_turn
 from nasgoat.integrations.trial_graphs import GraphParameters, Replay, TrialGraphs, write_claim
 from nasgoat.spaces import SearchSpace
 
@@ -42,9 +42,7 @@ class GoatSampler(BaseSampler):
 
     Args:
         space: The space of graphs.
-        settings: Kernel, target and batch strategy.
-        optimizer: Acquisition optimiser, by name or ready made.
-        initial: Random graphs before the first fit.
+        settings, optimizer, initial: As for :class:`~nasgoat.Optimizer`.
         batch: Proposals to compute at a time; the next trials get them without a new fit.
         seed: Seed of everything random here.
         inner: Samples what is not a graph; Optuna's TPE by default.
@@ -148,12 +146,12 @@ class GoatSampler(BaseSampler):
     def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
         storage = study._storage
-        turn = Turn((id(storage), study.study_name), make_claim_lock(storage, study.study_name))
+        key, lock = (id(storage), study.study_name), make_claim_lock(storage, study.study_name)
         for _ in range(_ROUNDS):
             # Others wait for a quick proposal: none computes the same, and trials are read once.
             quick = not self._pool and self._seconds < _QUICK
             proposals = self._pool if self._pool or quick else self._proposals(study, trial)
-            with turn:
+            with take_turn(key, lock):
                 proposals = self._proposals(study, trial) if quick else proposals
                 taken = set() if quick else self._taken(study, trial)
                 for i, proposal in enumerate(proposals):

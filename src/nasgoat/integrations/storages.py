@@ -179,7 +179,8 @@ def check_study_file(path: Path) -> None:
     A file that fails is left as it is.
     """
     if not path.is_file():
-        raise StudyError(f"the study {path} must be a file, got {_kind(path)}")
+        kind = "a folder" if path.is_dir() else "none"
+        raise StudyError(f"the study {path} must be a file, got {kind}")
     try:
         with path.open("rb") as file:
             head = file.read(100)
@@ -190,7 +191,7 @@ def check_study_file(path: Path) -> None:
         raise StudyError(f"the study {path} must not be empty, got 0 bytes; move it away")
     if not head.startswith(_MAGIC) or len(head) < 100:
         raise StudyError(f"the study {path} must be a SQLite file, got something else")
-    if not _interrupted(path):
+    if not _journal(path).exists():  # of a killed writer: SQLite repairs the file on opening
         _check_size(path, head, size)
     _check_content(path)
 
@@ -236,12 +237,3 @@ def _check_content(path: Path) -> None:
 
 def _journal(path: Path) -> Path:
     return path.with_name(path.name + "-journal")
-
-
-def _interrupted(path: Path) -> bool:
-    """Whether a writer was killed: SQLite then repairs the file from its journal on opening."""
-    return _journal(path).exists()
-
-
-def _kind(path: Path) -> str:
-    return "a folder" if path.is_dir() else "none"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
@@ -26,8 +25,6 @@ from nasgoat.integrations.study_format import (
 )
 from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.spaces import SearchSpace, declared_space
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -100,24 +97,21 @@ def read_status(address: StorageAddress, name: str) -> StudyStatus:
     Raises:
         StudyError: If there is no such study, or it is damaged.
     """
-    return read_study(address, name, partial(describe_status, address, name))
+    with _open_study(address, name) as (attributes, trials):
+        return describe_status(address, name, attributes, trials)
 
 
-def read_study(
-    address: StorageAddress, name: str, read: Callable[[dict[str, Any], list[FrozenTrial]], T]
-) -> T:
-    """What a function makes of the attributes and trials of a study.
-
-    Raises:
-        StudyError: If there is no such study, or it is damaged.
-    """
+@contextmanager
+def _open_study(
+    address: StorageAddress, name: str
+) -> Iterator[tuple[dict[str, Any], list[FrozenTrial]]]:
+    """The attributes and trials of a study; what fails while they are read is damage."""
     with _opened(address, f"the study {name!r} in {address}") as storage:
         try:
             study = storage.get_study_id_from_name(name)
         except KeyError:
             raise StudyError(f"the study must be in {address}, got {name!r}") from None
-        attributes = storage.get_study_user_attrs(study)
-        return read(attributes, storage.get_all_trials(study, deepcopy=False))
+        yield storage.get_study_user_attrs(study), storage.get_all_trials(study, deepcopy=False)
 
 
 @contextmanager
@@ -194,8 +188,7 @@ def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:
         >>> read_stored_search(address, "demo").tickets
         ()
     """
-
-    def read(attributes: dict[str, Any], trials: list[FrozenTrial]) -> StoredSearch:
+    with _open_study(address, name) as (attributes, trials):
         status = describe_status(address, name, attributes, trials)
         space = declared_space(status.declaration["space"])
         kept = pick_counting_trials(trials)
@@ -212,5 +205,3 @@ def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:
             ended=max((end for end in ends if end), default=None),
             version=(attributes.get(PLAN) or {}).get("version"),
         )
-
-    return read_study(address, name, read)
