@@ -1,69 +1,73 @@
-"""Random draws, mutation and neighbours in a declared graph space.
+"""Mutation and neighbours in a declared graph space.
 
-A draw puts random labels on nodes, joins them so that the declaration's connectivity has a chance,
-adds random edges, and is repeated until everything demanded holds; a space that is small enough is
-listed where that keeps failing. Moves change one label, add, remove or bend one edge, or add or
-remove one node.
+Moves change one label, add, remove or bend one edge, or add or remove one node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nasgoat.errors import EmptySpaceError, SpaceError, TooLargeError
-from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.graph_sketch import Sketch
-from nasgoat.spaces.moves import LISTABLE
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces.limits import Pair
+from nasgoat.spaces.moves import list_others
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
 
-_DRAWS = 40
 _TRIES = 60  # random moves before all neighbours are listed
 
 
-def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
-    """One random graph of the space.
+@dataclass
+class Sketch:
+    """Label codes of nodes, and of edges by pair; code 0 where there are no labels."""
 
-    Raises:
-        EmptySpaceError: If the space has no graph.
-        SpaceError: If none was found and the space is too large to be listed.
-    """
-    for _ in range(_DRAWS):
-        sketch = Sketch.random(space, rng)
-        if sketch is not None:
-            graph = sketch.graph()
-            if space.rules.fits(space.batch([graph]))[0]:
-                return graph
-    batches = space.first_graphs
-    total = sum(len(batch) for batch in batches)
-    if not total:
-        raise EmptySpaceError(f"the space must have a graph, got none: {space._describe()}")
-    i = int(rng.integers(total))
-    for batch in batches:
-        if i < len(batch):
-            return batch[i]
-        i -= len(batch)
-    raise AssertionError("the place of a listed graph must be less than their number")
+    space: GraphSpace
+    labels: list[int]
+    edges: dict[Pair, int]
 
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.labels)
 
-def first_graphs(space: GraphSpace) -> list[GraphBatch]:
-    """The graphs of a space, or as many of the first as are worth listing."""
-    batches: list[GraphBatch] = []
-    try:
-        for batch in space._enumerate():
-            batches.append(batch)
-            if sum(len(other) for other in batches) > LISTABLE:
-                break
-    except TooLargeError:
-        if not batches:
-            raise SpaceError(
-                "the declaration must allow a graph that can be found, got none by random search"
-            ) from None
-    return batches
+    @classmethod
+    def of(cls, space: GraphSpace, graph: LabeledGraph) -> Sketch:
+        """The sketch of a graph."""
+        slots = space.slots(graph.edges)
+        digits = slots.edge_digits(graph)
+        codes = {pair: digit - 1 for pair, digit in zip(graph.edges, digits, strict=True)}
+        return cls(space, slots.node_digits(graph) or [0] * graph.n, codes)
+
+    def graph(self) -> LabeledGraph:
+        """The graph, whether or not it is in the space."""
+        pairs = sorted(self.edges)
+        digits = [1 + self.edges[pair] for pair in pairs]
+        return self.space.slots(pairs).graph(self.n, digits, self.labels)
+
+    def copy_with(
+        self, labels: list[int] | None = None, edges: dict[Pair, int] | None = None
+    ) -> Sketch:
+        """A copy with other labels or edges."""
+        return Sketch(
+            self.space,
+            list(self.labels if labels is None else labels),
+            dict(self.edges if edges is None else edges),
+        )
+
+    def without(self, v: int) -> Sketch:
+        """A copy without node v."""
+        labels = [code for u, code in enumerate(self.labels) if u != v]
+        edges = {
+            (a - (a > v), b - (b > v)): code
+            for (a, b), code in self.edges.items()
+            if v not in (a, b)
+        }
+        return Sketch(self.space, labels, edges)
 
 
 def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
@@ -86,14 +90,8 @@ def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> 
 def neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Graphs one label, one edge, one bent edge or one node away."""
     candidates = [sketch.graph() for sketch in _all_moves(Sketch.of(space, graph))]
-    if not candidates:
-        return []
-    found = {space.key(graph): graph}
     fits = space.rules.fits(space.batch(candidates))
-    for other, fit in zip(candidates, fits, strict=True):
-        if fit:
-            found.setdefault(space.key(other), other)
-    return list(found.values())[1:]
+    return list_others(space, graph, compress(candidates, fits))
 
 
 def _all_moves(sketch: Sketch) -> Iterator[Sketch]:
@@ -123,7 +121,7 @@ def _other_labels(sketch: Sketch) -> Iterator[Sketch]:
                 yield sketch.copy_with(labels=labels)
 
 
-def _bend(sketch: Sketch, pair: tuple[int, int]) -> Iterator[tuple[int, int]]:
+def _bend(sketch: Sketch, pair: Pair) -> Iterator[Pair]:
     """The pairs without an edge that share an end with this one."""
     for other in sketch.space.pairs(sketch.n):
         if other not in sketch.edges and len({*other, *pair}) == 3:
@@ -153,9 +151,6 @@ def _join(sketch: Sketch, label: int) -> Iterator[Sketch]:
         if space.directed:
             for u, v in space.pairs(n):
                 yield larger.copy_with(edges={**sketch.edges, (u, n): code, (n, v): code})
-
-
-_Move = Callable[[Sketch, np.random.Generator], bool]
 
 
 def _label_move(sketch: Sketch, rng: np.random.Generator) -> bool:

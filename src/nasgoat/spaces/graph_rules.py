@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import SpaceError, UnknownNameError
+from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import GraphBatch
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
+from nasgoat.spaces.search_space import read_range
 
 EVERY_LABEL = "*"
 DIRECTIONS = ("acyclic", "directed", "undirected")
@@ -57,8 +58,11 @@ class DegreeBounds:
                 raise UnknownNameError(f"a label of {kind}", label, known)
         default = bounds.get(EVERY_LABEL, (0, UNBOUNDED))
         chosen = [bounds.get(x, 0 if x and x == zero else default) for x in labels]
-        pairs = [_pair(value, kind) for value in chosen]
-        return cls(np.array([low for low, _ in pairs]), np.array([high for _, high in pairs]))
+        pairs = [read_range(value, kind, 0) for value in chosen]
+        return cls(
+            np.array([low for low, _ in pairs]),
+            np.array([min(high, UNBOUNDED) for _, high in pairs]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,13 +210,3 @@ class GraphRules:
                 np.asarray((on_path | ~batch.exists).all(axis=1)),
                 "have every node on a path between its ends",
             )
-
-
-def _pair(value: int | tuple[int, int], kind: str) -> tuple[int, int]:
-    pair = tuple(value) if isinstance(value, tuple | list) else (value, value)
-    if len(pair) != 2 or not all(isinstance(x, int) and not isinstance(x, bool) for x in pair):
-        raise SpaceError(f"{kind} must be a number or a pair of numbers, got {value!r}")
-    low, high = pair
-    if not 0 <= low <= high:
-        raise SpaceError(f"{kind} must be at least 0, smallest first, got {value!r}")
-    return low, min(high, UNBOUNDED)

@@ -18,8 +18,13 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
-from nasgoat.spaces import graph_moves
-from nasgoat.spaces.graph_fixed import read_fixed_parts
+from nasgoat.spaces import graph_draws, graph_moves
+from nasgoat.spaces.graph_declaration import (
+    check_numbers,
+    describe,
+    read_fixed_parts,
+    read_weights,
+)
 from nasgoat.spaces.graph_listing import Listing
 from nasgoat.spaces.graph_rules import (
     CONNECTIVITIES,
@@ -32,7 +37,7 @@ from nasgoat.spaces.graph_rules import (
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
-from nasgoat.spaces.search_space import SearchSpace, check_ops
+from nasgoat.spaces.search_space import SearchSpace, check_ops, read_range, say_range
 
 _MOST_NODES = 100
 #: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing
@@ -63,7 +68,7 @@ class GraphSpace(SearchSpace):
         min_edges: Smallest number of edges.
         max_edges: Largest number of edges; None for no limit.
         fixed: Parts that must or must not be there, by index: see
-            :func:`~nasgoat.spaces.graph_fixed.read_fixed_parts`.
+            :func:`~nasgoat.spaces.graph_declaration.read_fixed_parts`.
         limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Raises:
@@ -111,44 +116,14 @@ class GraphSpace(SearchSpace):
         ):
             if value not in valid:
                 raise UnknownNameError(name, value, valid)
-        object.__setattr__(self, "nodes", _check_nodes(self.nodes))
+        object.__setattr__(self, "nodes", read_range(self.nodes, "nodes", 1, _MOST_NODES))
         object.__setattr__(self, "edge_ops", check_ops(self.edge_ops))
         ends = self.sources or self.sinks
         ops = check_ops(self.node_ops, reserved=(INPUT, OUTPUT) if ends else ())
-        inner = self._high - self.sources - self.sinks
+        inner = self.sizes[-1] - self.sources - self.sinks
         object.__setattr__(self, "node_ops", (_INNER,) if ends and not ops and inner > 0 else ops)
-        self._check_numbers()
+        check_numbers(self)
         self.rules  # noqa: B018  (its own checks)
-
-    def _check_numbers(self) -> None:
-        for name in ("sources", "sinks", "min_edges"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise SpaceError(f"{name} must be a number of at least 0, got {value!r}")
-        if self.sources + self.sinks > self._low:
-            raise SpaceError(
-                f"sources and sinks must be at most the {self._low} nodes, "
-                f"got {self.sources} and {self.sinks}"
-            )
-        most = self.max_edges
-        if most is not None and (not isinstance(most, int) or isinstance(most, bool) or most < 0):
-            raise SpaceError(f"max_edges must be a number of at least 0, got {most!r}")
-        if self.min_edges > self.edge_limit:
-            raise SpaceError(
-                f"min_edges must be at most {self.edge_limit}, the largest number of edges, "
-                f"got {self.min_edges}"
-            )
-        if self.direction == "undirected" and (self.sources or self.sinks):
-            raise SpaceError("sources and sinks must be 0 where edges have no direction")
-        if self.connectivity == "paths" and not (self.sources or self.sinks):
-            raise SpaceError("connectivity 'paths' must come with sources or sinks, got neither")
-        used = ("in_degree", "out_degree") if self.direction == "undirected" else ("degree",)
-        for name in used:
-            if getattr(self, name):
-                raise SpaceError(
-                    f"{name} must not be given for {self.direction} graphs, "
-                    f"got {dict(getattr(self, name))}"
-                )
 
     def names(self, n: int) -> Names:
         return GraphNames(self, n)
@@ -166,7 +141,7 @@ class GraphSpace(SearchSpace):
     @property
     def edge_limit(self) -> int:
         """Largest number of edges that a graph can have."""
-        pairs = self.most_edges(self._high)
+        pairs = self.most_edges(self.sizes[-1])
         return pairs if self.max_edges is None else min(self.max_edges, pairs)
 
     def most_edges(self, n: int) -> int:
@@ -193,13 +168,14 @@ class GraphSpace(SearchSpace):
             self.edge_limit,
             DegreeBounds.of(into, labels, "in_degree" if self.directed else "degree", INPUT),
             DegreeBounds.of(out, labels, "out_degree" if self.directed else "degree", OUTPUT),
-            _check_weights(self.edge_weights, self.edge_ops),
+            read_weights(self.edge_weights, self.edge_ops),
             read_fixed_parts(self),
         )
 
     @property
     def sizes(self) -> range:
-        return range(self._low, self._high + 1)
+        low, high = read_range(self.nodes, "nodes", 1, _MOST_NODES)
+        return range(low, high + 1)
 
     @property
     def node_vocabulary(self) -> tuple[str, ...]:
@@ -213,7 +189,7 @@ class GraphSpace(SearchSpace):
     def path_types(self) -> list[tuple[int, int, int]]:
         labels = range(len(self.node_vocabulary) or 1)
         same = [(0, label, label) for label in labels]
-        steps = range(1, self._high)
+        steps = range(1, self.sizes[-1])
         return same + [(s, a, b) for s in steps for a, b in product(labels, labels)]
 
     def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -235,9 +211,7 @@ class GraphSpace(SearchSpace):
             wanted = "directed" if self.directed else "undirected"
             raise GraphError(f"the graph must be {wanted}, got another one")
         if graph.n not in self.sizes:
-            raise GraphError(
-                f"the graph must have {self._low} to {self._high} nodes, got {graph.n}"
-            )
+            raise GraphError(f"the graph must have {say_range(self.sizes)} nodes, got {graph.n}")
         for kind, given, vocabulary in (
             ("node", graph.node_labels, self.node_vocabulary),
             ("edge", graph.edge_labels, self.edge_vocabulary),
@@ -251,7 +225,7 @@ class GraphSpace(SearchSpace):
                 raise GraphError(f"the graph must {demand}, got {graph}")
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
-        return graph_moves.draw(self, rng)
+        return graph_draws.draw(self, rng)
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return graph_moves.mutate(self, graph, rng)
@@ -271,7 +245,7 @@ class GraphSpace(SearchSpace):
     @cached_property
     def _bound(self) -> int:
         bound = self._bound_by_choices()
-        if bound > _FEW and self._high <= _LISTED_NODES[self.direction]:
+        if bound > _FEW and self.sizes[-1] <= _LISTED_NODES[self.direction]:
             try:
                 listing = Listing(self, _MANY)
                 return sum(len(batch) for n in self.sizes for batch in listing.of(n))
@@ -299,97 +273,29 @@ class GraphSpace(SearchSpace):
 
     def with_nodes(self, n: int) -> GraphSpace:
         if n not in self.sizes:
-            raise SpaceError(f"nodes must be from {self._low} to {self._high}, got {n}")
+            raise SpaceError(f"nodes must be {say_range(self.sizes)} in this space, got {n}")
         return replace(self, nodes=(n, n))
 
     def _declaration(self) -> dict[str, Any]:
-        given: dict[str, Any] = {
-            "kind": "graph",
-            "nodes": [self._low, self._high],
-            "node_ops": list(self.node_ops),
-            "edge_ops": list(self.edge_ops),
-            "direction": self.direction,
-            "connectivity": self.connectivity,
-            "sources": self.sources,
-            "sinks": self.sinks,
-            "min_edges": self.min_edges,
-            "max_edges": self.max_edges,
-        }
-        for name in ("degree", "in_degree", "out_degree", "edge_weights", "fixed"):
-            if getattr(self, name):
-                given[name] = _plain(getattr(self, name))
-        return given
+        """Tables behind what is no table, and only those that say something."""
+        given = super()._declaration().items()
+        values = {name: value for name, value in given if not isinstance(value, Mapping)}
+        return values | {name: _plain(x) for name, x in given if isinstance(x, Mapping) and x}
 
     def _describe(self) -> str:
-        nodes = f"{self._low}" if self._low == self._high else f"{self._low} to {self._high}"
-        parts = [f"{self.direction} graphs of {nodes} nodes"]
-        if self.sources or self.sinks:
-            parts.append(f"{self.sources} sources and {self.sinks} sinks among them")
-        if self.connectivity != "none":
-            parts.append(_CONNECTED[self.connectivity])
-        parts.append(f"{self.min_edges} to {self.edge_limit} edges")
-        if self.node_ops:
-            parts.append(f"nodes: {', '.join(self.node_ops)}")
-        if self.edge_ops:
-            parts.append(f"edges: {', '.join(self.edge_ops)}")
-        for name in ("degree", "in_degree", "out_degree"):
-            if bounds := getattr(self, name):
-                said = ", ".join(f"{x} {_say(b)}" for x, b in bounds.items())
-                parts.append(f"{name.replace('_', '-')}s: {said}")
-        if self.fixed:
-            parts.append(f"the first {self.rules.fixed.pinned} nodes with fixed parts")
-        return "; ".join(parts)
-
-    @property
-    def _low(self) -> int:
-        return _check_nodes(self.nodes)[0]
-
-    @property
-    def _high(self) -> int:
-        return _check_nodes(self.nodes)[1]
+        return describe(self)
 
     @cached_property
     def first_graphs(self) -> list[GraphBatch]:
         """The graphs that random draws fall back on where they keep failing."""
-        return graph_moves.first_graphs(self)
+        return graph_draws.list_first_graphs(self)
 
     @cached_property
     def _listing(self) -> Listing:
         return Listing(self)
 
 
-_CONNECTED = {
-    "connected": "connected",
-    "strong": "every node reaches every other",
-    "paths": "every node on a path between source and sink",
-}
-
-
-def _check_nodes(nodes: int | tuple[int, int]) -> tuple[int, int]:
-    pair = tuple(nodes) if isinstance(nodes, tuple | list) else (nodes, nodes)
-    if len(pair) != 2 or not all(isinstance(n, int) and not isinstance(n, bool) for n in pair):
-        raise SpaceError(f"nodes must be an integer or a pair of integers, got {nodes!r}")
-    low, high = pair
-    if not 1 <= low <= high <= _MOST_NODES:
-        raise SpaceError(f"nodes must be from 1 to {_MOST_NODES}, smallest first, got {nodes!r}")
-    return low, high
-
-
-def _check_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
-    for op, weight in weights.items():
-        if op not in ops:
-            raise UnknownNameError("an operation of edge_weights", op, ops or ["(none)"])
-        if not isinstance(weight, int) or isinstance(weight, bool) or not 0 < weight < UNBOUNDED:
-            raise SpaceError(f"edge_weights.{op} must be a positive number, got {weight!r}")
-    return np.array([weights.get(op, 1) for op in ops], dtype=np.int64)
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def _say(bounds: int | tuple[int, int]) -> str:
-    low, high = (bounds, bounds) if isinstance(bounds, int) else bounds
-    return f"{low}" if low == high else f"{low} to {high}"

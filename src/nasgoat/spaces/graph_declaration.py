@@ -1,18 +1,95 @@
-"""Fixed parts of a graph space from their declaration."""
+"""What a declared graph space says of itself: checked, in words, and read into arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nasgoat.errors import SpaceError, UnknownNameError
-from nasgoat.spaces.graph_rules import FixedParts
+from nasgoat.spaces.graph_rules import UNBOUNDED, FixedParts
+from nasgoat.spaces.search_space import read_range, say_range
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
 
 PARTS = ("edges", "not_edges", "labels", "not_labels")
 _ANY = -2
+_CONNECTED = {
+    "connected": "connected",
+    "strong": "every node reaches every other",
+    "paths": "every node on a path between source and sink",
+}
+
+
+def check_numbers(space: GraphSpace) -> None:
+    """Raise :class:`SpaceError` unless numbers and degrees fit each other and the direction."""
+    for name in ("sources", "sinks", "min_edges"):
+        value = getattr(space, name)
+        if not _is_count(value):
+            raise SpaceError(f"{name} must be a number of at least 0, got {value!r}")
+    if space.sources + space.sinks > space.sizes[0]:
+        raise SpaceError(
+            f"sources and sinks must be at most the {space.sizes[0]} nodes, "
+            f"got {space.sources} and {space.sinks}"
+        )
+    most = space.max_edges
+    if most is not None and not _is_count(most):
+        raise SpaceError(f"max_edges must be a number of at least 0, got {most!r}")
+    if space.min_edges > space.edge_limit:
+        raise SpaceError(
+            f"min_edges must be at most {space.edge_limit}, the largest number of edges, "
+            f"got {space.min_edges}"
+        )
+    if space.direction == "undirected" and (space.sources or space.sinks):
+        raise SpaceError("sources and sinks must be 0 where edges have no direction")
+    if space.connectivity == "paths" and not (space.sources or space.sinks):
+        raise SpaceError("connectivity 'paths' must come with sources or sinks, got neither")
+    used = ("in_degree", "out_degree") if space.direction == "undirected" else ("degree",)
+    for name in used:
+        if getattr(space, name):
+            raise SpaceError(
+                f"{name} must not be given for {space.direction} graphs, "
+                f"got {dict(getattr(space, name))}"
+            )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def describe(space: GraphSpace) -> str:
+    """The declaration in a sentence, limits aside."""
+    parts = [f"{space.direction} graphs of {say_range(space.sizes)} nodes"]
+    if space.sources or space.sinks:
+        parts.append(f"{space.sources} sources and {space.sinks} sinks among them")
+    if space.connectivity != "none":
+        parts.append(_CONNECTED[space.connectivity])
+    parts.append(f"{space.min_edges} to {space.edge_limit} edges")
+    if space.node_ops:
+        parts.append(f"nodes: {', '.join(space.node_ops)}")
+    if space.edge_ops:
+        parts.append(f"edges: {', '.join(space.edge_ops)}")
+    for name in ("degree", "in_degree", "out_degree"):
+        if bounds := getattr(space, name):
+            pairs = {x: read_range(b, name, 0) for x, b in bounds.items()}
+            said = ", ".join(f"{x} {say_range(range(a, b + 1))}" for x, (a, b) in pairs.items())
+            parts.append(f"{name.replace('_', '-')}s: {said}")
+    if space.fixed:
+        parts.append(f"the first {space.rules.fixed.pinned} nodes with fixed parts")
+    return "; ".join(parts)
+
+
+def read_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
+    """What an edge of each operation adds to a degree, in code order."""
+    for op, weight in weights.items():
+        if op not in ops:
+            raise UnknownNameError("an operation of edge_weights", op, ops or ["(none)"])
+        if not _is_count(weight) or not 0 < weight < UNBOUNDED:
+            raise SpaceError(f"edge_weights.{op} must be a positive number, got {weight!r}")
+    return np.array([weights.get(op, 1) for op in ops], dtype=np.int64)
 
 
 def read_fixed_parts(space: GraphSpace) -> FixedParts:

@@ -1,81 +1,82 @@
-"""A graph as lists that can be changed: what random draws and moves work on."""
+"""Random graphs of a declared space.
+
+A draw puts random labels on nodes, joins them so that the declaration's connectivity has a chance,
+adds random edges, and is repeated until everything demanded holds; a space that is small enough is
+listed where that keeps failing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nasgoat.graphs import LabeledGraph
+from nasgoat.errors import EmptySpaceError, SpaceError, TooLargeError
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.graph_moves import Sketch
+from nasgoat.spaces.limits import Pair
+from nasgoat.spaces.moves import LISTABLE
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
 
-Pair = tuple[int, int]
+_DRAWS = 40
 
 
-@dataclass
-class Sketch:
-    """Label codes of nodes, and of edges by pair; code 0 where there are no labels."""
+def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
+    """One random graph of the space.
 
-    space: GraphSpace
-    labels: list[int]
-    edges: dict[Pair, int]
-
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return len(self.labels)
-
-    @classmethod
-    def of(cls, space: GraphSpace, graph: LabeledGraph) -> Sketch:
-        """The sketch of a graph."""
-        slots = space.slots(graph.edges)
-        digits = slots.edge_digits(graph)
-        codes = {pair: digit - 1 for pair, digit in zip(graph.edges, digits, strict=True)}
-        return cls(space, slots.node_digits(graph) or [0] * graph.n, codes)
-
-    def graph(self) -> LabeledGraph:
-        """The graph, whether or not it is in the space."""
-        pairs = sorted(self.edges)
-        digits = [1 + self.edges[pair] for pair in pairs]
-        return self.space.slots(pairs).graph(self.n, digits, self.labels)
-
-    def copy_with(
-        self, labels: list[int] | None = None, edges: dict[Pair, int] | None = None
-    ) -> Sketch:
-        """A copy with other labels or edges."""
-        return Sketch(
-            self.space,
-            list(self.labels if labels is None else labels),
-            dict(self.edges if edges is None else edges),
-        )
-
-    def without(self, v: int) -> Sketch:
-        """A copy without node v."""
-        labels = [code for u, code in enumerate(self.labels) if u != v]
-        edges = {
-            (a - (a > v), b - (b > v)): code
-            for (a, b), code in self.edges.items()
-            if v not in (a, b)
-        }
-        return Sketch(self.space, labels, edges)
-
-    @classmethod
-    def random(cls, space: GraphSpace, rng: np.random.Generator) -> Sketch | None:
-        """Random labels and edges that keep to the largest degrees; None if they got stuck."""
-        n = int(rng.integers(space.sizes[0], space.sizes[-1] + 1))
-        sketch = cls(space, _random_labels(space, n, rng), {})
-        builder = _Builder(sketch, rng)
-        if not builder.add_fixed_edges() or not builder.connect():
-            return None
-        builder.add_least_degrees()
-        builder.add_more_edges()
-        return sketch
+    Raises:
+        EmptySpaceError: If the space has no graph.
+        SpaceError: If none was found and the space is too large to be listed.
+    """
+    for _ in range(_DRAWS):
+        sketch = _sketch_at_random(space, rng)
+        if sketch is not None:
+            graph = sketch.graph()
+            if space.rules.fits(space.batch([graph]))[0]:
+                return graph
+    batches = space.first_graphs
+    total = sum(len(batch) for batch in batches)
+    if not total:
+        raise EmptySpaceError(f"the space must have a graph, got none: {space._describe()}")
+    i = int(rng.integers(total))
+    for batch in batches:
+        if i < len(batch):
+            return batch[i]
+        i -= len(batch)
+    raise AssertionError("the place of a listed graph must be less than their number")
 
 
-def _random_labels(space: GraphSpace, n: int, rng: np.random.Generator) -> list[int]:
+def list_first_graphs(space: GraphSpace) -> list[GraphBatch]:
+    """The graphs of a space, or as many of the first as are worth listing."""
+    batches: list[GraphBatch] = []
+    try:
+        for batch in space._enumerate():
+            batches.append(batch)
+            if sum(len(other) for other in batches) > LISTABLE:
+                break
+    except TooLargeError:
+        if not batches:
+            raise SpaceError(
+                "the declaration must allow a graph that can be found, got none by random search"
+            ) from None
+    return batches
+
+
+def _sketch_at_random(space: GraphSpace, rng: np.random.Generator) -> Sketch | None:
+    """Random labels and edges that keep to the largest degrees; None if they got stuck."""
+    n = int(rng.integers(space.sizes[0], space.sizes[-1] + 1))
+    sketch = Sketch(space, _draw_labels(space, n, rng), {})
+    builder = _Builder(sketch, rng)
+    if not builder.add_fixed_edges() or not builder.connect():
+        return None
+    builder.add_least_degrees()
+    builder.add_more_edges()
+    return sketch
+
+
+def _draw_labels(space: GraphSpace, n: int, rng: np.random.Generator) -> list[int]:
     first, last = int(space.sources > 0), len(space.node_vocabulary) - 1
     ops = range(first, first + len(space.node_ops))
     labels = [int(rng.choice(ops)) if ops else 0 for _ in range(n)]
@@ -86,15 +87,12 @@ def _random_labels(space: GraphSpace, n: int, rng: np.random.Generator) -> list[
         labels[v] = int(rng.choice(sorted(allowed)))
         if labels[v] in ends and ((labels[v] == 0 and space.sources) or labels[v] == last):
             ends.remove(labels[v])
-    places = rng.permutation(free).tolist() if pinned else _places_of_ends(n, space)
+    # Sources first and sinks last, as an order of the nodes in which edges ascend has them.
+    in_order = [*range(space.sources), *range(n - space.sinks, n)]
+    places = rng.permutation(free).tolist() if pinned else in_order
     for v, label in zip(places, ends, strict=False):
         labels[int(v)] = label
     return labels
-
-
-def _places_of_ends(n: int, space: GraphSpace) -> list[int]:
-    """Sources first and sinks last, as an order of the nodes from which edges ascend has them."""
-    return [*range(space.sources), *range(n - space.sinks, n)]
 
 
 class _Builder:
