@@ -70,7 +70,7 @@ def test_what_can_not_be_measured_is_left_out_and_said(monkeypatch: pytest.Monke
     monkeypatch.setattr("nasgoat.experiments.methods.available", lambda name: False)
     study = replace(STUDY, methods=(MethodSpec("bonas", "bonas"),))
     assert study.runs() == []
-    assert study.left_out() == ["bonas: not installed; pip install 'nasgoat[neural]'"]
+    assert study.list_left_out() == ["bonas: not installed; pip install 'nasgoat[neural]'"]
 
 
 def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("nasgoat.experiments.compare_study._load_table", refuse)
     assert {run.settings["noisy"] for run in STUDY.runs()} == {False}
-    assert STUDY.left_out() == ["nb201/cifar10, noisy: noisy must be off"]
+    assert STUDY.list_left_out() == ["nb201/cifar10, noisy: noisy must be off"]
 
 
 def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) -> None:

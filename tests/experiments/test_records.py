@@ -20,7 +20,7 @@ HEAD = {
 def test_details_alone_make_a_run_known(tmp_path: Path) -> None:
     RecordFolder(tmp_path).keep(RUNS[0], [{"regret": 1.0}, {"kind": "evaluation", "number": 0}])
     again = RecordFolder(tmp_path)  # as after a kill: no summary was written
-    assert again.missing(RUNS) == RUNS[1:]
+    assert again.list_missing(RUNS) == RUNS[1:]
     again.write_summary()
     write_head(tmp_path, HEAD)
     records = read_experiment(tmp_path)
@@ -34,14 +34,14 @@ def test_a_summary_alone_makes_a_run_known(tmp_path: Path) -> None:
     folder.write_summary()
     next((tmp_path / "runs").glob("*.jsonl")).unlink()
     write_head(tmp_path, HEAD)
-    assert RecordFolder(tmp_path).missing(RUNS) == RUNS[1:]
+    assert RecordFolder(tmp_path).list_missing(RUNS) == RUNS[1:]
     assert read_experiment(tmp_path).details("a.seed0") == []
 
 
 def test_a_half_written_run_is_not_there(tmp_path: Path) -> None:
     folder = RecordFolder(tmp_path)
     (tmp_path / "runs" / "a.seed0.jsonl.part").write_text('{"run": "a.se')
-    assert folder.missing(RUNS) == RUNS
+    assert folder.list_missing(RUNS) == RUNS
     assert RecordFolder(tmp_path).known == {}
 
 
@@ -49,7 +49,7 @@ def test_other_settings_of_the_same_run_are_refused(tmp_path: Path) -> None:
     folder = RecordFolder(tmp_path)
     folder.keep(RUNS[0], [{"regret": 1.0}])
     with pytest.raises(ExperimentFileError, match=r"a\.seed0; choose another folder with --out"):
-        folder.missing([Run("a.seed0", {"seed": 0, "evaluations": 20})])
+        folder.list_missing([Run("a.seed0", {"seed": 0, "evaluations": 20})])
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ def test_a_lost_worker_keeps_what_was_finished(tmp_path: Path) -> None:
     with pytest.raises(WorkersLostError, match="must stay alive, got a child process"):
         runner.run("scale", RecordFolder(tmp_path), STUDY.runs())
     again = RecordFolder(tmp_path)
-    assert [run.id for run in again.missing(STUDY.runs())] == [run.id for run in STUDY.runs()[2:]]
+    assert [run.id for run in again.list_missing(STUDY.runs())] == [
+        run.id for run in STUDY.runs()[2:]
+    ]
     assert Runner().run("scale", again, STUDY.runs()).left == 0
 
 

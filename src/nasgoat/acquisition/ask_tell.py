@@ -140,18 +140,18 @@ class AskTell(ABC):
         """What the initial design still has to offer."""
         if self._design is None:
             self._design = initial_design(self.space, self.initial, self.seed)
-        taken = self._taken()
+        taken = self._list_taken()
         left = [g for g in self._design if self.space.key(g) not in taken]
         return [Proposal(graph, Certificate(Status.INITIAL)) for graph in left[:k]]
 
     def _propose_random(self, k: int, others: list[Proposal]) -> list[Proposal]:
         """More of the initial design, for when it is used up and nothing is known yet."""
-        taken = self._taken() | {self.space.key(p.graph) for p in others}
+        taken = self._list_taken() | {self.space.key(p.graph) for p in others}
         rng = np.random.default_rng([self.seed, _MORE_STREAM, len(taken)])
         graphs = self.space.sample(k, rng, taken)
         return [Proposal(graph, Certificate(Status.INITIAL)) for graph in graphs]
 
-    def _taken(self) -> set[bytes]:
+    def _list_taken(self) -> set[bytes]:
         """Keys of everything evaluated, failed or under evaluation."""
         return self._seen | set(self._pending)
 

@@ -211,16 +211,16 @@ def _save(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
         with replace_folder(folder) as whole:
             for name in _FILES:
                 np.save(whole / f"{name}.npy", getattr(arrays, name))
-            meta = _declaration(features) | {
+            meta = _describe_features(features) | {
                 "parts": {str(n): [part.start, part.stop] for n, part in arrays.parts.items()},
-                "checksums": {name: _checksum(whole / f"{name}.npy") for name in _FILES},
+                "checksums": {name: _compute_checksum(whole / f"{name}.npy") for name in _FILES},
             }
             (whole / "meta.json").write_text(json.dumps(meta))
     except OSError as problem:
         logger.warning("the catalogue could not be kept in %s: %s", folder.parent, problem)
 
 
-def _declaration(features: FeatureMap) -> dict[str, Any]:
+def _describe_features(features: FeatureMap) -> dict[str, Any]:
     """What a folder must say of itself to be used: version, space and meaning of the columns."""
     columns = [list(column) for column in (*features.path_types, *features.edge_types)]
     return {"version": VERSION, "space": features.space.to_dict(), "columns": columns}
@@ -232,10 +232,10 @@ def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
         return None
     try:
         meta = json.loads((folder / "meta.json").read_text())
-        if any(meta.get(name) != value for name, value in _declaration(features).items()):
+        if any(meta.get(name) != value for name, value in _describe_features(features).items()):
             return None
         for name, checksum in meta["checksums"].items():
-            if _checksum(folder / f"{name}.npy") != checksum:
+            if _compute_checksum(folder / f"{name}.npy") != checksum:
                 raise ValueError(f"{name}.npy does not have its checksum")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES}
         parts = {int(n): slice(*ends) for n, ends in meta["parts"].items()}
@@ -245,5 +245,5 @@ def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
         return None
 
 
-def _checksum(path: Path) -> int:
+def _compute_checksum(path: Path) -> int:
     return zlib.crc32(np.memmap(path, np.uint8, "r").data)

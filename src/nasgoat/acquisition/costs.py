@@ -123,7 +123,7 @@ def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
         return Reason(f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory")
     each = sum(cost.seconds for cost in costs)
     if kernel != "linear":
-        each += 2e-7 * _float(graphs)
+        each += 2e-7 * _to_float(graphs)
     kind = "structure" if shapes == 1 else "structures"
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"
@@ -139,12 +139,12 @@ def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
         return _A_LIST
     n = space.sizes[-1]
     if space.layout == "graph":
-        each = _power(20.0, 6.0, n - 4)
+        each = _multiply_steps(20.0, 6.0, n - 4)
     elif space.labels_on == "nodes":
         linear = kernel == "linear"
-        each = _power(5.0, 6.0, n - 7) if linear else _power(3.0, 300.0, n - 6)
+        each = _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
     else:
-        each = _power(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
+        each = _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
     seconds = questions * max(each, _PROGRAM)
     # Where branch and bound applies, the program is given first graphs and bounds by it.
     branch = branch_cost(space, kernel, questions)
@@ -197,15 +197,15 @@ def shape_cost(
     work = (variables * labels) ** 2 * features
     whole = space.structure_bound(n)
     if not on_nodes:
-        return ShapeCost(False, whole, _float(whole) * (4e-6 + 4e-10 * work))
-    classes = _float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
+        return ShapeCost(False, whole, _to_float(whole) * (4e-6 + 4e-10 * work))
+    classes = _to_float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
     structures = ShapeCost(False, whole, classes * (1.2e-5 + 1.2e-9 * work))
     if not space.grows or n < SMALLEST_PREFIX or prefixes is False:
         return structures
     total = labels * count_prefixes(n - 2, space.edge_limit - 2)
     grows = n >= SMALLEST_GROWING and total > growing
     each = (1.7e-4 + 1.4e-8 * work) * (0.1 if grows else 1.0)
-    parts = ShapeCost(True, total, _float(total) / max(1.5 ** (n - 5.4), 1.0) * each, grows)
+    parts = ShapeCost(True, total, _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each, grows)
     if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
         return parts
     return structures
@@ -241,11 +241,11 @@ def shorten(number: int) -> str:
     return f"{number:,}" if digits < 16 else f"about 10^{int(digits)}"
 
 
-def _power(seconds: float, factor: float, steps: int) -> float:
+def _multiply_steps(seconds: float, factor: float, steps: int) -> float:
     """``seconds`` times ``factor`` for each step; no more than a number can hold."""
     return seconds * factor ** min(steps, 100)
 
 
-def _float(number: int) -> float:
+def _to_float(number: int) -> float:
     """A whole number of any size as a float."""
     return float(min(number, 10**300))

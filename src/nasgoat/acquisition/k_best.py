@@ -179,16 +179,16 @@ def descend(
         return
     values = pool.add(drawn)
     for i in np.argsort(values, kind="stable")[:_STARTS].tolist():
-        _descent(pool, drawn[i], values[i], deadline)
+        _walk_down(pool, drawn[i], values[i], deadline)
     if pool.found:
         graph = pool.found[0].graph
         mutants = [pool.space.mutate(graph, rng) for _ in range(_MUTATIONS)]
         scores = pool.add(mutants)
         best = int(np.argmin(scores))
-        _descent(pool, mutants[best], scores[best], deadline)
+        _walk_down(pool, mutants[best], scores[best], deadline)
 
 
-def _descent(pool: KBest, graph: LabeledGraph, value: float, deadline: float) -> None:
+def _walk_down(pool: KBest, graph: LabeledGraph, value: float, deadline: float) -> None:
     while time.monotonic() < deadline:
         neighbours = pool.space.neighbours(graph)
         if not neighbours:

@@ -101,7 +101,7 @@ class MipOptimizer:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
         start = time.perf_counter()
-        first = self._first_graphs(acquisition, k, exclude)
+        first = self._find_first_graphs(acquisition, k, exclude)
         problem = MipProblem(
             space=self.space,
             acquisition=acquisition,
@@ -112,7 +112,7 @@ class MipOptimizer:
             limits=self.limits,
             start=first,
             seed=self.seed,
-            columns=self._columns(acquisition, k, exclude, first),
+            columns=self._find_columns(acquisition, k, exclude, first),
         )
         answer = MipAnswer()
         try:
@@ -135,7 +135,7 @@ class MipOptimizer:
         except SettingError:
             return None
 
-    def _first_graphs(
+    def _find_first_graphs(
         self, acquisition: LowerConfidenceBound, k: int, exclude: Collection[bytes]
     ) -> tuple[LabeledGraph, ...]:
         if self._first is None:
@@ -150,7 +150,7 @@ class MipOptimizer:
             logger.debug("no first graphs by branch and bound: %s", refusal)
             return ()
 
-    def _columns(
+    def _find_columns(
         self,
         acquisition: LowerConfidenceBound,
         k: int,

@@ -88,7 +88,7 @@ class _Entry:
     paper_kernels_only: bool = False
 
 
-def _plain(make: OptimizerMaker) -> Callable[..., AcquisitionOptimizer]:
+def _ignore_effort(make: OptimizerMaker) -> Callable[..., AcquisitionOptimizer]:
     """A maker of optimisers that have no limits."""
     return lambda space, progress, effort: make(space, progress)
 
@@ -124,7 +124,7 @@ def _make_mip(
 
 
 _TABLE: dict[str, _Entry] = {
-    "catalogue": _Entry(_plain(Catalogue), Catalogue.cost, "catalogue"),
+    "catalogue": _Entry(_ignore_effort(Catalogue), Catalogue.cost, "catalogue"),
     "branch": _Entry(_make_branch, branch_cost, "branch and bound", paper_kernels_only=True),
     **{
         solver: _Entry(
@@ -136,8 +136,8 @@ _TABLE: dict[str, _Entry] = {
         )
         for solver in SOLVERS
     },
-    "mutation": _Entry(_plain(Mutation), Mutation.cost, "mutation"),
-    "sampling": _Entry(_plain(Sampling), Sampling.cost, "sampling"),
+    "mutation": _Entry(_ignore_effort(Mutation), Mutation.cost, "mutation"),
+    "sampling": _Entry(_ignore_effort(Sampling), Sampling.cost, "sampling"),
 }
 _OURS = frozenset({"auto", *_TABLE})
 
@@ -165,7 +165,7 @@ def register_optimizer(name: str, make: OptimizerMaker, cost: CostModel | None =
     """
     if name in _OURS:
         raise SettingError(f"a new optimizer must have a name of its own, got {name!r}")
-    _TABLE[name] = _Entry(_plain(make), cost, name)
+    _TABLE[name] = _Entry(_ignore_effort(make), cost, name)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ class Method(AskTell):
         self.noisy = self.setup.noisy
 
     def _propose(self, k: int) -> list[Proposal]:
-        taken = self._taken()
+        taken = self._list_taken()
         rng = np.random.default_rng([self.seed, _STREAM, len(taken)])
         proposals = self._choose(k, taken, rng)[:k]
         if len(proposals) < k:

@@ -80,13 +80,13 @@ class Driver:
                 break
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
-        return SearchResult.of(finished, self._elapsed, self._why())
+        return SearchResult.of(finished, self._elapsed, self._find_stop_reason())
 
     @property
     def _elapsed(self) -> float:
         return self._earlier + time.monotonic() - self._start
 
-    def _why(self) -> Stop:
+    def _find_stop_reason(self) -> Stop:
         exhausted = len(self._tickets) < self.plan.evaluations
         return self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
 
@@ -147,7 +147,7 @@ class Driver:
             return
         if self.plan.asynchronous:
             slots = self.workers.slots()
-            most = slots + self._pace.ahead(slots) - len(self._running) - len(self._waiting)
+            most = slots + self._pace.count_ahead(slots) - len(self._running) - len(self._waiting)
             # Nothing can be learnt before something ended: the initial design comes first.
             started = any(ticket.finished for ticket in self._tickets.values())
             count = most if started else min(most, self.asker.initial - len(self._tickets))

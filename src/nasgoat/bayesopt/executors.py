@@ -102,7 +102,7 @@ class Pace:
     Example:
         >>> pace = Pace()
         >>> pace.seconds = {"ask": 0.9, "evaluation": 2.0}
-        >>> pace.ahead(4)
+        >>> pace.count_ahead(4)
         2
     """
 
@@ -119,7 +119,7 @@ class Pace:
         took = time.monotonic() - self._begun.pop(what, time.monotonic())
         self.seconds[kind] = 0.5 * (self.seconds.get(kind, took) + took)
 
-    def ahead(self, slots: int) -> int:
+    def count_ahead(self, slots: int) -> int:
         """Proposals to keep ready: as many as workers get free while one is computed.
 
         One at least, so that a freed worker need not wait for a fit; no more than needed, because a

@@ -154,10 +154,10 @@ class Optimizer(AskTell):
         believed = self.surrogate.believing(running) if running else self.surrogate
         if settings.batch_strategy == "top":
             lcb = LowerConfidenceBound(settings.sqrt_beta, believed)
-            return self._minimize(lcb, k, self._taken())
-        return self._portfolio(believed, k, self._taken())
+            return self._minimize(lcb, k, self._list_taken())
+        return self._propose_portfolio(believed, k, self._list_taken())
 
-    def _portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
+    def _propose_portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
         """The best graph for each √β in turn, starting where the last batch stopped."""
         betas = self.settings.sqrt_betas
         start = len(self._graphs) + len(self._pending)

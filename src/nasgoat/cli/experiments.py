@@ -189,7 +189,7 @@ def _measure(
     """Do the runs that are missing, and say what failed and what is left."""
     from nasgoat.experiments.runner import Runner
 
-    for line in experiment.study.left_out():
+    for line in experiment.study.list_left_out():
         note(f"left out: {line}")
     only = parse_only(measuring.only or [])
     workers = measuring.open_workers()

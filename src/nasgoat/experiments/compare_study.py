@@ -86,7 +86,7 @@ class CompareStudy(Study):
             and not method.missing
         ]
 
-    def left_out(self) -> list[str]:
+    def list_left_out(self) -> list[str]:
         """Benchmarks without a table, methods without their package."""
         gone = self._find_missing_tables().items()
         tables = [f"{name}, {SETTINGS[noisy]}: {why}" for (name, noisy), why in gone]
@@ -108,7 +108,7 @@ class CompareStudy(Study):
             "evaluations": self.evaluations,
             "initial": self.initial,
         }
-        return Run.named(name, setting, method.name, f"seed{seed}", settings=settings)
+        return Run.from_parts(name, setting, method.name, f"seed{seed}", settings=settings)
 
     def _find_missing_tables(self) -> dict[tuple[Any, ...], str]:
         noisy = [setting == "noisy" for setting in self.settings]

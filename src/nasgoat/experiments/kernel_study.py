@@ -90,7 +90,7 @@ class KernelStudy(Study):
             if (name,) not in gone and _applies(kernel, cells, name)
         ]
 
-    def left_out(self) -> list[str]:
+    def list_left_out(self) -> list[str]:
         """Benchmarks without a table."""
         return [f"{name}: {why}" for (name,), why in self._find_missing_tables().items()]
 
@@ -100,7 +100,9 @@ class KernelStudy(Study):
             "train": self.train, "test": self.test, "seed": seed,
         }  # fmt: skip
         said = noise if isinstance(noise, str) else f"{noise:g}"
-        return Run.named(name, cells, f"noise-{said}", kernel, f"seed{seed}", settings=settings)
+        return Run.from_parts(
+            name, cells, f"noise-{said}", kernel, f"seed{seed}", settings=settings
+        )
 
     def _find_missing_tables(self) -> dict[tuple[Any, ...], str]:
         return self._find_missing(((name,) for name in self.benchmarks), benchmark)

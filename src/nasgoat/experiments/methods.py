@@ -106,7 +106,7 @@ class MethodSpec:
         settings = self._settings()
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
-        optimizer = timed_optimizer(named, space, settings.kernel, settings.questions, limit)
+        optimizer = make_timed_optimizer(named, space, settings.kernel, settings.questions, limit)
         return make_method(OURS, space, initial, seed, settings=settings, optimizer=optimizer)
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def check_optimizer(key: str, name: str) -> tuple[str, str]:
     return solver, formulation
 
 
-def timed_optimizer(
+def make_timed_optimizer(
     name: str,
     space: SearchSpace,
     kernel: str,
@@ -227,7 +227,7 @@ def timed_optimizer(
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> timed_optimizer("catalogue", nasbench201(), "linear").name
+        >>> make_timed_optimizer("catalogue", nasbench201(), "linear").name
         'catalogue'
     """
     solver, formulation = check_optimizer("optimizer", name)

@@ -118,7 +118,7 @@ class RecordFolder:
         >>> folder = RecordFolder(Path(tempfile.mkdtemp()))
         >>> run = Run("seed0", {"seed": 0})
         >>> folder.keep(run, [{"seed": 0, "regret": 0.5}])
-        >>> folder.missing([run, Run("seed1", {"seed": 1})])
+        >>> folder.list_missing([run, Run("seed1", {"seed": 1})])
         [Run(id='seed1', settings={'seed': 1})]
     """
 
@@ -127,7 +127,7 @@ class RecordFolder:
         (folder / DETAILS).mkdir(parents=True, exist_ok=True)
         self.known = {line["run"]: line for line in _read_summary(folder)}
 
-    def missing(self, runs: Iterable[Run]) -> list[Run]:
+    def list_missing(self, runs: Iterable[Run]) -> list[Run]:
         """The runs that are still to be done.
 
         Raises:

@@ -122,14 +122,14 @@ class Runner:
         try:
             runs = select_runs(study.runs(), only or {})
             records = RecordFolder(folder)
-            records.missing(runs)
+            records.list_missing(runs)
             head = {
                 "kind": study.kind,
                 "name": experiment.name,
                 "title": experiment.title,
                 "description": experiment.description,
                 "declaration": study.declaration(),
-                "left_out": study.left_out(),
+                "left_out": study.list_left_out(),
                 "command": command,
                 "versions": versions(),
             }
@@ -144,7 +144,7 @@ class Runner:
         Raises:
             WorkersLostError: If a worker process dies; what was finished is kept.
         """
-        self._records, waiting = records, deque(records.missing(runs))
+        self._records, waiting = records, deque(records.list_missing(runs))
         self._total, self._failed = len(runs), dict[str, str]()
         self._left = {run.id: run for run in waiting}
         running: dict[Future[list[Record]], Run] = {}
@@ -164,7 +164,7 @@ class Runner:
                     written = time.monotonic()
         finally:
             records.write_summary()
-        left = len(records.missing(runs))
+        left = len(records.list_missing(runs))
         return Tally(done=len(runs) - left, failed=self._failed, left=left)
 
     def _collect(self, running: dict[Future[list[Record]], Run]) -> None:

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Annotated, Any, ClassVar
 
 from nasgoat.acquisition import random_problem
-from nasgoat.experiments.methods import check_optimizer, timed_optimizer
+from nasgoat.experiments.methods import check_optimizer, make_timed_optimizer
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.results import Table
 from nasgoat.experiments.study import (
@@ -100,7 +100,7 @@ class ScaleStudy(Study):
                 "seed": seed, "time_limit": self.time_limit, "gap": self.gap,
             }  # fmt: skip
             parts = (kernel, f"n{n}", f"t{t}", method, f"seed{seed}")
-            found.append(Run.named(*parts, settings=settings))
+            found.append(Run.from_parts(*parts, settings=settings))
         return found
 
     @staticmethod
@@ -110,7 +110,7 @@ class ScaleStudy(Study):
         space = NodeLabeledSpace(nodes=(n, n), ops=OPERATIONS, max_edges=n + EDGES_MORE)
         problem = random_problem(space, settings["observations"], kernel, seed=settings["seed"])
         limits = {"seconds": settings["time_limit"], "gap": settings["gap"]}
-        optimizer = timed_optimizer(settings["method"], space, kernel, **limits)
+        optimizer = make_timed_optimizer(settings["method"], space, kernel, **limits)
         start = time.process_time()
         pool = optimizer.optimize(problem.acquisition, settings["top"], problem.observed)
         used = time.process_time() - start

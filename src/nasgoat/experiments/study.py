@@ -58,11 +58,11 @@ class Run:
     settings: Mapping[str, Any]
 
     @classmethod
-    def named(cls, *parts: object, settings: Mapping[str, Any]) -> Self:
+    def from_parts(cls, *parts: object, settings: Mapping[str, Any]) -> Self:
         """A run whose name is made of parts.
 
         Example:
-            >>> Run.named("nb201/cifar10", "goat-e", "seed0", settings={"seed": 0}).id
+            >>> Run.from_parts("nb201/cifar10", "goat-e", "seed0", settings={"seed": 0}).id
             'nb201-cifar10.goat-e.seed0'
         """
         return cls(".".join(str(part).replace("/", "-") for part in parts), settings)
@@ -115,7 +115,7 @@ class Study(ABC):
     def execute(settings: Mapping[str, Any]) -> list[Record]:
         """Do the run of these settings: its summary first, then the lines of its details."""
 
-    def left_out(self) -> list[str]:
+    def list_left_out(self) -> list[str]:
         """What was asked for and can't be measured here, each with the reason."""
         return []
 

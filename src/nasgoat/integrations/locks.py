@@ -43,14 +43,14 @@ class Lock(ABC):
         """Give the lock back."""
 
     @abstractmethod
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether it is still ours."""
 
     def sign(self) -> None:
         """Leave word of who holds the lock, where others can read it."""
         return
 
-    def holder(self) -> str:
+    def read_holder(self) -> str:
         """Who holds the lock; empty if that is not known."""
         return ""
 
@@ -75,7 +75,7 @@ class FileLock(Lock):
 
     def acquire(self) -> bool:
         """Take the lock if it is free."""
-        if self.held():
+        if self.is_held():
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -88,7 +88,7 @@ class FileLock(Lock):
         """Give the lock back."""
         self._lock.release()
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether it is ours."""
         return self._lock.is_locked
 
@@ -97,7 +97,7 @@ class FileLock(Lock):
         with contextlib.suppress(OSError):
             self.path.write_text(f"process {os.getpid()} on {socket.gethostname()}")
 
-    def holder(self) -> str:
+    def read_holder(self) -> str:
         """Who holds the lock, if it signed; empty if that is not known."""
         try:
             return " ".join(self.path.read_text()[:_LONGEST_NAME].split())
@@ -119,7 +119,7 @@ class PostgresLock(Lock):
 
     def acquire(self) -> bool:
         """Take the lock if it is free."""
-        if self.held():
+        if self.is_held():
             return True
         self.release()
         connection = self._engine.connect()
@@ -137,7 +137,7 @@ class PostgresLock(Lock):
                 self._connection.close()
             self._connection = None
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether it is still ours: whether its connection lives."""
         if self._connection is None:
             return False
@@ -194,7 +194,7 @@ def take_turn(key: Any, lock: Lock | None, patience: float = 120.0) -> Iterator[
 def take_lock(lock: Lock, name: str) -> None:
     """Take the lock of a study, or :class:`StudyError` if another driver has it."""
     if not lock.acquire():
-        holder = lock.holder()
+        holder = lock.read_holder()
         first = f"the first, {holder}," if holder else "the first"
         raise StudyError(
             f"the study {name!r} must have one driver, got a second; wait for {first} to end, "

@@ -104,7 +104,7 @@ class GoatSampler(BaseSampler):
             if name not in values:
                 values[name] = self._inner.sample_independent(study, trial, name, distribution)
         if all(search_space.get(name) == distribution for name, distribution in ours.items()):
-            values |= self.parameters.encode(self._claimed(study, trial))
+            values |= self.parameters.encode(self._claim_graph(study, trial))
         return values
 
     def sample_independent(
@@ -143,7 +143,7 @@ class GoatSampler(BaseSampler):
         self.__dict__.update(state)
         self._own, self._graphs = threading.local(), TrialGraphs(self.parameters)
 
-    def _claimed(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
+    def _claim_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A graph that no other trial has, kept in the trial before anybody sees it."""
         storage = study._storage
         key, lock = (id(storage), study.study_name), make_claim_lock(storage, study.study_name)
@@ -153,7 +153,7 @@ class GoatSampler(BaseSampler):
             proposals = self._pool if self._pool or quick else self._proposals(study, trial)
             with take_turn(key, lock):
                 proposals = self._proposals(study, trial) if quick else proposals
-                taken = set() if quick else self._taken(study, trial)
+                taken = set() if quick else self._list_taken(study, trial)
                 for i, proposal in enumerate(proposals):
                     if self.space.key(proposal.graph) not in taken:
                         write_claim(storage, trial, proposal)
@@ -162,13 +162,13 @@ class GoatSampler(BaseSampler):
             self._pool = []
             if not proposals:
                 break
-        return self._any_graph(study, trial)
+        return self._draw_any_graph(study, trial)
 
     def _proposals(self, study: Study, trial: FrozenTrial) -> list[Proposal]:
         """Fresh proposals; no error may leave a sampler, or the trial stays running for ever."""
         start = time.monotonic()
         try:
-            proposals = self._asker(study, trial).ask(self.batch)
+            proposals = self._make_asker(study, trial).ask(self.batch)
         except Exception:
             logger.exception("no proposal could be computed; a random graph is taken")
             return []
@@ -176,7 +176,7 @@ class GoatSampler(BaseSampler):
             self._seconds = time.monotonic() - start
         return proposals
 
-    def _asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
+    def _make_asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
         """An optimiser that knows all trials of the study; each thread has its own."""
         replay: Replay | None = getattr(self._own, "replay", None)
         if replay is None:
@@ -189,14 +189,14 @@ class GoatSampler(BaseSampler):
         self.optimizer = self._settings.find_optimizer(self.optimizer, self.space)
         return Optimizer(self.space, self._settings, self.optimizer, self.initial, self.seed)
 
-    def _taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
+    def _list_taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
         graphs = map(self._graphs.find, _list_others(study, trial))
         return {self._graphs.keys[graph] for graph in graphs if graph is not None}
 
-    def _any_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
+    def _draw_any_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A random graph, new if there is one; ends ``optimize`` if the space is used up."""
         rng = np.random.default_rng([self.seed, trial.number])
-        fresh = self.space.sample(1, rng, self._taken(study, trial))
+        fresh = self.space.sample(1, rng, self._list_taken(study, trial))
         if not fresh:
             logger.warning("every graph of the space has been evaluated")
             try:

@@ -86,7 +86,7 @@ class StoredSearch:
 
 def list_studies(address: StorageAddress) -> list[str]:
     """The names of the searches in a storage."""
-    with _opened(address, f"the storage {address}") as storage:
+    with _open_storage(address, f"the storage {address}") as storage:
         studies = storage.get_all_studies()
         return [s.study_name for s in studies if DECLARATION in s.user_attrs]
 
@@ -106,7 +106,7 @@ def _open_study(
     address: StorageAddress, name: str
 ) -> Iterator[tuple[dict[str, Any], list[FrozenTrial]]]:
     """The attributes and trials of a study; what fails while they are read is damage."""
-    with _opened(address, f"the study {name!r} in {address}") as storage:
+    with _open_storage(address, f"the study {name!r} in {address}") as storage:
         try:
             study = storage.get_study_id_from_name(name)
         except KeyError:
@@ -115,7 +115,7 @@ def _open_study(
 
 
 @contextmanager
-def _opened(address: StorageAddress, what: str) -> Iterator[RDBStorage]:
+def _open_storage(address: StorageAddress, what: str) -> Iterator[RDBStorage]:
     """A storage to read from; whatever goes wrong in it is damage, and a :class:`StudyError`."""
     if address.is_file:
         check_study_file(address.path)

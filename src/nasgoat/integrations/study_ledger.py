@@ -245,5 +245,5 @@ class StudyLedger:
 
     def _still_ours(self) -> None:
         """After an outage the lock is taken again; if another driver was faster, stop."""
-        if not self._lock.held():
+        if not self._lock.is_held():
             take_lock(self._lock, self.name)

@@ -228,7 +228,7 @@ class Replay:
             if graph is None:
                 continue
             if trial.state.is_finished():
-                ended.append((trial.number, graph, _learnt(trial, sign)))
+                ended.append((trial.number, graph, _read_error(trial, sign)))
             else:
                 running.append(graph)
         if self._told != ended[: len(self._told)]:
@@ -243,7 +243,7 @@ class Replay:
         return self._optimizer
 
 
-def _learnt(trial: FrozenTrial, sign: float) -> float | None:
+def _read_error(trial: FrozenTrial, sign: float) -> float | None:
     """The value to learn from; None of a trial that failed, or has none that can be learnt."""
     value = trial.value if trial.state is TrialState.COMPLETE else None
     return sign * float(value) if value is not None and isfinite(value) else None

@@ -210,7 +210,7 @@ def error_of(ticket: Ticket) -> float:
     return float(ticket.outcome.metrics["error"])
 
 
-def tested_error(ticket: Ticket) -> float | None:
+def read_test_error(ticket: Ticket) -> float | None:
     """The test error of a proposal, if its objective gave one."""
     metrics = (ticket.outcome.metrics if ticket.outcome else None) or {}
     value = metrics.get("test_error")

@@ -15,7 +15,7 @@ from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_count, format_number, format_percent
 from nasgoat.report.chart_svg import FULL_WIDTH
-from nasgoat.report.reported_search import ReportedSearch, error_of, tested_error
+from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
 
 _WIDE_RATIO = 3.0  # errors further apart than this are drawn on a logarithmic axis
 #: How each certificate is drawn: series, shape and name.
@@ -100,7 +100,7 @@ def _chart_regret(search: ReportedSearch) -> Chart | None:
 
 def _chart_test_error(search: ReportedSearch) -> Chart | None:
     """Test error of the graph of lowest error so far; None if there is none."""
-    at, values = [t.number + 1 for t in search.done], list(map(tested_error, search.leaders))
+    at, values = [t.number + 1 for t in search.done], list(map(read_test_error, search.leaders))
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None

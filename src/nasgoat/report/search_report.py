@@ -20,7 +20,7 @@ from nasgoat.report.cells import assign_classes, draw_cell, draw_legend
 from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
-from nasgoat.report.reported_search import ReportedSearch, error_of, sqrt_beta_of, tested_error
+from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error, sqrt_beta_of
 from nasgoat.report.search_charts import chart_history, chart_hyperparameters, chart_proposals
 from nasgoat.spaces import to_toml
 
@@ -107,7 +107,7 @@ def _list_facts(search: ReportedSearch) -> list[Fact]:
     if best:
         found = f"evaluation {best.number + 1}"
         facts.append(Fact(search.metric, format_number(error_of(best)), found))
-        if (test := tested_error(best)) is not None:
+        if (test := read_test_error(best)) is not None:
             facts.append(Fact("test error of that graph", format_number(test)))
         if (regret := search.regret(best)) is not None and search.benchmark:
             optimum = f"optimum {format_number(search.benchmark.optimum)}"
@@ -199,8 +199,8 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
     if search.ours:
         shown["solve (s)"] = _show_seconds
     shown["error"] = _show_outcome
-    if any(tested_error(t) is not None for t in search.tickets):
-        shown["test error"] = lambda t: format_number(tested_error(t))
+    if any(read_test_error(t) is not None for t in search.tickets):
+        shown["test error"] = lambda t: format_number(read_test_error(t))
     if search.benchmark is not None:
         shown["regret"] = lambda t: format_number(search.regret(t))
     columns = [markup.Column(name, numeric=name != "certificate") for name in shown]
