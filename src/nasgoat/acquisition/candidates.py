@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -59,7 +60,7 @@ class _PoolOptimizer(ABC):
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs of a pool that leaves out the excluded ones."""
-        best = KBest(self.space, acquisition, k, exclude)
+        best = KBest(self.space, acquisition, k, exclude)  # refuses wrong calls first
         start = time.perf_counter()
         # The number of excluded graphs grows with the search, so that each pool is a new one.
         rng = np.random.default_rng([self.seed, _STREAM, len(exclude)])
@@ -221,11 +222,8 @@ def propose_heuristically(
         candidates += _take_new(space, mutants, exclude | {space.key(g) for g in candidates})
     found = KBest(space, acquisition, k, exclude)
     found.add(candidates)
-    return list(
-        found.pool(
-            lambda value: Certificate(Status.HEURISTIC, value), Certificate(Status.HEURISTIC)
-        )
-    )
+    nothing = Certificate(Status.HEURISTIC)
+    return list(found.pool(lambda value: replace(nothing, value=value), nothing))
 
 
 def _take_new(

@@ -26,8 +26,7 @@ Seconds of Q questions
                  S (4e-6 + 4e-10 (V L)² D)        labels on edges
                  and 2e-7 N more with the exponential kernel, which never takes prefixes
     MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
-                         3 · 300^(n - 6)          labels on nodes, exponential kernel: 3 s at six
-                                                  nodes, no proof within 500 s at seven
+                         3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
                          20 · 6^(n - 4)           general graphs
                  and at least 13 times branch and bound, where both apply
