@@ -15,13 +15,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from nasgoat.formulations import TaggedModel
-from nasgoat.solvers.interface import (
-    Report,
-    SolverError,
-    SolverMissingError,
-    SolveStatus,
-    SolveTask,
-)
+from nasgoat.solvers import Report, SolverError, SolverMissingError, SolveStatus, SolveTask
 from nasgoat.solvers.model_rows import read_row, read_variable
 
 _FIRST_POOL = 16

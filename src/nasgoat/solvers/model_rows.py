@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from nasgoat.formulations import entry_name
-from nasgoat.solvers.interface import SolverError
+from nasgoat.solvers import SolverError
 
 
 class Column(NamedTuple):

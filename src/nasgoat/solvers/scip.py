@@ -4,23 +4,40 @@ SCIP never accepts a solution (see :mod:`~nasgoat.solvers.scip_handlers`), so it
 bound mean nothing here. A tree is exhausted when nothing that was not considered can be better
 than the k-th best. Where a model has parts, each has a tree of its own: every root first, which
 exhausts most of them, then always the part with the lowest bound. Trees grow side by side, one in
-each thread; SCIP is left to itself meanwhile, and the judge hears one tree at a time.
+each thread; SCIP is left to itself meanwhile, and the judge hears one tree at a time. A tree starts
+again, with SCIP's most careful settings, on numerical trouble; after a second time it is given up,
+but for the bound that was proven before.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyscipopt
 
 from nasgoat.formulations.tagged_model import Part, pause_garbage_collection
-from nasgoat.solvers.interface import Judge, Point, Progress, Report, SolveStatus, SolveTask
+from nasgoat.solvers import Report, SolverError, SolveStatus, SolveTask
+from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
 from nasgoat.solvers.scip_model import ScipModel
-from nasgoat.solvers.scip_trees import Tree
+
+logger = logging.getLogger(__name__)
 
 _SLICE = 0.25  # of the time left that a tree has before the one of lowest bound is chosen anew
 _SHORTEST = 5.0  # seconds of such a slice at least
+_COMPLETE = ("infeasible", "optimal")
+_STOPPED = (
+    "timelimit",
+    "memlimit",
+    "nodelimit",
+    "totalnodelimit",
+    "userinterrupt",
+    "stallnodelimit",
+)
 
 
 def solve(task: SolveTask) -> Report:
@@ -33,25 +50,22 @@ class _Search:
 
     def __init__(self, task: SolveTask) -> None:
         self.start = time.perf_counter()
-        rows, limits, progress = task.rows, task.limits, task.progress
-        self.rows, self.decisions, self.limits = rows, task.decisions, limits
-        one_at_a_time = threading.Lock()
-        self.judge: Judge = _LockedJudge(task.judge, one_at_a_time)
-        self.progress = None if progress is None else _lock_progress(progress, one_at_a_time)
+        self.task, self.limits, rows = task, task.limits, task.rows
+        self.one_at_a_time = threading.Lock()  # for what trees say to the judge and to the caller
         with pause_garbage_collection():
             self.whole = ScipModel(rows, separated=rows.variance is not None)
         self.built = time.perf_counter() - self.start
         parts: list[Part | None] = [*rows.parts] or [None]
-        self.trees: Sequence[Tree] = [Tree(self, part) for part in parts]
+        self.trees = [_Tree(self, part) for part in parts]
         # A limit on nodes is there to be reproducible.
-        self.threads = min(limits.threads if limits.nodes < 0 else 1, len(self.trees))
+        self.threads = min(task.limits.threads if task.limits.nodes < 0 else 1, len(self.trees))
         self._free = threading.Condition()
-        self._busy: set[Tree] = set()
+        self._busy: set[_Tree] = set()
         self._failed = False
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Seconds until the time limit."""
         return self.limits.seconds - (time.perf_counter() - self.start)
 
     @property
@@ -59,19 +73,14 @@ class _Search:
         """Nodes of all trees."""
         return sum(tree.nodes for tree in self.trees)
 
-    @property
-    def bound(self) -> float:
-        """What every point that was not considered is worth at least."""
-        return min(tree.bound for tree in self.trees)
-
     def run(self) -> Report:
         """Roots first, then the lowest bound, until all trees or the limits are exhausted."""
         if self.threads == 1:
             self._work()
-            return self._report()
-        with ThreadPoolExecutor(self.threads) as pool:
-            for worker in [pool.submit(self._work) for _ in range(self.threads)]:
-                worker.result()
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                for worker in [pool.submit(self._work) for _ in range(self.threads)]:
+                    worker.result()
         return self._report()
 
     def _work(self) -> None:
@@ -90,7 +99,7 @@ class _Search:
                     self._busy.remove(tree)
                     self._free.notify_all()
 
-    def _next(self) -> Tree | None:
+    def _next(self) -> _Tree | None:
         """The tree to grow now, once there is one that no other thread grows."""
         with self._free:
             while not self._is_over():
@@ -108,37 +117,128 @@ class _Search:
         return self.left <= 0 or exhausted or not any(tree.is_open for tree in self.trees)
 
     def _report(self) -> Report:
-        complete = all(tree.is_complete for tree in self.trees)
+        complete, cutoff = all(tree.is_complete for tree in self.trees), self.task.judge.cutoff
         return Report(
             SolveStatus.COMPLETE if complete else SolveStatus.STOPPED,
-            self.judge.cutoff if complete else min(self.bound, self.judge.cutoff),
+            cutoff if complete else min(cutoff, *(tree.bound for tree in self.trees)),
             time.perf_counter() - self.start,
             self.nodes,
-            sum(1 for _ in self.rows.variables()),
-            sum(1 for _ in self.rows.constraints()),
+            sum(1 for _ in self.task.rows.variables()),
+            sum(1 for _ in self.task.rows.constraints()),
             self.built,
         )
 
 
-class _LockedJudge:
-    """A judge that hears one thread at a time."""
+class _Tree:
+    """The tree of one part, which can grow in slices of time."""
 
-    def __init__(self, judge: Judge, lock: threading.Lock) -> None:
-        self._judge = judge
-        self._lock = lock
+    def __init__(self, search: _Search, part: Part | None) -> None:
+        self.search = search
+        self.part = part
+        self.bound = -math.inf
+        self.nodes = 0
+        self.is_planted = False
+        self.is_complete = False
+        self.is_stuck = False
+        self._careful = False
+        self._scip: Any = None
+        self._handler: Any = None
 
     @property
-    def cutoff(self) -> float:
-        return self._judge.cutoff
+    def is_open(self) -> bool:
+        """Whether more time would help."""
+        return not (self.is_complete or self.is_stuck)
 
-    def consider(self, values: Mapping[str, float]) -> list[Point]:
-        with self._lock:
-            return self._judge.consider(values)
+    def grow(self, seconds: float, nodes: int | None = None) -> None:
+        """Search on for some time or some nodes; start again, with care, on numerical trouble."""
+        if seconds <= 0 or not self.is_open:
+            return
+        if self._scip is None:
+            self._plant()
+        scip, handler, limits = self._scip, self._handler, self.search.limits
+        self._lower_objective()
+        scip.setParam("limits/time", min(scip.getSolvingTime() + seconds, 1e20))
+        left = -1 if limits.nodes < 0 else max(limits.nodes - self.search.nodes, 0) + self.nodes
+        allowed = [count for count in (left, nodes) if count is not None and count >= 0]
+        scip.setParam("limits/totalnodes", min(allowed, default=-1))
+        try:
+            (scip.optimize if self.search.threads == 1 else scip.optimizeNogil)()
+        except Exception as problem:  # PySCIPOpt raises bare exceptions
+            if handler.failure is None:
+                self._start_again(str(problem))
+                return
+        if handler.failure is not None:
+            raise SolverError("a graph of the model must be in the space") from handler.failure
+        if handler.blind > BLIND:
+            self._start_again("no LP could be solved")
+            return
+        self._take_note(nodes)
 
+    def _plant(self) -> None:
+        search = self.search
+        self.is_planted = True
+        # A copy, so that it can start again.
+        model = search.whole.copy() if self.part is None else search.whole.of_part(self.part)
+        scip = self._scip = model.scip
+        model.set_parameters(search.limits)
+        if self._careful:
+            scip.setEmphasis(pyscipopt.SCIP_PARAMEMPHASIS.NUMERICS)
+        self._handler = GraphHandler(model, search.task, search.one_at_a_time)
+        scip.includeConshdlr(
+            self._handler,
+            "graphs",
+            "judges integral graphs",
+            sepapriority=1,
+            enfopriority=-10,  # after integrality (0), before nonlinear rows (-60)
+            chckpriority=10**6,  # before anything else: a check only takes note
+            sepafreq=-1 if model.bound is None else 1,
+            propfreq=1,
+            eagerfreq=-1,
+            needscons=True,
+            maxprerounds=0,
+        )
+        scip.markDoNotMultaggrVar(self._handler.objective)  # its bound must stay changeable
+        scip.addPyCons(scip.createCons(self._handler, "graphs"))
+        if search.task.progress is not None:
+            scip.includeEventhdlr(ProgressEvents(self._tell), "progress", "reports progress")
 
-def _lock_progress(progress: Progress, lock: threading.Lock) -> Progress:
-    def tell(line: str) -> None:
-        with lock:
-            progress(line)
+    def _lower_objective(self) -> None:
+        """Between slices, and before the first, the objective's bound is set from outside."""
+        cutoff, handler = self.search.task.judge.cutoff, self._handler
+        if cutoff < handler.applied and self._scip.getStage() == pyscipopt.SCIP_STAGE.PROBLEM:
+            self._scip.chgVarUb(handler.objective, cutoff)
+            handler.applied = cutoff
 
-    return tell
+    def _start_again(self, trouble: str) -> None:
+        again = "" if self._careful else "; again"
+        logger.info("SCIP had numerical trouble (%s)%s", trouble, again)
+        self.is_stuck, self._careful = self._careful, True
+        self._scip = self._handler = None
+
+    def _take_note(self, nodes: int | None) -> None:
+        scip, judge = self._scip, self.search.task.judge
+        status = scip.getStatus()
+        if status not in (*_COMPLETE, *_STOPPED):
+            raise SolverError(f"SCIP must end with a known status, got {status!r}")
+        self.nodes = int(scip.getNTotalNodes())
+        self.is_complete = status in _COMPLETE
+        proven = judge.cutoff if self.is_complete else float(scip.getDualbound())
+        self.bound = max(self.bound, proven)  # what a tree that failed had proven stays proven
+        # Memory and the caller's own limits are the end of a tree; slices of time are not.
+        self.is_stuck = status in ("memlimit", "userinterrupt")
+        if not self.is_open:
+            self._scip = self._handler = None
+
+    def _tell(self, bound: float, nodes: int) -> None:
+        """Report the progress of all trees, given the bound and the nodes of this one."""
+        others = [tree for tree in self.search.trees if tree is not self]
+        bound = min([bound, *(tree.bound for tree in others)])
+        nodes += sum(tree.nodes for tree in others)
+        task = self.search.task
+        best = task.judge.cutoff
+        gap = max(best - bound, 0.0) / max(abs(best), 1e-9)
+        if task.progress is not None:
+            with self.search.one_at_a_time:
+                task.progress(
+                    f"cut-off {best:.6g}  bound {bound:.6g}  gap {100 * gap:.2f} %  nodes {nodes}"
+                )

@@ -21,7 +21,9 @@ least 1, the right side at most Σ_i b_i X_i, and that is no more than lcb. So i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -30,25 +32,27 @@ from pyscipopt import SCIP_RESULT
 
 from nasgoat.formulations.tagged_model import Part
 from nasgoat.formulations.variance_bound import VarianceBound
-from nasgoat.solvers.interface import Judge, Point
+from nasgoat.solvers import Point, SolveTask
 from nasgoat.solvers.scip_model import ScipModel
 
 _INTEGRAL = 1e-6  # SCIP's own feasibility tolerance
 BLIND = 50  # points without an LP behind them, in all, before the solve starts again, with care
 _TANGENT_EXCESS = 1e-3  # relative violation of a tangent that is worth a row
 _LABEL_EXCESS = 1e-4  # violation of a label cut that is worth a row, for values of size 1
+_REPORT_EVERY = 2.0  # seconds between two lines of progress
 _ROUNDING = 1e-9  # of values, which the surrogate adds up in another order
 
 
 class GraphHandler(pyscipopt.Conshdlr):
     """Hands integral decisions to the judge and keeps the objective below its cut-off."""
 
-    def __init__(self, model: ScipModel, decisions: Sequence[str], judge: Judge) -> None:
-        self.decisions = {name: model.by_name[name] for name in decisions}
+    def __init__(self, model: ScipModel, task: SolveTask, one_at_a_time: threading.Lock) -> None:
+        self.decisions = {name: model.by_name[name] for name in task.decisions}
         self.objective = model.by_name["lcb"]
         self.tangents = None if model.bound is None else Tangents(model, model.bound)
         self.labels = None if model.part is None else LabelCuts(model, model.part)
-        self.judge = judge
+        self.judge = task.judge
+        self.one_at_a_time = one_at_a_time  # held while the judge hears a point
         self.applied = float("inf")
         self.blind = 0  # points that no LP stood behind
         self.failure: Exception | None = None  # SCIP drops what a callback raises
@@ -116,7 +120,8 @@ class GraphHandler(pyscipopt.Conshdlr):
 
     def _consider(self, values: dict[str, float]) -> list[Point]:
         try:
-            return self.judge.consider(values)
+            with self.one_at_a_time:
+                return self.judge.consider(values)
         except Exception as problem:
             self.failure = problem
             self.model.interruptSolve()
@@ -130,6 +135,26 @@ class GraphHandler(pyscipopt.Conshdlr):
         self.applied = cutoff
         infeasible, tightened = self.model.tightenVarUbGlobal(self.objective, cutoff)
         return bool(infeasible or tightened)
+
+
+class ProgressEvents(pyscipopt.Eventhdlr):
+    """Tells the bound and the number of nodes of a tree from time to time."""
+
+    def __init__(self, tell: Callable[[float, int], None]) -> None:
+        self.tell = tell
+        self.last = time.monotonic()
+
+    def eventinit(self) -> None:
+        self.model.catchEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
+
+    def eventexit(self) -> None:
+        self.model.dropEvent(pyscipopt.SCIP_EVENTTYPE.NODESOLVED, self)
+
+    def eventexec(self, event: Any) -> None:
+        now = time.monotonic()
+        if now - self.last >= _REPORT_EVERY:
+            self.last = now
+            self.tell(self.model.getDualbound(), self.model.getNTotalNodes())
 
 
 class Tangents:
