@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import TaggedModel, formulate
-from nasgoat.formulations.cell_model import compact_domain, needed_columns
+from nasgoat.formulations.cell_domains import compact_domain, needed_columns
 from nasgoat.formulations.variance_bound import convex_diagonal, directions
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace, ChainSpace, DartsSpace

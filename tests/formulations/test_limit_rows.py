@@ -14,8 +14,8 @@ from nasgoat.formulations import (
     graph_encoding,
 )
 from nasgoat.formulations.cell_domains import paper_domain
-from nasgoat.formulations.cell_model import distance_indicator_terms, limit_cells
 from nasgoat.formulations.kernel_encoding import distance_indicators
+from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces import CellSpace, ChainSpace
 from nasgoat.spaces.names import topological_orders
@@ -74,7 +74,7 @@ def test_scip_counts_the_graphs_within_the_limits(space: CellSpace) -> None:
     rows = graph_encoding(n)
     paper_domain(rows, space)
     distance_indicators(rows)
-    limit_cells(rows, space, distance_indicator_terms)
+    limit_cells(rows, space)
     assert ScipModel(rows).count() == orders
 
 
@@ -86,5 +86,5 @@ def test_costs_may_differ_by_place(n: int) -> None:
     rows = graph_encoding(n)
     paper_domain(rows, BY_LAYER)
     distance_indicators(rows)
-    limit_cells(rows, BY_LAYER, distance_indicator_terms)
+    limit_cells(rows, BY_LAYER)
     assert ScipModel(rows).count() == within

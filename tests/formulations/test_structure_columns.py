@@ -7,7 +7,7 @@ from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
-from nasgoat.formulations.cell_model import compact_domain
+from nasgoat.formulations.cell_domains import compact_domain
 from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.structure_columns import (
     ColumnBounds,
@@ -126,7 +126,7 @@ def test_values_under_labels_are_those_of_the_surrogate() -> None:
     assert isinstance(posterior, LinearPosterior)
     features = FeatureMap(SPACE)
     values = value_structures(
-        whole, features, posterior.on_counts(features, 6), PROBLEM.acquisition.sqrt_beta
+        whole.distances, features, posterior.on_counts(features, 6), PROBLEM.acquisition.sqrt_beta
     )
     for _ in range(5):
         codes = rng.integers(1, 4, size=4).tolist()

@@ -7,8 +7,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, nasbench201
 from nasgoat.formulations import TaggedModel, graph_encoding
-from nasgoat.formulations.cell_domains import paper_domain
-from nasgoat.formulations.cell_model import compact_domain
+from nasgoat.formulations.cell_domains import compact_domain, paper_domain
 from nasgoat.formulations.graph_encoding import (
     restrict_acyclic,
     restrict_strongly_connected,

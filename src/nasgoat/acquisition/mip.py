@@ -217,18 +217,12 @@ def choose_columns(
     try:
         block = search.structures(n, deadline)
     except (OutOfTimeError, TooLargeError):
-        block = None
+        return None
     if block is None:
         return None
+    every, features = compositions(inner, ops), FeatureMap(space)
     found = bound_compositions(
-        block,
-        FeatureMap(space),
-        posterior,
-        acquisition.sqrt_beta,
-        n,
-        compositions(inner, ops),
-        value,
-        deadline,
+        block, features, posterior, acquisition.sqrt_beta, n, every, value, deadline
     )
     none = np.zeros(0, dtype=np.int64)
     kept = np.unique(np.concatenate([none, *(rows for rows, _ in found.values())]))

@@ -7,10 +7,9 @@ from nasgoat.formulations.acquisition_model import (
     domain_model,
     formulate,
 )
-from nasgoat.formulations.acquisition_rows import Acquisition
 from nasgoat.formulations.graph_encoding import graph_encoding
-from nasgoat.formulations.graph_point import GraphPoint
-from nasgoat.formulations.tagged_model import TaggedModel, Violation, entry_name
+from nasgoat.formulations.posterior_rows import Acquisition
+from nasgoat.formulations.tagged_model import GraphPoint, TaggedModel, Violation, entry_name
 from nasgoat.solver_names import FORMULATIONS
 
 __all__ = [

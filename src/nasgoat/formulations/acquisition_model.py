@@ -15,38 +15,22 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
-from nasgoat.formulations.acquisition_rows import Acquisition, lcb_objective
-from nasgoat.formulations.cell_model import (
-    compact_cells,
-    domain_of_cells,
-    needed_columns,
-    paper_cells,
-)
-from nasgoat.formulations.graph_model import compact_graphs, domain_of_graphs, paper_graphs
-from nasgoat.formulations.graph_point import GraphPoint
-from nasgoat.formulations.layers import least_order, symmetry_rows
+from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, posterior_rows
+from nasgoat.formulations.compositions import PartBounds, tightening_rows
+from nasgoat.formulations.counts import graph_counts
+from nasgoat.formulations.graph_encoding import graph_encoding
+from nasgoat.formulations.layers import graph_links
+from nasgoat.formulations.limit_rows import limit_cells
+from nasgoat.formulations.posterior_rows import Acquisition
 from nasgoat.formulations.structure_columns import StructureColumns
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import GraphPoint, TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.solver_names import FORMULATIONS
 from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.posterior import LinearPosterior, of_paper_kernel
 
 Order = Callable[[LabeledGraph], LabeledGraph]
-
-
-class Written(NamedTuple):
-    """A model without its objective, and which graphs it holds.
-
-    Args:
-        rows: The model.
-        order: Gives a graph of the space the order of nodes in which the model holds it.
-        labels: Codes of the node labels that it has; all if None.
-    """
-
-    rows: TaggedModel
-    order: Order
-    labels: Sequence[int] | None = None
 
 
 class Request(NamedTuple):
@@ -60,45 +44,82 @@ class Request(NamedTuple):
     symmetry: bool = False
     columns: StructureColumns | None = None
 
+    def answer(
+        self, rows: TaggedModel, order: Order | None = None, labels: Sequence[int] | None = None
+    ) -> AcquisitionModel:
+        """The model that was written for this request."""
+        space, n, features, _, formulation = self[:5]
+        order = order or space.names(n).order
+        return AcquisitionModel(space, n, formulation, features, rows, order, labels)
+
 
 class Layout(NamedTuple):
-    """How spaces of one layout are written.
+    """How spaces of one layout are written."""
 
-    Args:
-        write: Writes a formulation.
-        domain: Writes the graphs of a space with n nodes, within limits, without an acquisition.
-    """
-
-    write: Callable[[Request], Written]
-    domain: Callable[[Any, int], TaggedModel]
+    write: Callable[[Request], AcquisitionModel]  # a formulation, but for its objective
+    domain: Callable[[Any, int], TaggedModel]  # the graphs with n nodes within their limits
 
 
-def _write_cells(request: Request) -> Written:
+def _write_cells(request: Request) -> AcquisitionModel:
     space, n, on_nodes = request.space, request.n, request.space.labels_on == "nodes"
-    columns = needed_columns(space, n)
+    columns = cell_domains.needed_columns(space, n)
     if request.formulation == "paper":
-        rows = paper_cells(*request[:4])
+        m = graph_encoding(n)
+        cell_domains.paper_domain(m, space)
+        kernel_encoding.distance_indicators(m)
+        limit_cells(m, space)
+        _add_paper_rows(m, request)
     else:
         columns = request.columns if on_nodes and request.columns is not None else columns
-        rows = compact_cells(*request[:4], columns)
+        m = _compact_cells(request, columns)
         if request.symmetry and columns is None and on_nodes:
-            symmetry_rows(rows, range(1, len(space.ops) + 1))
-            place = space.node_vocabulary.index
-            return Written(rows, lambda g: least_order(g, [place(x) for x in g.node_labels or ()]))
+            cell_domains.symmetry_rows(m, range(1, len(space.ops) + 1))
+            return request.answer(m, partial(cell_domains.least_order, space.node_vocabulary))
     if columns is not None and on_nodes:
-        return Written(rows, columns.order, columns.labels)
-    return Written(rows, space.names(n).order)
+        return request.answer(m, columns.order, columns.labels)
+    return request.answer(m)
 
 
-def _write_graphs(request: Request) -> Written:
-    write = paper_graphs if request.formulation == "paper" else compact_graphs
-    return Written(write(*request[:4]), request.space.names(request.n).order)
+def _compact_cells(request: Request, columns: StructureColumns | None) -> TaggedModel:
+    """Layered paths, or a choice among ``columns``, all structures that the model holds."""
+    space, n, features, acquisition = request[:4]
+    cells = cell_domains.compact_domain(TaggedModel(n), space, features, columns)
+    limit_cells(cells.m, space)
+    squares = posterior_rows.compact_posterior_rows(cells.m, cells.counts, features, acquisition)
+    if space.labels_on == "nodes":
+        every = tightening_rows(cells)
+        posterior = of_paper_kernel(acquisition.posterior).on_counts(features, n)
+        if isinstance(posterior, LinearPosterior):
+            PartBounds(cells, squares, posterior).add_parts(every, acquisition.sqrt_beta)
+    return cells.m
+
+
+def _write_graphs(request: Request) -> AcquisitionModel:
+    space, n, features, acquisition = request[:4]
+    m = graph_domains.domain_of_graphs(space, n)
+    if request.formulation == "paper":
+        _add_paper_rows(m, request)
+    else:
+        graph_links(m, space)
+        kernel_encoding.edge_ends(m, space)
+        counts = graph_counts(m, space, features)
+        posterior_rows.compact_posterior_rows(m, counts, features, acquisition)
+    return request.answer(m)
+
+
+def _add_paper_rows(m: TaggedModel, request: Request) -> None:
+    """Kernel and posterior as in Appendix B, literally."""
+    space, features = request.space, request.features
+    if not space.indexed:
+        kernel_encoding.count_paths_and_labels(m, max(len(space.node_vocabulary), 1))
+        kernel_encoding.edge_type_counts(m, space, features)
+    posterior_rows.paper_posterior_rows(m, features, request.acquisition)
 
 
 #: How spaces are written, by their ``layout``; a layout of one's own is an entry more.
 LAYOUTS: dict[str, Layout] = {
-    "cell": Layout(_write_cells, domain_of_cells),
-    "graph": Layout(_write_graphs, partial(domain_of_graphs, ordered=True)),
+    "cell": Layout(_write_cells, cell_domains.domain_of_cells),
+    "graph": Layout(_write_graphs, graph_domains.domain_of_graphs),
 }
 
 
@@ -110,20 +131,19 @@ class AcquisitionModel:
         space: The space.
         n: Number of nodes.
         formulation: One of :data:`FORMULATIONS`.
-        written: The Pyomo model with its tagged rows, and which graphs it holds.
         features: The kernel features of the space.
+        rows: The Pyomo model with its tagged rows.
+        order: Gives a graph of the space the order of nodes in which the model holds it.
+        labels: Codes of the node labels that the model has; all if None.
     """
 
     space: SearchSpace
     n: int
     formulation: str
-    written: Written
     features: FeatureMap
-
-    @property
-    def rows(self) -> TaggedModel:
-        """The model with its tagged rows."""
-        return self.written.rows
+    rows: TaggedModel
+    order: Order
+    labels: Sequence[int] | None = None
 
     @property
     def pyomo(self) -> Any:
@@ -150,10 +170,6 @@ class AcquisitionModel:
             raise GraphError(f"the graph must have {self.n} nodes, got {graph.n}")
         return self.rows.values(GraphPoint(self.order(graph), self.n, self.features))
 
-    def order(self, graph: LabeledGraph) -> LabeledGraph:
-        """The graph with its nodes in an order that the model holds."""
-        return self.written.order(graph)
-
     def decode(self, values: Mapping[str, float]) -> LabeledGraph:
         """The graph of a point, by rounding A and F: the other direction of Theorem 1.
 
@@ -168,7 +184,7 @@ class AcquisitionModel:
 
     def decisions(self) -> list[str]:
         """Names of the variables that determine a graph: A and F that are not constant."""
-        return self.space.names(self.n).decisions(self.written.labels)
+        return self.space.names(self.n).decisions(self.labels)
 
 
 def formulate(
@@ -205,11 +221,10 @@ def formulate(
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
-    features = FeatureMap(space)
-    request = Request(space, n, features, acquisition, formulation, symmetry, columns)
-    written = layout.write(request)
-    lcb_objective(written.rows, acquisition.sqrt_beta)
-    return AcquisitionModel(space, n, formulation, written, features)
+    request = Request(space, n, FeatureMap(space), acquisition, formulation, symmetry, columns)
+    model = layout.write(request)
+    posterior_rows.lcb_objective(model.rows, acquisition.sqrt_beta)
+    return model
 
 
 def domain_model(space: SearchSpace, n: int) -> TaggedModel:

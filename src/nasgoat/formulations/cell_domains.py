@@ -9,29 +9,44 @@ Notation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby, permutations
-from typing import Any
+from itertools import permutations
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
 
-from nasgoat.formulations.tagged_model import TaggedModel, compare, equate, linear_sum
-from nasgoat.spaces import CellSpace, EdgeRow
+from nasgoat.formulations.counts import Counts, edge_labelled_counts, node_labelled_counts
+from nasgoat.formulations.layers import cell_links, forward_edges, layers, source_and_sink
+from nasgoat.formulations.limit_rows import limit_cells
+from nasgoat.formulations.profiles import Profiles, structure_profiles
+from nasgoat.formulations.structure_columns import (
+    StructureColumns,
+    add_columns,
+    add_structure_rows,
+    choose_structure,
+    structure_rows,
+)
+from nasgoat.formulations.tagged_model import TaggedModel, forward_pairs, linear_sum
+from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import CellSpace
+from nasgoat.spaces.limits import Pair
 
 
-def node_label_variables(m: TaggedModel, labels: int) -> None:
-    """F[v, l] of the node-labelled domain."""
-    keys = [(v, label) for v in range(m.n) for label in range(labels)]
+def node_label_variables(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
+    """F[v, l] for these nodes and codes of labels."""
+    keys = [(v, label) for v in nodes for label in labels]
     m.variable("F", keys, pyo.Binary, lambda g, v, label: float(g.codes[v] == label))
 
 
-def edge_label_variables(m: TaggedModel, labels: int) -> None:
-    """F[u, v, l] of the edge-labelled domain, u < v."""
-    keys = [(u, v, label) for u, v in forward_pairs(m.n) for label in range(labels)]
-    m.variable(
-        "F", keys, pyo.Binary, lambda g, u, v, label: float(g.edge_codes.get((u, v)) == label)
-    )
+def edge_label_variables(m: TaggedModel, pairs: list[Pair], labels: int, name: str = "F") -> None:
+    """F[u, v, l] for these pairs; Fe where nodes may have labels as well."""
+    keys = [(*pair, label) for pair in pairs for label in range(labels)]
+
+    def meaning(g: Any, u: int, v: int, label: int) -> float:
+        return float(g.edge_codes.get((u, v)) == label)
+
+    m.variable(name, keys, pyo.Binary, meaning)
 
 
 def domain_101_index(m: TaggedModel) -> None:
@@ -53,10 +68,9 @@ def domain_101_sink(m: TaggedModel, labels: int) -> None:
     m.rows("101_sink", "label", [((v,), m.F[v, labels - 1] == int(v == last)) for v in nodes])
 
 
-def domain_101_label(m: TaggedModel, labels: int) -> None:
+def domain_101_label(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
     """(101_label): every node has one label, Σ_l F[v, l] = 1."""
-    total = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(m.n)]
-    m.rows("101_label", "one", total)
+    m.rows("101_label", "one", [((v,), sum(m.F[v, a] for a in labels) == 1) for v in nodes])
 
 
 def domain_201_index(m: TaggedModel) -> None:
@@ -77,55 +91,18 @@ def domain_201_label(m: TaggedModel, labels: int) -> None:
     m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
 
 
-def add_structure_rows(m: TaggedModel, rows: Sequence[EdgeRow]) -> None:
-    """Rows by which a family says what its structures are, under the family's own tags.
-
-    Σ c[u, v] A[u, v] (<=, >= or ==) bound: (101_edge), at most E edges; (darts), inputs without
-    incoming edges and a fixed number of them into every other node.
-    """
-    for (tag, name), group in groupby(rows, key=lambda row: (row.tag, row.name)):
-        m.tags.add(tag)
-        m.rows(
-            tag, name, [(row.key, compare(_edges(m, row), row.sense, row.bound)) for row in group]
-        )
-
-
-def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
-    """(structures) X: the cell has one of the listed structures, where no rows tell which.
-
-    Σ_i X[i] = 1 and A[u, v] = Σ_i A_i[u, v] X[i]. No two matrices of the list are equal, and a
-    binary matrix is no mean of others: a binary A leaves one X[i] = 1.
-    """
-    places = {a.tobytes(): i for i, a in enumerate(adjacency)}
-
-    def meaning(g: Any, i: int) -> float:
-        return float(places.get(g.graph.adjacency.tobytes()) == i)
-
-    numbers = range(len(adjacency))
-    X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
-    m.rows("structures", "one", [((), linear_sum((1.0, X[i]) for i in numbers) == 1)])
-    having = {(u, v): np.flatnonzero(adjacency[:, u, v]) for u, v in forward_pairs(m.n)}
-    edges = [(pair, sum_columns(m, found, m.A[pair])) for pair, found in having.items()]
-    m.rows("structures", "edge", edges)
-
-
-def sum_columns(m: TaggedModel, structures: NDArray[np.intp], total: Any) -> Any:
-    """The row total = Σ X[i] over some structures."""
-    return equate([(1.0, total)], [(1.0, m.X[i]) for i in structures.tolist()])
-
-
 def paper_domain(m: TaggedModel, space: CellSpace) -> None:
     """Restrict (Graph-Encoding) to the cells of a space: Eqs. (101_*) or (201_*)."""
     on_nodes, labels = space.labels_on == "nodes", len(space.ops)
     if on_nodes:
         labels = len(space.node_vocabulary)
-        node_label_variables(m, labels)
+        node_label_variables(m, range(m.n), range(labels))
         domain_101_index(m)
         domain_101_source(m)
         domain_101_sink(m, labels)
-        domain_101_label(m, labels)
+        domain_101_label(m, range(m.n), range(labels))
     else:
-        edge_label_variables(m, labels)
+        edge_label_variables(m, forward_pairs(m.n), labels)
         domain_201_index(m)
         if space.on_paths:
             domain_201_source(m)
@@ -138,32 +115,69 @@ def paper_domain(m: TaggedModel, space: CellSpace) -> None:
         domain_201_label(m, labels)
 
 
-def structure_rows(space: CellSpace, n: int) -> list[EdgeRow] | None:
-    """The space's rows over edges, where they say the same of every order of the inner nodes.
+def domain_of_cells(space: CellSpace, n: int) -> TaggedModel:
+    """The cells with n nodes within their limits, without an acquisition."""
+    m = TaggedModel(n)
+    compact_domain(m, space, FeatureMap(space), needed_columns(space, n))
+    limit_cells(m, space)
+    return m
 
-    A cell with labels on its nodes is held in all its topological orders, so that a row that tells
-    its inner nodes apart is of no use: None, and the program chooses among listed structures.
+
+class CompactCells(NamedTuple):
+    """Cells of a compact model, as its other rows need them.
+
+    Args:
+        m: The model.
+        features: The kernel features of the space.
+        columns: All structures that the model holds, where they are columns.
+        counts: The counts, in the order of the features.
+        profiles: Profiles of the structures, if they are listed.
     """
-    rows = space.structure_rows(n)
-    if rows is None or space.labels_on == "edges":
-        return rows
-    for row in rows:
-        kinds: dict[tuple[bool, bool], set[float]] = {}
-        for u, v in forward_pairs(n):
-            kinds.setdefault((u == 0, v == n - 1), set()).add(row.terms.get((u, v), 0.0))
-        if any(len(coefficients) > 1 for coefficients in kinds.values()):
-            return None
-    return rows
+
+    m: TaggedModel
+    features: FeatureMap
+    columns: StructureColumns | None
+    counts: Counts
+    profiles: Profiles | None
 
 
-def forward_pairs(n: int) -> list[tuple[int, int]]:
-    """The pairs u < v.
+def needed_columns(space: CellSpace, n: int) -> StructureColumns | None:
+    """All structures of n nodes, if nothing but their list tells which they are."""
+    if structure_rows(space, n) is not None:
+        return None
+    return StructureColumns(space.list_structures(n))
 
-    Example:
-        >>> forward_pairs(3)
-        [(0, 1), (0, 2), (1, 2)]
-    """
-    return [(u, v) for u in range(n) for v in range(u + 1, n)]
+
+def compact_domain(
+    m: TaggedModel,
+    space: CellSpace,
+    features: FeatureMap,
+    columns: StructureColumns | None = None,
+) -> CompactCells:
+    """The cells of a space as layered paths, or as a choice among structures, with their counts."""
+    on_nodes = space.labels_on == "nodes"
+    forward_edges(m)
+    if columns is not None:
+        add_columns(m, columns)
+    else:
+        layers(m)
+        if space.on_paths:
+            tags = ("101_source", "101_sink") if on_nodes else ("201_source", "201_source")
+            source_and_sink(m, tags)
+        add_structure_rows(m, structure_rows(space, m.n) or [])
+    if not on_nodes:
+        edge_label_variables(m, forward_pairs(m.n), len(space.ops))
+        domain_201_label(m, len(space.ops))
+        counts = edge_labelled_counts(m, space, features, columns)
+        return CompactCells(m, features, columns, counts, None)
+    labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
+    inner = range(1, m.n - 1)
+    node_label_variables(m, inner, labels)
+    domain_101_label(m, inner, labels)
+    cell_links(m, labels)
+    profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
+    counts = node_labelled_counts(m, space, features, profiles)
+    return CompactCells(m, features, columns, counts, profiles)
 
 
 def _topological_rows(m: TaggedModel, tag: str) -> None:
@@ -175,5 +189,46 @@ def _topological_rows(m: TaggedModel, tag: str) -> None:
     m.rows(tag, "delta", [((u, v, w), m.delta[u, v, w] == 0) for u, v, w in triples])
 
 
-def _edges(m: TaggedModel, row: EdgeRow) -> Any:
-    return linear_sum((c, m.A[pair]) for pair, c in row.terms.items())
+def symmetry_rows(m: TaggedModel, labels: range) -> None:
+    """(symmetry): keys ascend wherever neighbours in the order are not joined by an edge.
+
+    For w = v + 1: Σ_{l ≥ c} F[v, l] + Σ_{l < c} F[w, l] ≤ 1 + A[v, w], so that labels ascend; and
+    Σ_{u<v} 2^u (A[u, v] - A[u, w]) ≤ (2^v - 1) (2 + A[v, w] - F[v, a] - F[w, a]), so that incoming
+    edges do where both have label a.
+    """
+    neighbours = [(v, v + 1) for v in range(1, m.n - 2)]
+    ascending = []
+    for v, w in neighbours:
+        for c in labels[1:]:
+            larger = [(1.0, m.F[v, label]) for label in labels if label >= c]
+            smaller = [(1.0, m.F[w, label]) for label in labels if label < c]
+            row = linear_sum([*larger, *smaller, (-1.0, m.A[v, w])]) <= 1
+            ascending.append(((v, c), row))
+    m.rows("symmetry", "labels", ascending)
+    tied = []
+    for v, w in neighbours:
+        most = float(2**v - 1)
+        first = [(2.0**u, m.A[u, v]) for u in range(v)]
+        second = [(-(2.0**u), m.A[u, w]) for u in range(v)]
+        for a in labels:
+            loose = [(-most, m.A[v, w]), (most, m.F[v, a]), (most, m.F[w, a])]
+            tied.append(((v, a), linear_sum([*first, *second, *loose]) <= 2 * most))
+    m.rows("symmetry", "edges", tied)
+
+
+def least_order(labels: Sequence[str], graph: LabeledGraph) -> LabeledGraph:
+    """The topological order with the least sequence of keys, which the rows above keep."""
+    codes = [labels.index(label) for label in graph.node_labels or ()]
+    prefix: list[tuple[tuple[tuple[int, int], ...], list[int]]] = [((), [])]
+    for _ in range(graph.n):
+        longer = []
+        for keys, order in prefix:
+            place = {v: i for i, v in enumerate(order)}
+            for v in range(graph.n):
+                before = np.flatnonzero(graph.adjacency[:, v]).tolist()
+                if v not in place and all(u in place for u in before):
+                    key = (codes[v], sum(2 ** place[u] for u in before))
+                    longer.append(((*keys, key), [*order, v]))
+        least = min(keys for keys, _ in longer)
+        prefix = [(keys, order) for keys, order in longer if keys == least]
+    return graph.relabeled(prefix[0][1])

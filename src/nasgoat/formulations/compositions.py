@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb
 from typing import Any
 
@@ -26,25 +26,26 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.counts import Counts
+from nasgoat.formulations.cell_domains import CompactCells
 from nasgoat.formulations.profiles import (
     IntArray,
-    Profiles,
     at_least,
     family_of,
     profile_rows,
     profile_variables,
 )
-from nasgoat.formulations.structure_columns import StructureColumns, add_column_profiles
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
+from nasgoat.formulations.structure_columns import (
+    add_column_profiles,
+    value_structures,
+)
+from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms, linear_sum
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
     single_counts,
     variance_bound,
 )
-from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import CellSpace
+from nasgoat.surrogate import LinearPosterior
 
 Array = NDArray[np.float64]
 Composition = tuple[int, ...]
@@ -52,20 +53,14 @@ MOST = 1500  # compositions beyond which their rows cost more than they tighten
 PARTS = 100  # more of them than this cost more than they save
 
 
-def tightening_rows(
-    m: TaggedModel,
-    space: CellSpace,
-    features: FeatureMap,
-    counts: Counts,
-    profiles: Profiles | None,
-    columns: StructureColumns | None,
-) -> list[Composition]:
+def tightening_rows(cells: CompactCells) -> list[Composition]:
     """What profiles and compositions say, where they are few enough; nothing for tiny cells.
 
     Returns:
         The compositions, in the order of Y; none where they have no rows.
     """
-    inner, ops = m.n - 2, len(space.ops)
+    m, columns, profiles = cells.m, cells.columns, cells.profiles
+    inner, ops = m.n - 2, len(cells.features.space.node_vocabulary) - 2
     if inner < 2 or comb(inner + ops - 1, inner) > MOST:
         return []
     allowed = None if columns is None else columns.allowed
@@ -73,8 +68,8 @@ def tightening_rows(
     if profiles is not None:
         profile_variables(m, profiles)
         (profile_rows if columns is None else add_column_profiles)(m, profiles)
-    composition_rows(m, every, {t: j for j, t in enumerate(features.path_types)})
-    cap_rows(m, features, counts, every, profiles)
+    composition_rows(m, every, {t: j for j, t in enumerate(cells.features.path_types)})
+    cap_rows(cells, every)
     return every
 
 
@@ -98,12 +93,7 @@ def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, 
 
     Σ_i Y[i] = 1;  1(P[0, a, a] = c) = Σ Y[i] over the compositions with C_a = c;  Σ p over pairs
     and distances, labels a and b in either order, is Σ_i C_a C_b Y[i], or with C_a (C_a - 1) / 2
-    if a = b.
-
-    Args:
-        m: The model, with Zc and p.
-        every: All compositions.
-        place: Where the count of each path type is, for the Zc of P[0, a, a].
+    if a = b. ``place`` says which count P[0, a, a] is.
     """
     labels = [a for a in range(1, len(every[0]) + 1) if any(C[a - 1] for C in every)]
     keys = [(i,) for i in range(len(every))]
@@ -134,25 +124,19 @@ def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, 
     m.rows("compositions", "pairs", pairs)
 
 
-def cap_rows(
-    m: TaggedModel,
-    features: FeatureMap,
-    counts: Counts,
-    every: list[Composition],
-    profiles: Profiles | None,
-) -> None:
+def cap_rows(cells: CompactCells, every: list[Composition]) -> None:
     """(caps): a count is c or more only with a profile and a composition that allow it.
 
     1(z_j ≥ c) ≤ 1 - Σ Y[i] over compositions with fewer such pairs, 1(z_j ≥ c) ≤ 1(T[f, s] ≥ c).
     """
-    last = len(every[0]) + 1
+    m, counts, profiles, last = cells.m, cells.counts.counts, cells.profiles, len(every[0]) + 1
     rows = []
-    for j, (s, a, b) in enumerate(features.path_types):
+    for j, (s, a, b) in enumerate(cells.features.path_types):
         if s == 0 or (j, 0) not in m.Zc:
             continue
         family = family_of(a, b, last)
-        for c in range(1, counts.counts[j].upper + 1):
-            reached: Terms = [(1.0, m.Zc[j, x]) for x in range(c, counts.counts[j].upper + 1)]
+        for c in range(1, counts[j].upper + 1):
+            reached: Terms = [(1.0, m.Zc[j, x]) for x in range(c, counts[j].upper + 1)]
             few: Terms = [
                 (1.0, m.Y[i]) for i, C in enumerate(every) if most_paths(C, a, b, last) < c
             ]
@@ -181,33 +165,48 @@ class PartBounds:
     """Bounds the variance of the cells of one composition.
 
     Args:
-        m: The model, with z and, where there are profiles, W.
-        features: The kernel features of the space.
-        counts: The counts, in the order of the features.
+        cells: The cells, with z and, where there are profiles, W in their model.
         squares: Terms of the square of each count.
-        covariance: Σ over all counts.
-        profiles: Profiles of the structures, if they are listed.
+        posterior: The posterior on counts.
     """
 
-    m: TaggedModel
-    features: FeatureMap
-    counts: Counts
+    cells: CompactCells
     squares: dict[int, Terms]
-    covariance: Array
-    profiles: Profiles | None
+    posterior: LinearPosterior
+
+    def add_parts(self, every: list[Composition], sqrt_beta: float) -> None:
+        """One part of the model for each composition, in the order of Y, where they are few."""
+        m, features, columns, _, profiles = self.cells
+        allowed = None if columns is None else columns.allowed
+        if not (1 if allowed is None else 0) < len(every) <= PARTS:
+            return
+        for i, C in enumerate(every):
+            if columns is None or allowed is None or profiles is None:
+                m.parts.append(Part(m.Y[i], partial(self.of, C)))
+                continue
+            structures, floors = allowed[C]
+            exact = None
+            if np.isfinite(floors).all():
+                exact = value_structures(
+                    columns.distances[structures], features, self.posterior, sqrt_beta
+                )
+            part = Part(
+                chosen=m.Y[i],
+                variance=partial(self.of, C, profiles.most_among(structures)),
+                columns=[m.X[j] for j in structures.tolist()],
+                floors=floors.tolist(),
+                values=exact,
+                labels=[[(a, m.F[v, a]) for a in columns.labels or ()] for v in range(1, m.n - 1)],
+            )
+            m.parts.append(part)
 
     def of(self, C: Composition, most_apart: IntArray | None = None) -> VarianceBound:
-        """The bound that holds for the composition C.
-
-        Args:
-            C: How many inner nodes have each operation.
-            most_apart: The largest T[f, s] of its structures, (3, n - 2), where they are known.
-        """
-        counts, last = self.counts.counts, len(C) + 1
+        """The bound for a composition, given the largest T[f, s], (3, n - 2), where known."""
+        counts, last = self.cells.counts.counts, len(C) + 1
         farthest = 0 if most_apart is None else most_apart.shape[1]
-        constants = np.array([count.constant for count in counts])
+        constants = self.cells.counts.constants
         largest: dict[int, float] = {}
-        for j, (s, a, b) in enumerate(self.features.path_types):
+        for j, (s, a, b) in enumerate(self.cells.features.path_types):
             if s == 0 and 0 < a < last:
                 constants[j] = C[a - 1]
             elif counts[j].terms:
@@ -221,26 +220,26 @@ class PartBounds:
         # A total of one count, or of none, is no new functional.
         several = [t for t in self._totals if np.count_nonzero(t.weights[kept]) > 1]
         more = [Functional(t.weights * kept, t.largest, t.square) for t in several]
-        return variance_bound(self.m.z, self.counts, self.covariance, singles + more, constants)
+        m, counted, covariance = self.cells.m, self.cells.counts, self.posterior.covariance
+        return variance_bound(m.z, counted, covariance, singles + more, constants)
 
     @cached_property
     def _totals(self) -> list[Functional]:
         """T[f, s] as sums of counts, their squares by the profiles W."""
-        if self.profiles is None:
+        m, features, _, _, profiles = self.cells
+        if profiles is None:
             return []
-        last, width = len(self.features.space.node_vocabulary) - 1, len(self.features.path_types)
+        last, width = len(features.space.node_vocabulary) - 1, len(features.path_types)
         members: dict[tuple[int, int], Array] = {}
-        for j, (s, a, b) in enumerate(self.features.path_types):
+        for j, (s, a, b) in enumerate(features.path_types):
             if s > 0 and (a, b) != (0, last):
                 members.setdefault((family_of(a, b, last), s), np.zeros(width))[j] = 1.0
         found = []
         for (family, s), weights in members.items():
-            values, most = self.profiles.values[family], self.profiles.most(family, s)
-            if s > values.shape[1] or most < 2:
-                continue
-            W = self.m.W
-            square = [
-                (float(T[s - 1] ** 2), W[family, i]) for i, T in enumerate(values) if T[s - 1]
-            ]
-            found.append(Functional(weights, float(most), square))
+            values, most = profiles.values[family], profiles.most(family, s)
+            if most > 1:
+                square = [
+                    (float(T[s - 1] ** 2), m.W[family, i]) for i, T in enumerate(values) if T[s - 1]
+                ]
+                found.append(Functional(weights, float(most), square))
         return found

@@ -1,36 +1,31 @@
 """The kernel counts z of a graph as linear expressions of the compact model.
 
 Notation
-    z[j]        the j-th count of the feature map: P[s, a, b] or F[u → v, l]
-    p[u, v, s, a, b]  1 if inner nodes u < v have labels a, b and distance s; s = 0: no path
-    f[v, s, a]  1 if inner node v has label a and distance s from the source;  t: to the sink
+    z[j]        the j-th count of the feature map: P[s, a, b], and F[u → v, l] or E[a, b, l]
+    p, e, f, t  distances and edges with the labels at their ends, as in
+                :mod:`~nasgoat.formulations.layers`
+    E[a, b, l]  number of edges with label l between labels a, b; a ≤ b if they have no direction
     G z = h     equations that hold for every graph of the space with n nodes
-
-Links: given binary F and d^s, the p of a pair add up to 1 with s the distance of that pair, and the
-marginals leave only the labels that u and v have; so p is exact without being declared binary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
 
 import numpy as np
-import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.cell_domains import forward_pairs
+from nasgoat.formulations.kernel_encoding import edge_type_terms
 from nasgoat.formulations.layers import distance_terms
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, Profiles
 from nasgoat.formulations.structure_columns import StructureColumns
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, forward_pairs
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import CellSpace
+from nasgoat.spaces import CellSpace, GraphSpace
 
 Array = NDArray[np.float64]
 Equation = tuple[dict[int, float], float]
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -42,93 +37,30 @@ class Count:
     upper: int = 1
 
 
-@dataclass(frozen=True)
 class Counts:
-    """Every count of the feature map, and the equations that hold between them."""
+    """Every count of the feature map, and the equations that hold between them.
 
-    counts: list[Count]
-    equations: list[Equation]
+    Args:
+        counts: The counts.
+        equations: What holds besides the values of constant counts.
+    """
+
+    def __init__(self, counts: list[Count], equations: list[Equation]) -> None:
+        self.counts = counts
+        constant = [({j: 1.0}, count.constant) for j, count in enumerate(counts) if not count.terms]
+        self.equations = [*constant, *equations]
+
+    @property
+    def constants(self) -> Array:
+        """The value of each count that is constant, 0 for the others."""
+        return np.array([count.constant for count in self.counts])
 
     def matrix(self) -> tuple[Array, Array]:
         """G and h."""
         G = np.zeros((len(self.equations), len(self.counts)))
         for row, (coefficients, _) in zip(G, self.equations, strict=True):
-            for j, c in coefficients.items():
-                row[j] = c
+            row[list(coefficients)] = list(coefficients.values())
         return G, np.array([h for _, h in self.equations])
-
-
-def node_labelled_links(m: TaggedModel, labels: Sequence[int]) -> None:
-    """(links) p, f and t: distances together with the labels at their ends, by marginals.
-
-    Σ_ab p[u, v, s, a, b] = d^s[u, v] for s ≥ 1, Σ_sb p[u, v, s, a, b] = F[u, a] and
-    Σ_sb p[u, v, s, b, a] = F[v, a]; Σ_a f[v, s, a] = d^s[0, v], Σ_s f[v, s, a] = F[v, a], and the
-    same for t and the sink.
-    """
-    _pair_links(m, labels)
-    inner = range(1, m.n - 1)
-    keys = [(v, s, a) for v in inner for s in _steps(m, 0, v) for a in labels]
-    m.variable(
-        "f", keys, pyo.UnitInterval, lambda g, v, s, a: float(g.d[0, v] == s and g.codes[v] == a)
-    )
-    _end_links(m, m.f, [(0, v, v) for v in inner], labels, "source")
-    last = m.n - 1
-    keys = [(u, s, a) for u in inner for s in _steps(m, u, last) for a in labels]
-    m.variable(
-        "t", keys, pyo.UnitInterval, lambda g, u, s, a: float(g.d[u, last] == s and g.codes[u] == a)
-    )
-    _end_links(m, m.t, [(u, last, u) for u in inner], labels, "sink")
-
-
-def _pair_links(m: TaggedModel, labels: Sequence[int]) -> None:
-    pairs = [(u, v) for u, v in forward_pairs(m.n) if u > 0 and v < m.n - 1]
-    keys = [
-        (u, v, s, a, b)
-        for u, v in pairs
-        for s in [0, *_steps(m, u, v)]
-        for a, b in product(labels, labels)
-    ]
-
-    def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
-        return float(g.d[u, v] == (s or m.n) and g.codes[u] == a and g.codes[v] == b)
-
-    p = m.variable("p", keys, pyo.UnitInterval, meaning)
-    spans = [(u, v, s) for u, v in pairs for s in _steps(m, u, v)]
-    total, tail, head = [], [], []
-    for u, v, s in spans:
-        parts: Terms = [(1.0, p[u, v, s, a, b]) for a, b in product(labels, labels)]
-        total.append(((u, v, s), equate(parts, distance_terms(m, u, v, s))))
-    for (u, v), a in product(pairs, labels):
-        steps = [0, *_steps(m, u, v)]
-        parts = [(1.0, p[u, v, s, a, b]) for s in steps for b in labels]
-        tail.append(((u, v, a), equate(parts, [(1.0, m.F[u, a])])))
-        parts = [(1.0, p[u, v, s, b, a]) for s in steps for b in labels]
-        head.append(((u, v, a), equate(parts, [(1.0, m.F[v, a])])))
-    m.rows("links", "distance", total)
-    m.rows("links", "tail", tail)
-    m.rows("links", "head", head)
-
-
-def _steps(m: TaggedModel, u: int, v: int) -> list[int]:
-    """Distances that u and v may have."""
-    return [s for s in range(1, v - u + 1) if distance_terms(m, u, v, s)]
-
-
-def _end_links(
-    m: TaggedModel, x: Any, pairs: list[tuple[int, int, int]], labels: Sequence[int], name: str
-) -> None:
-    """Source and sink have one label and reach (are reached by) every node: equations."""
-    distance, label = [], []
-    for u, v, inner in pairs:
-        steps = _steps(m, u, v)
-        for s in steps:
-            parts: Terms = [(1.0, x[inner, s, a]) for a in labels]
-            distance.append(((inner, s), equate(parts, distance_terms(m, u, v, s))))
-        for a in labels:
-            parts = [(1.0, x[inner, s, a]) for s in steps]
-            label.append(((inner, a), equate(parts, [(1.0, m.F[inner, a])])))
-    m.rows("links", f"{name}_distance", distance)
-    m.rows("links", f"{name}_label", label)
 
 
 def node_labelled_counts(
@@ -147,9 +79,7 @@ def node_labelled_counts(
     inner = range(1, n - 1)
     counts = [_node_labelled_count(m, t, last, edges, profiles) for t in features.path_types]
     place = {t: j for j, t in enumerate(features.path_types)}
-    equations: list[Equation] = [
-        ({j: 1.0}, count.constant) for j, count in enumerate(counts) if not count.terms
-    ]
+    equations: list[Equation] = []
     ops = range(1, last) if inner else range(0)
     if inner:
         equations.append(({place[0, a, a]: 1.0 for a in ops}, float(n - 2)))
@@ -216,9 +146,7 @@ def edge_labelled_counts(
     ]
     place = {t: j for j, t in enumerate(features.path_types)}
     paths = len(features.path_types)
-    equations: list[Equation] = [
-        ({j: 1.0}, c.constant) for j, c in enumerate(counts) if not c.terms
-    ]
+    equations: list[Equation] = []
     for u, v in forward_pairs(m.n):
         if (u, v) in places:
             labels = {paths + i: 1.0 for i, e in enumerate(features.edge_types) if e[:2] == (u, v)}
@@ -245,3 +173,56 @@ def _distance_count(
     if columns is not None and (share := columns.share(u, v, s)) in (0.0, 1.0):
         return Count([], share)
     return Count(distance_terms(m, u, v, s))
+
+
+def graph_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Counts:
+    """Every count of the feature map as terms, and the equations that hold between them."""
+    counts = [_path_count(m, space, *kind) for kind in features.path_types]
+    pairs = space.most_edges(m.n)
+    counts += [
+        Count(edge_type_terms(m, space, a, b, x), upper=_most(m.n, pairs, a, b))
+        for a, b, x in features.edge_types
+    ]
+    place = {kind: j for j, kind in enumerate(features.path_types)}
+    labels = range(max(len(space.node_vocabulary), 1))
+    equations: list[Equation] = [({place[0, a, a]: 1.0 for a in labels}, float(m.n))]
+    if not space.directed:
+        equations += [
+            ({place[s, a, b]: 1.0, place[s, b, a]: -1.0}, 0.0)
+            for s, a, b in features.path_types
+            if s < m.n and a < b
+        ]
+    return Counts(counts, equations + _edge_equations(m, space, features, place))
+
+
+def _edge_equations(
+    m: TaggedModel, space: GraphSpace, features: FeatureMap, place: dict[tuple[int, int, int], int]
+) -> list[Equation]:
+    """Edges are paths of length 1: Σ_l E[a, b, l] = P[1, a, b]; half if undirected and a = b."""
+    if not features.edge_types or m.n < 2:
+        return []
+    by_ends: dict[Pair, dict[int, float]] = {}
+    start = len(features.path_types)
+    for i, (a, b, _) in enumerate(features.edge_types):
+        twice = 2.0 if a == b and not space.directed else 1.0
+        by_ends.setdefault((a, b), {})[start + i] = twice
+    return [(edges | {place[1, a, b]: -1.0}, 0.0) for (a, b), edges in by_ends.items()]
+
+
+def _path_count(m: TaggedModel, space: GraphSpace, s: int, a: int, b: int) -> Count:
+    """P[s, a, b], over ordered pairs of nodes."""
+    if s >= m.n:
+        return Count([])
+    if s == 0:
+        return Count([(1.0, m.F[v, a]) for v in range(m.n)], upper=m.n)
+    pairs = space.pairs(m.n)
+    terms: Terms = [(1.0, m.p[u, v, s, a, b]) for u, v in pairs]
+    if not space.directed:
+        terms += [(1.0, m.p[u, v, s, b, a]) for u, v in pairs]
+    ordered = m.n * (m.n - 1) // (2 if space.direction == "acyclic" else 1)
+    return Count(terms, upper=_most(m.n, ordered, a, b))
+
+
+def _most(n: int, pairs: int, a: int, b: int) -> int:
+    """At most all pairs; between different labels at most as many as two halves have."""
+    return pairs if a == b else min(pairs, n * n // 4)

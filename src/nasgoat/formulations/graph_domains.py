@@ -15,16 +15,30 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from nasgoat.formulations.cell_domains import domain_101_index, node_label_variables
+from nasgoat.formulations.cell_domains import (
+    domain_101_index,
+    edge_label_variables,
+    node_label_variables,
+)
 from nasgoat.formulations.graph_encoding import (
     graph_encoding,
     restrict_acyclic,
     restrict_strongly_connected,
     restrict_undirected,
 )
+from nasgoat.formulations.kernel_encoding import distance_indicators
+from nasgoat.formulations.limit_rows import limit_graphs
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
 from nasgoat.spaces import GraphSpace
 from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds
+
+
+def domain_of_graphs(space: GraphSpace, n: int, ordered: bool = True) -> TaggedModel:
+    """The graphs with n nodes within their limits, with distance indicators."""
+    m = graph_domain(space, n, ordered)
+    distance_indicators(m)
+    limit_graphs(m, space)
+    return m
 
 
 def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
@@ -43,7 +57,7 @@ def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedMode
     """
     m = graph_encoding(n)
     labels = max(len(space.node_vocabulary), 1)
-    node_label_variables(m, labels)
+    node_label_variables(m, range(n), range(labels))
     _edge_labels(m, space)
     one = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(n)]
     m.rows("graph", "label", one)
@@ -61,8 +75,7 @@ def _edge_labels(m: TaggedModel, space: GraphSpace) -> None:
     if not space.edge_ops:
         return
     labels, pairs = range(len(space.edge_ops)), space.pairs(m.n)
-    keys = [(u, v, a) for u, v in pairs for a in labels]
-    m.variable("Fe", keys, pyo.Binary, lambda g, u, v, a: float(g.edge_codes.get((u, v)) == a))
+    edge_label_variables(m, pairs, len(labels), "Fe")
     total = {(u, v): sum(m.Fe[u, v, a] for a in labels) for u, v in pairs}
     m.rows("graph", "edge_label", [(pair, total[pair] == m.A[pair]) for pair in pairs])
 

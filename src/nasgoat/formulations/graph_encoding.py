@@ -1,7 +1,7 @@
 """(Graph-Encoding): every graph with n_0 to n nodes, with its reachability and shortest paths.
 
 One function for each of the conditions (C1) to (C8) of Appendix A.1 of the paper, in its order and
-with its symbols; :mod:`~nasgoat.formulations.graph_point` holds the notation. "u ≠ v ≠ w" of the
+with its symbols; :mod:`~nasgoat.formulations.tagged_model` holds the notation. "u ≠ v ≠ w" of the
 paper means pairwise distinct (docs/decisions/0010-pairwise-distinct.md). Theorem 1: feasible points
 and graphs are in bijection.
 """

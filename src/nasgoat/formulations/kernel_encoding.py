@@ -5,6 +5,8 @@ Notation
     p[u, v, s, a, b] 1 if moreover u has label a and v has label b
     P[s, a, b]       number of such pairs, u = v included, s < n
     P^c[s, a, b]     1 if P[s, a, b] = c;  N, N^c the same for the nodes of a label
+    e[u, v, l, a, b] 1 if edge u → v has label l, and u and v have labels a, b
+    E[a, b, l]       number of such edges; a ≤ b where edges have no direction;  E^c as above
     K[i], K_xx       k(x, X^i) and k(x, x)
 
 Where nodes are indexed and unlabelled, a node's label in k_g is its index
@@ -22,8 +24,10 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.tagged_model import TaggedModel, equate, linear_sum
+from nasgoat.formulations.layers import code_labels, link_pairs
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
 from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import GraphSpace
 
 Array = NDArray[np.float64]
 
@@ -85,6 +89,44 @@ def label_counts(m: TaggedModel, labels: int) -> None:
     total = {label: sum(m.F[v, label] for v in range(n)) for (label,) in keys}
     m.rows("k_n", "N", [((label,), N[label] == total[label]) for (label,) in keys])
     count_indicators(m, "k_n", "N", dict.fromkeys(keys, n), count)
+
+
+def edge_ends(m: TaggedModel, space: GraphSpace) -> None:
+    """(k_e) e: each labelled edge of a declared graph together with the labels of its ends."""
+
+    def is_labelled(g: Any, u: int, v: int, label: int) -> bool:
+        return bool(g.edge_codes.get((u, v)) == label)
+
+    if space.edge_ops:
+        kinds = dict.fromkeys(space.pairs(m.n), range(len(space.edge_ops)))
+        names = ("k_e", "e", "edge", "e_tail", "e_head")
+        link_pairs(
+            m, names, kinds, code_labels(space), lambda *key: [(1.0, m.Fe[key])], is_labelled
+        )
+
+
+def edge_type_terms(m: TaggedModel, space: GraphSpace, a: int, b: int, x: int) -> Terms:
+    """E[a, b, l] as terms of a sum."""
+    ends = {(a, b)} if space.directed else {(a, b), (b, a)}
+    return [(1.0, m.e[u, v, x, c, d]) for u, v in space.pairs(m.n) for c, d in sorted(ends)]
+
+
+def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> None:
+    """(k_e) e, E and E^c: numbers of edges of each type, E[a, b, l] = Σ_uv e[u, v, l, a, b]."""
+    keys = list(features.edge_types)
+    if not keys:
+        return
+    edge_ends(m, space)
+    most = space.rules.max_edges
+    place = {kind: len(features.path_types) + i for i, kind in enumerate(keys)}
+
+    def count(g: Any, *kind: int) -> int:
+        return int(g.counts[place[kind]])  # type: ignore[index]
+
+    E = m.variable("E", keys, pyo.NonNegativeReals, count, bounds=(0, most))
+    sums = [(k, linear_sum([*edge_type_terms(m, space, *k), (-1.0, E[k])]) == 0) for k in keys]
+    m.rows("k_e", "E", sums)
+    count_indicators(m, "k_e", "E", dict.fromkeys(keys, most), count)
 
 
 def count_paths_and_labels(m: TaggedModel, labels: int) -> None:

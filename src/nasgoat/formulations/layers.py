@@ -1,4 +1,4 @@
-"""Acyclic graphs by layered shortest paths: the compact counterpart of (C1) to (C8).
+"""Layers and links: distances, and labels at their ends, without the products of the paper.
 
 Notation (nodes in topological order, u < v)
     A[u, v]        1 if edge u → v exists
@@ -6,30 +6,34 @@ Notation (nodes in topological order, u < v)
     y[u, w, v, s]  at most A[u, w] and R[w, v, s - 1]: a path of length s starts with u → w
     x[u, w, v, s]  at most R[u, w, s - 1] and A[w, v]: a path of length s ends with w → v
     d^s = R^s - R^(s-1)
+    p[u, v, s, a, b]  1 if u and v have labels a, b and distance s; s = 0: no path
+    f[v, s, a]     1 if inner node v has label a and distance s from the source;  t: to the sink
 
 Given a binary A, the rows leave one value for R, by induction on s: if some w has A[u, w] = 1 and
 R[w, v, s - 1] = 1 then R[u, v, s] ≥ 1; if none has, every y is 0 and R[u, v, s] ≤ A[u, v] = 0.
-docs/compact-formulation.md has the whole argument.
-
-Symmetry (cells whose inner nodes have labels and no index): give node v the key
-(label, Σ_{u<v} 2^u A[u, v]). Among the topological orders of a graph take one with the
-lexicographically least sequence of keys. If nodes v and v + 1 are not joined there, then
-key(v) ≤ key(v + 1): otherwise swapping the two is a topological order again, it leaves the keys
-before v and the incoming edges of both as they are, and its sequence is smaller. So
-:func:`symmetry_rows` keep an order of every graph, and every other order may go.
+Links: given binary labels and distances, the p of a pair add up to 1 with s the distance of that
+pair, and the marginals leave only the labels that u and v have; so p is exact without being
+declared binary. The same holds for f and t. docs/compact-formulation.md has the whole argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
-from nasgoat.formulations.cell_domains import forward_pairs
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
-from nasgoat.graphs import LabeledGraph
+from nasgoat.formulations.tagged_model import (
+    TaggedModel,
+    Terms,
+    compare,
+    equate,
+    forward_pairs,
+    linear_sum,
+)
+from nasgoat.spaces import GraphSpace
 
 Pair = tuple[int, int]
 
@@ -69,7 +73,13 @@ def reach(m: TaggedModel, u: int, v: int, s: int) -> Any:
 
 
 def distance_terms(m: TaggedModel, u: int, v: int, s: int) -> Terms:
-    """d^s[u, v] = R^s - R^(s-1) as terms of a sum; where structures are columns, D[u, v, s]."""
+    """d^s[u, v] as terms of a sum.
+
+    A variable of its own in the paper's encoding, and D[u, v, s] where structures are columns;
+    R^s - R^(s-1) otherwise.
+    """
+    if hasattr(m, "ds"):
+        return [(1.0, m.ds[u, v, s])]
     if s == 1:
         return [(1.0, m.A[u, v])]
     if m.has_columns:
@@ -129,45 +139,106 @@ def _detours(
     m.rows("layers", name, every)
 
 
-def symmetry_rows(m: TaggedModel, labels: range) -> None:
-    """(symmetry): keys ascend wherever neighbours in the order are not joined by an edge.
+def link_pairs(
+    m: TaggedModel,
+    names: Sequence[str],
+    kinds: Mapping[Pair, Sequence[int]],
+    labels: Sequence[int],
+    whole: Callable[[int, int, int], Terms],
+    is_kind: Callable[[Any, int, int, int], bool],
+    sense: str = "<=",
+) -> None:
+    """x[u, v, k, a, b]: the pair u, v is of kind k and has labels a, b, told by marginals.
 
-    For w = v + 1: Σ_{l ≥ c} F[v, l] + Σ_{l < c} F[w, l] ≤ 1 + A[v, w], so that labels ascend; and
-    Σ_{u<v} 2^u (A[u, v] - A[u, w]) ≤ (2^v - 1) (2 + A[v, w] - F[v, a] - F[w, a]), so that incoming
-    edges do where both have label a.
+    Σ_ab x[u, v, k, a, b] = whole[u, v, k], Σ_kb x[u, v, k, a, b] ≤ F[u, a] and
+    Σ_kb x[u, v, k, b, a] ≤ F[v, a]; equations where every pair is of some kind.
+
+    Args:
+        m: The model, with F.
+        names: Tag of the rows, name of x, names of the three kinds of rows.
+        kinds: For each pair its kinds: distances (0: no path), or labels of edges.
+        labels: Codes of the labels that nodes may have.
+        whole: Terms of the indicator of a kind; no row where there are none.
+        is_kind: Whether a pair of a graph is of a kind.
+        sense: Of the last two rows, "<=" or "==".
     """
-    neighbours = [(v, v + 1) for v in range(1, m.n - 2)]
-    ascending = []
-    for v, w in neighbours:
-        for c in labels[1:]:
-            larger = [(1.0, m.F[v, label]) for label in labels if label >= c]
-            smaller = [(1.0, m.F[w, label]) for label in labels if label < c]
-            row = linear_sum([*larger, *smaller, (-1.0, m.A[v, w])]) <= 1
-            ascending.append(((v, c), row))
-    m.rows("symmetry", "labels", ascending)
-    tied = []
-    for v, w in neighbours:
-        most = float(2**v - 1)
-        first = [(2.0**u, m.A[u, v]) for u in range(v)]
-        second = [(-(2.0**u), m.A[u, w]) for u in range(v)]
+    tag, name, *parts = names
+    both = list(product(labels, labels))
+    keys = [(*uv, k, a, b) for uv, each in kinds.items() for k in each for a, b in both]
+
+    def meaning(g: Any, u: int, v: int, k: int, a: int, b: int) -> float:
+        return float(is_kind(g, u, v, k) and g.codes[u] == a and g.codes[v] == b)
+
+    x = m.variable(name, keys, pyo.UnitInterval, meaning)
+    total, tail, head = [], [], []
+    for (u, v), each in kinds.items():
+        for k in each:
+            if indicator := [(-c, var) for c, var in whole(u, v, k)]:
+                pair: Terms = [(1.0, x[u, v, k, a, b]) for a, b in both]
+                total.append(((u, v, k), linear_sum([*pair, *indicator]) == 0))
         for a in labels:
-            loose = [(-most, m.A[v, w]), (most, m.F[v, a]), (most, m.F[w, a])]
-            tied.append(((v, a), linear_sum([*first, *second, *loose]) <= 2 * most))
-    m.rows("symmetry", "edges", tied)
+            leave: Terms = [(1.0, x[u, v, k, a, b]) for k in each for b in labels]
+            enter: Terms = [(1.0, x[u, v, k, b, a]) for k in each for b in labels]
+            leave.append((-1.0, m.F[u, a]))
+            enter.append((-1.0, m.F[v, a]))
+            tail.append(((u, v, a), compare(linear_sum(leave), sense, 0)))
+            head.append(((u, v, a), compare(linear_sum(enter), sense, 0)))
+    for part, rows in zip(parts, (total, tail, head), strict=True):
+        m.rows(tag, part, rows)
 
 
-def least_order(graph: LabeledGraph, codes: list[int]) -> LabeledGraph:
-    """The topological order with the least sequence of keys, which the rows above keep."""
-    prefix: list[tuple[tuple[tuple[int, int], ...], list[int]]] = [((), [])]
-    for _ in range(graph.n):
-        longer = []
-        for keys, order in prefix:
-            place = {v: i for i, v in enumerate(order)}
-            for v in range(graph.n):
-                before = np.flatnonzero(graph.adjacency[:, v]).tolist()
-                if v not in place and all(u in place for u in before):
-                    key = (codes[v], sum(2 ** place[u] for u in before))
-                    longer.append(((*keys, key), [*order, v]))
-        least = min(keys for keys, _ in longer)
-        prefix = [(keys, order) for keys, order in longer if keys == least]
-    return graph.relabeled(prefix[0][1])
+def cell_links(m: TaggedModel, labels: Sequence[int]) -> None:
+    """(links) p, f and t: distances of a cell with the labels at their ends, by marginals.
+
+    For inner nodes u < v the rows of :func:`link_pairs`, as equations, with s = 0 for "no path".
+    Source and sink have one label and reach (are reached by) every node v: Σ_a f[v, s, a] =
+    d^s[0, v], Σ_s f[v, s, a] = F[v, a], and the same for t and the sink.
+    """
+    last, inner = m.n - 1, range(1, m.n - 1)
+
+    def steps(u: int, v: int) -> list[int]:
+        return [s for s in range(1, v - u + 1) if distance_terms(m, u, v, s)]
+
+    def whole(u: int, v: int, s: int) -> Terms:
+        return distance_terms(m, u, v, s) if s else []
+
+    pairs = {(u, v): [0, *steps(u, v)] for u in inner for v in inner if u < v}
+    names = ("links", "p", "distance", "tail", "head")
+    link_pairs(m, names, pairs, labels, whole, _is_apart, "==")
+    for name, end, pair in (
+        ("f", "source", {v: (0, v) for v in inner}),
+        ("t", "sink", {u: (u, last) for u in inner}),
+    ):
+        keys = [(v, s, a) for v in inner for s in steps(*pair[v]) for a in labels]
+
+        def meaning(g: Any, v: int, s: int, a: int, pair: dict[int, Pair] = pair) -> float:
+            return float(g.d[pair[v]] == s and g.codes[v] == a)
+
+        x = m.variable(name, keys, pyo.UnitInterval, meaning)
+        distance, label = [], []
+        for v in inner:
+            for s in steps(*pair[v]):
+                parts: Terms = [(1.0, x[v, s, a]) for a in labels]
+                distance.append(((v, s), equate(parts, distance_terms(m, *pair[v], s))))
+            for a in labels:
+                parts = [(1.0, x[v, s, a]) for s in steps(*pair[v])]
+                label.append(((v, a), equate(parts, [(1.0, m.F[v, a])])))
+        m.rows("links", f"{end}_distance", distance)
+        m.rows("links", f"{end}_label", label)
+
+
+def graph_links(m: TaggedModel, space: GraphSpace) -> None:
+    """(links) p: distances s < n of pairs u ≠ v of a declared graph; u < v if undirected."""
+    kinds, labels = dict.fromkeys(space.pairs(m.n), range(1, m.n)), code_labels(space)
+    names = ("links", "p", "distance", "p_tail", "p_head")
+    link_pairs(m, names, kinds, labels, partial(distance_terms, m), _is_apart)
+
+
+def code_labels(space: GraphSpace) -> range:
+    """Codes of node labels; a single one where nodes are all alike."""
+    return range(max(len(space.node_vocabulary), 1))
+
+
+def _is_apart(g: Any, u: int, v: int, s: int) -> bool:
+    """Whether v is at distance s from u; not reached if s = 0."""
+    return bool(g.d[u, v] == (s or g.n))

@@ -17,14 +17,30 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, compare, linear_sum
-from nasgoat.spaces import GraphSpace, SearchSpace
+from nasgoat.formulations.layers import distance_terms
+from nasgoat.formulations.tagged_model import (
+    TaggedModel,
+    Terms,
+    compare,
+    forward_pairs,
+    linear_sum,
+)
+from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit, Pair
 
-Distance = Callable[[TaggedModel, int, int, int], Terms]
 _Spans = dict[Pair, dict[int, Terms]]  # for a source and a sink the terms of each distance
 
 _WIDE = 1e3  # coefficients beyond this are scaled down, for the solver's absolute tolerances
+
+
+def limit_cells(m: TaggedModel, space: CellSpace) -> None:
+    """(limit): the limits of a space of cells."""
+    limit_rows(m, space, forward_pairs(m.n), lambda: _cell_depth(m, space.end_pairs(m.n)))
+
+
+def limit_graphs(m: TaggedModel, space: GraphSpace) -> None:
+    """(limit): the limits of a declared graph space, where labels tell sources and sinks."""
+    limit_rows(m, space, space.pairs(m.n), lambda: _graph_depth(m, space))
 
 
 def limit_rows(
@@ -72,31 +88,21 @@ def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
     ]
 
 
-def cell_depth_terms(m: TaggedModel, pairs: Sequence[Pair], distance: Distance) -> Terms:
-    """The depth of a cell as terms of a sum.
-
-    Args:
-        m: The model, with distances.
-        pairs: The sources and sinks between which depth is measured.
-        distance: ``distance(m, u, v, s)`` gives the terms of d^s[u, v].
-    """
-    spans = {(u, v): {s: distance(m, u, v, s) for s in range(1, v - u + 1)} for u, v in pairs}
+def _cell_depth(m: TaggedModel, pairs: Sequence[Pair]) -> Terms:
+    """The depth of a cell, between given sources and sinks, as terms of a sum."""
+    spans = {(u, v): {s: distance_terms(m, u, v, s) for s in range(1, v - u + 1)} for u, v in pairs}
     if len(pairs) == 1:
         return [(s * c, x) for s, terms in spans[pairs[0]].items() for c, x in terms]
 
+    return _longest(m, spans, lambda g: pairs)
+
+
+def _longest(m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]]) -> Terms:
+    """(limit) D: a distance of at least t between some of the pairs of ends."""
+
     def depth(g: Any) -> int:
-        return max((int(g.d[u, v]) for u, v in pairs if g.d[u, v] < g.n), default=0)
+        return max((int(g.d[pair]) for pair in ends(g) if g.d[pair] < g.n), default=0)
 
-    return _longest(m, spans, depth)
-
-
-def graph_depth_terms(m: TaggedModel, space: GraphSpace) -> Terms:
-    """The depth of a declared graph, whose sources and sinks labels tell, as terms of a sum."""
-    return _longest(m, _span_ends(m, space), _measure_depth(space))
-
-
-def _longest(m: TaggedModel, spans: _Spans, depth: Callable[[Any], int]) -> Terms:
-    """(limit) D: a distance of at least t between some of the pairs."""
     longest = range(1, m.n)
     D = m.variable("D", [(t,) for t in longest], pyo.Binary, lambda g, t: float(depth(g) >= t))
     some, none = [], []
@@ -115,17 +121,19 @@ def _longest(m: TaggedModel, spans: _Spans, depth: Callable[[Any], int]) -> Term
     return [(1.0, D[t]) for t in longest]
 
 
-def _span_ends(m: TaggedModel, space: GraphSpace) -> _Spans:
-    """(limit) h: distances from sources to sinks, which labels tell."""
-    n = m.n
+def _graph_depth(m: TaggedModel, space: GraphSpace) -> Terms:
+    """(limit) h: the depth of a graph whose labels tell sources and sinks, as terms of a sum."""
     starts, stops = _end_terms(m, space)
-    pairs = list(permutations(range(n), 2))
-    keys = [(u, v, s) for u, v in pairs for s in range(1, n)]
-    is_end = _find_ends(space)
+    pairs = list(permutations(range(m.n), 2))
+    keys = [(u, v, s) for u, v in pairs for s in range(1, m.n)]
+
+    def ends(g: Any) -> list[Pair]:
+        sources, sinks = space.ends(space.batch([g.graph]))
+        nodes = range(g.graph.n)
+        return [(u, v) for u, v in permutations(nodes, 2) if sources[0, u] and sinks[0, v]]
 
     def meaning(g: Any, u: int, v: int, s: int) -> float:
-        sources, sinks = is_end(g)
-        return float(u in sources and v in sinks and g.d[u, v] == s)
+        return float((u, v) in ends(g) and g.d[u, v] == s)
 
     h = m.variable("h", keys, pyo.UnitInterval, meaning)
     m.rows("limit", "h_source", [((u, v, s), h[u, v, s] <= starts[u]) for u, v, s in keys])
@@ -133,7 +141,8 @@ def _span_ends(m: TaggedModel, space: GraphSpace) -> _Spans:
     m.rows("limit", "h_distance", [(k, h[k] <= m.ds[k]) for k in keys])
     all_three = [(k, h[k] >= starts[k[0]] + stops[k[1]] + m.ds[k] - 2) for k in keys]
     m.rows("limit", "h_all", all_three)
-    return {(u, v): {s: [(1.0, h[u, v, s])] for s in range(1, n)} for u, v in pairs}
+    spans = {(u, v): {s: [(1.0, h[u, v, s])] for s in range(1, m.n)} for u, v in pairs}
+    return _longest(m, spans, ends)
 
 
 def _end_terms(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]:
@@ -148,28 +157,6 @@ def _end_terms(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]
         starts = starts if space.sources else [1 - m.F[v, last] for v in nodes]
         stops = [m.F[v, last] for v in nodes]
     return starts, stops
-
-
-def _find_ends(space: GraphSpace) -> Callable[[Any], tuple[set[int], set[int]]]:
-    def ends(g: Any) -> tuple[set[int], set[int]]:
-        sources, sinks = space.ends(space.batch([g.graph]))
-        return (
-            {v for v in range(g.graph.n) if sources[0, v]},
-            {v for v in range(g.graph.n) if sinks[0, v]},
-        )
-
-    return ends
-
-
-def _measure_depth(space: GraphSpace) -> Callable[[Any], int]:
-    ends = _find_ends(space)
-
-    def depth(g: Any) -> int:
-        sources, sinks = ends(g)
-        reached = [int(g.d[u, v]) for u in sources for v in sinks if u != v and g.d[u, v] < g.n]
-        return max(reached, default=0)
-
-    return depth
 
 
 def _negate(terms: Terms) -> Terms:

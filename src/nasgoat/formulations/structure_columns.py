@@ -1,4 +1,4 @@
-"""Structures as columns: a program over a list of structures, each in one order of its nodes.
+"""Which structures a program holds: told by rows over edges, or by a list as columns.
 
 Notation (cells with n nodes, u < v)
     X[i]        1 if the cell has the i-th structure of the list, its nodes in the list's order
@@ -19,20 +19,60 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
-from nasgoat.formulations.cell_domains import choose_structure, forward_pairs, sum_columns
 from nasgoat.formulations.profiles import Profiles, profiles_of
-from nasgoat.formulations.tagged_model import TaggedModel
+from nasgoat.formulations.tagged_model import (
+    TaggedModel,
+    compare,
+    equate,
+    forward_pairs,
+    linear_sum,
+)
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import CellSpace, EdgeRow
 from nasgoat.surrogate import LinearPosterior
+
+
+def structure_rows(space: CellSpace, n: int) -> list[EdgeRow] | None:
+    """The space's rows over edges, where they say the same of every order of the inner nodes.
+
+    A cell with labels on its nodes is held in all its topological orders, so that a row that tells
+    its inner nodes apart is of no use: None, and the program chooses among listed structures.
+    """
+    rows = space.structure_rows(n)
+    if rows is None or space.labels_on == "edges":
+        return rows
+    for row in rows:
+        kinds: dict[tuple[bool, bool], set[float]] = {}
+        for u, v in forward_pairs(n):
+            kinds.setdefault((u == 0, v == n - 1), set()).add(row.terms.get((u, v), 0.0))
+        if any(len(coefficients) > 1 for coefficients in kinds.values()):
+            return None
+    return rows
+
+
+def add_structure_rows(m: TaggedModel, rows: Sequence[EdgeRow]) -> None:
+    """Rows by which a family says what its structures are, under the family's own tags.
+
+    Σ c[u, v] A[u, v] (<=, >= or ==) bound: (101_edge), at most E edges; (darts), inputs without
+    incoming edges and a fixed number of them into every other node.
+    """
+    for (tag, name), group in groupby(rows, key=lambda row: (row.tag, row.name)):
+        m.tags.add(tag)
+        found = []
+        for row in group:
+            edges = linear_sum((c, m.A[pair]) for pair, c in row.terms.items())
+            found.append((row.key, compare(edges, row.sense, row.bound)))
+        m.rows(tag, name, found)
 
 
 class ColumnBounds(NamedTuple):
@@ -137,15 +177,42 @@ class LabelledValues:
 
 
 def value_structures(
-    columns: StructureColumns, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
+    distances: NDArray[np.uint8],
+    features: FeatureMap,
+    posterior: LinearPosterior,
+    sqrt_beta: float,
 ) -> LabelledValues:
-    """What the structures of a list are worth, as a function of labels."""
-    n, labels = columns.adjacency.shape[1], len(features.space.node_vocabulary)
+    """What structures with these distances, (S, n, n), are worth, as a function of labels."""
+    n, labels = distances.shape[1], len(features.space.node_vocabulary)
     place = np.full((n, labels, labels), -1)
     for j, (s, a, b) in enumerate(features.path_types):
         if s < n:
             place[s, a, b] = j
-    return LabelledValues(columns.distances, place, posterior.w, posterior.R, sqrt_beta)
+    return LabelledValues(distances, place, posterior.w, posterior.R, sqrt_beta)
+
+
+def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
+    """(structures) X: the cell has one of the listed structures, where no rows tell which.
+
+    Σ_i X[i] = 1 and A[u, v] = Σ_i A_i[u, v] X[i]. No two matrices of the list are equal, and a
+    binary matrix is no mean of others: a binary A leaves one X[i] = 1.
+    """
+    places = {a.tobytes(): i for i, a in enumerate(adjacency)}
+
+    def meaning(g: Any, i: int) -> float:
+        return float(places.get(g.graph.adjacency.tobytes()) == i)
+
+    numbers = range(len(adjacency))
+    X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
+    m.rows("structures", "one", [((), linear_sum((1.0, X[i]) for i in numbers) == 1)])
+    having = {(u, v): np.flatnonzero(adjacency[:, u, v]) for u, v in forward_pairs(m.n)}
+    edges = [(pair, sum_columns(m, found, m.A[pair])) for pair, found in having.items()]
+    m.rows("structures", "edge", edges)
+
+
+def sum_columns(m: TaggedModel, structures: NDArray[np.intp], total: Any) -> Any:
+    """The row total = Σ X[i] over some structures."""
+    return equate([(1.0, total)], [(1.0, m.X[i]) for i in structures.tolist()])
 
 
 def add_columns(m: TaggedModel, columns: StructureColumns) -> None:

@@ -32,12 +32,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyomo.environ as pyo
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, null_space
 
 from nasgoat.errors import NasgoatError
 from nasgoat.formulations.counts import Counts
-from nasgoat.formulations.tagged_model import Terms
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
@@ -136,6 +137,24 @@ def variance_bound(
         affine += [(float(weight) * c2, x) for c2, x in functional.square]
     B = _factor(V, V.T @ split @ V)
     return VarianceBound(free, variables, B, centre, affine, float(constant))
+
+
+def project_counts(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:
+    """(QCR): q = Bᵀ (z - z̄), where no count exceeds ``upper``."""
+    B, shift = bound.B, bound.B.T @ bound.centre
+    least = np.minimum(B, 0).T @ upper - shift
+    most = np.maximum(B, 0).T @ upper - shift
+    q = m.variable(
+        "q",
+        [(i,) for i in range(B.shape[1])],
+        pyo.Reals,
+        lambda g, i: B[:, i] @ (g.counts[bound.free] - bound.centre),
+        bounds=lambda _, i: (least[i], most[i]),
+    )
+    values = [
+        linear_sum(zip(b, bound.z, strict=True), float(-s)) for b, s in zip(B.T, shift, strict=True)
+    ]
+    m.rows("QCR", "q", [((i,), q[i] == value) for i, value in enumerate(values)])
 
 
 def single_counts(

@@ -1,0 +1,249 @@
+"""(Acq-Opt): posterior mean, posterior variance and the lower confidence bound as rows.
+
+Notation
+    X, y, t - 1     observed graphs, their scaled targets, how many there are
+    K_XX = L Lᵀ     Gram matrix of the data plus the noise (docs/decisions/0012-noise-in-k-xx.md)
+    K[i], K_xx      k(x, X^i), k(x, x) for the graph x that is looked for
+    z, w, Σ = R Rᵀ  counts of x, weights of the mean and posterior covariance on counts
+    q = Bᵀ (z - z̄)  and a: see :mod:`~nasgoat.formulations.variance_bound`
+
+The paper's formulation has K and K_xx whatever the kernel. The compact one stays in the space of
+counts: with the linear kernel μ = w·z, and line 3 becomes the convex row σ² + ‖q‖² ≤ a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyomo.environ as pyo
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve
+
+from nasgoat.formulations import kernel_encoding as kernel_terms
+from nasgoat.formulations.counts import Counts
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
+from nasgoat.formulations.variance_bound import project_counts, single_counts, variance_bound
+from nasgoat.kernels import FeatureMap
+from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
+from nasgoat.surrogate.posterior import Posterior, of_paper_kernel
+
+Array = NDArray[np.float64]
+Squares = dict[int, Terms]  # by count: the terms of its square
+_LARGEST_EXPONENT = 20.0  # exp of more is no bound that a linear program could use
+
+
+class Acquisition(Protocol):
+    """What a formulation needs of the acquisition function: √β_t, the posterior, the surrogate."""
+
+    @property
+    def sqrt_beta(self) -> float:
+        """√β_t, the weight of the standard deviation."""
+        ...
+
+    @property
+    def posterior(self) -> Posterior:
+        """Mean and standard deviation as functions of feature rows."""
+        ...
+
+    @property
+    def gp(self) -> GraphGP:
+        """The fitted Gaussian process."""
+        ...
+
+
+class KernelValues(NamedTuple):
+    """k_lin(x, X^i) for all i, and k_lin(x, x): as expressions, as numbers, or their bounds."""
+
+    products: Sequence[Any]
+    square: Any
+
+
+def lcb_objective(m: TaggedModel, sqrt_beta: float) -> None:
+    """(Acq-Opt), line 1: min μ - √β σ."""
+    mean, std = m.meaning("mu"), m.meaning("sigma")
+    m.variable("lcb", [()], pyo.Reals, lambda g: float(mean(g) - sqrt_beta * std(g)))
+    m.rows("Acq_Opt", "lcb", [((), m.lcb == m.mu - sqrt_beta * m.sigma)])
+    m.minimize(m.lcb)
+
+
+def posterior_mean_row(m: TaggedModel, mean: Any, posterior: Posterior) -> None:
+    """(Acq-Opt), line 2: μ = K_xX K_XX⁻¹ y, or what that is on counts."""
+    m.variable("mu", [()], pyo.Reals, lambda g: posterior.mean_std(g.counts[None])[0][0])
+    m.rows("Acq_Opt", "mean", [((), m.mu == mean)])
+
+
+def posterior_variance_row(
+    m: TaggedModel, explained: Sequence[Any], prior: Any, posterior: Posterior
+) -> None:
+    """(Acq-Opt), line 3: σ² + K_xX K_XX⁻¹ K_Xx ≤ K_xx, or what that is on counts."""
+
+    def deviation(g: Any) -> float:
+        return float(posterior.mean_std(g.counts[None])[1][0])
+
+    m.variable("sigma", [()], pyo.NonNegativeReals, deviation)
+    m.rows("Acq_Opt", "variance", [((), sum(explained, start=m.sigma**2) <= prior)])
+
+
+def kernel_rows(
+    m: TaggedModel,
+    linear: KernelValues,
+    variance: float | None,
+    measure: Callable[[Any], KernelValues],
+    most: KernelValues | None = None,
+) -> None:
+    """(Acq-Opt), line 4: K[i] = k(x, X^i) and K_xx = k(x, x), by (linear) or (exponential).
+
+    (linear): k = k_lin.  (exponential): k = σ_k² exp(k_lin).
+
+    Args:
+        m: The model.
+        linear: The expressions of k_lin.
+        variance: σ_k²; None for the linear kernel.
+        measure: The values of k_lin on a graph.
+        most: Upper bounds of k_lin; K_xx then need only be at most k(x, x).
+    """
+
+    def apply(value: Any, exp: Any = np.exp) -> Any:
+        return value if variance is None else variance * exp(value)
+
+    def limit(value: float) -> tuple[float, float | None]:
+        return 0, float(apply(value)) if value < _LARGEST_EXPONENT else None
+
+    tag = "linear" if variance is None else "exponential"
+    keys = [(i,) for i in range(len(linear.products))]
+    largest = most or KernelValues([np.inf] * len(keys), np.inf)
+    K = m.variable(
+        "K",
+        keys,
+        pyo.NonNegativeReals,
+        lambda g, i: apply(measure(g).products[i]),
+        bounds=lambda _, i: limit(largest.products[i]),
+    )
+    K_xx = m.variable(
+        "K_xx",
+        [()],
+        pyo.NonNegativeReals,
+        lambda g: apply(measure(g).square),
+        bounds=limit(largest.square),
+    )
+    m.rows(tag, "K", [(i, K[i] == apply(linear.products[i[0]], pyo.exp)) for i in keys])
+    square = apply(linear.square, pyo.exp)
+    m.rows(tag, "K_xx", [((), K_xx == square if most is None else K_xx <= square)])
+
+
+def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acquisition) -> None:
+    """(Acq-Opt), lines 2 to 4, on the kernel variables of Appendix B, literally."""
+    posterior = of_paper_kernel(acquisition.posterior).on_counts(features, m.n)
+    fitted, kernel = acquisition.gp.gpr_, acquisition.gp.gpr_.kernel_
+    weights: Array = kernel.weights()
+    weighted: Array = fitted.X_train_ * weights
+    expressions = KernelValues(
+        [kernel_terms.linear_kernel_with(m, features, row) for row in weighted],
+        kernel_terms.linear_kernel_with_itself(m, features, weights),
+    )
+    variance = float(kernel.variance) if kernel.form == "exponential" else None
+
+    def linear(g: Any) -> KernelValues:
+        return KernelValues(weighted @ g.row, weights @ g.row**2)
+
+    kernel_rows(m, expressions, variance, linear)
+    K, dual = list(m.K.values()), np.asarray(fitted.alpha_, dtype=float).ravel()
+    posterior_mean_row(m, linear_sum(zip(dual, K, strict=True)), posterior)
+    t = range(len(K))
+    inverse = cho_solve((fitted.L_, True), np.eye(len(K)))
+    squares = sum(float(inverse[i, i]) * K[i] ** 2 for i in t)
+    products = sum(2 * float(inverse[i, j]) * K[i] * K[j] for i in t for j in t[i + 1 :])
+    posterior_variance_row(m, [squares, products], m.K_xx, posterior)
+
+
+def compact_posterior_rows(
+    m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: Acquisition
+) -> Squares:
+    """(Acq-Opt), lines 2 to 4, on counts, for either kernel; answers the squares of counts."""
+    posterior = of_paper_kernel(acquisition.posterior).on_counts(features, m.n)
+    if isinstance(posterior, LinearPosterior):
+        return linear_posterior_rows(m, counts, posterior)
+    return exponential_posterior_rows(m, counts, posterior)
+
+
+def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> Squares:
+    """(Acq-Opt), lines 2 and 3, for the linear kernel: μ = w·z and σ² + ‖q‖² ≤ a, (QCR)."""
+    w, constants = posterior.w, counts.constants
+    squares = count_variables(m, counts)
+    largest = {j: float(counts.counts[j].upper) for j in squares}
+
+    mean = linear_sum(((w[j], m.z[j]) for j in largest), float(w @ constants))
+    posterior_mean_row(m, mean, posterior)
+    functionals = single_counts(len(counts.counts), largest, squares)
+    bound = variance_bound(m.z, counts, posterior.covariance, functionals, constants)
+    project_counts(m, bound, np.array(list(largest.values())))
+    prior = linear_sum(bound.affine, bound.constant)
+    posterior_variance_row(m, [sum(x**2 for x in m.q.values())], prior, posterior)
+    m.variance, m.convex = bound, {"q", "(QCR)q", "(Acq_Opt)variance"}
+    return squares
+
+
+def count_variables(m: TaggedModel, counts: Counts) -> Squares:
+    """z[j] for the counts that vary; answers z[j]² = Σ c² Zc[j, c], or z[j] if that is 0 or 1."""
+    upper = {(j,): count.upper for j, count in enumerate(counts.counts) if count.terms}
+    z = m.variable(
+        "z",
+        upper,
+        pyo.NonNegativeReals,
+        lambda g, j: g.counts[j],
+        bounds=lambda _, j: (0, upper[j,]),
+    )
+    m.rows("k_g", "z", [(k, equate(counts.counts[k[0]].terms, [(1.0, z[k])])) for k in upper])
+    most = {key: largest for key, largest in upper.items() if largest > 1}
+    Zc = kernel_terms.count_indicators(
+        m, "k_g", "z", most, lambda g, j: g.counts[j], indicator="Zc"
+    )
+    squares: Squares = {j: [(1.0, z[j])] for (j,) in upper}
+    for (j,), largest in most.items():
+        squares[j] = [(float(c * c), Zc[j, c]) for c in range(1, largest + 1)]
+    return squares
+
+
+def exponential_posterior_rows(
+    m: TaggedModel, counts: Counts, posterior: ExponentialPosterior
+) -> Squares:
+    """(Acq-Opt), lines 2 to 4, for the exponential kernel.
+
+    K[i] = σ_k² exp(k_lin(x, X^i)) and K_xx ≤ σ_k² exp(k_lin(x, x)), both exponents linear in z and
+    its indicators; q = L⁻¹ K, so that line 3 is σ² + ‖q‖² ≤ K_xx.
+    """
+    squares, constants = count_variables(m, counts), counts.constants
+    shift = constants @ posterior.projections
+    own = [(posterior.squares[j] * c2, x) for j, terms in squares.items() for c2, x in terms]
+    exponents = KernelValues(
+        [
+            linear_sum(((column[j], m.z[j]) for j in squares), float(constant))
+            for column, constant in zip(posterior.projections.T, shift, strict=True)
+        ],
+        linear_sum(own, float(posterior.squares @ constants**2)),
+    )
+    # Counts of paths add up to at most n², and so do those of edges. Without bounds an LP may see
+    # coefficients as large as exp of the whole box of z.
+    pairs = float(m.n**2)
+    largest = 2 * pairs * posterior.projections.max(axis=0, initial=0.0)
+    most = KernelValues(largest, 2 * pairs**2 * float(posterior.squares.max(initial=0.0)))
+
+    def linear(g: Any) -> KernelValues:
+        return KernelValues(g.counts @ posterior.projections, g.counts**2.0 @ posterior.squares)
+
+    kernel_rows(m, exponents, posterior.variance, linear, most)
+    K = list(m.K.values())
+    posterior_mean_row(m, linear_sum(zip(posterior.dual, K, strict=True)), posterior)
+    whitening = posterior.whitening
+    q = m.variable(
+        "q",
+        [(i,) for i in range(len(K))],
+        pyo.Reals,
+        lambda g, i: posterior.variance * (whitening[i] @ np.exp(linear(g).products)),
+    )
+    whitened = [linear_sum(zip(row, K, strict=True)) for row in whitening]
+    m.rows("Acq_Opt", "whitened", [((i,), q[i] == value) for i, value in enumerate(whitened)])
+    posterior_variance_row(m, [sum(x**2 for x in q.values())], m.K_xx, posterior)
+    return {}
