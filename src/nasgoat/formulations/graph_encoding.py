@@ -109,17 +109,10 @@ def condition_c6(m: TaggedModel) -> None:
 
     r[u, w] + r[w, v] ≥ 2 δ[u, v, w],  r[u, v] ≥ r[u, w] + r[w, v] - 1.
     """
-    r, triples = m.r, list(permutations(range(m.n), 3))
-    m.rows(
-        "C6",
-        "on_path",
-        [((u, v, w), r[u, w] + r[w, v] >= 2 * m.delta[u, v, w]) for u, v, w in triples],
-    )
-    m.rows(
-        "C6",
-        "transitive",
-        [((u, v, w), r[u, v] >= r[u, w] + r[w, v] - 1) for u, v, w in triples],
-    )
+    triples = list(permutations(range(m.n), 3))
+    both = {(u, v, w): m.r[u, w] + m.r[w, v] for u, v, w in triples}
+    m.rows("C6", "on_path", [(uvw, both[uvw] >= 2 * m.delta[uvw]) for uvw in triples])
+    m.rows("C6", "transitive", [(uvw, m.r[uvw[:2]] >= both[uvw] - 1) for uvw in triples])
 
 
 def condition_c7(m: TaggedModel) -> None:
@@ -143,28 +136,14 @@ def condition_c8(m: TaggedModel) -> None:
     d[u, v] ≤ d[u, w] + d[w, v] - (1 - δ[u, v, w]) + (n + 1) (2 - r[u, w] - r[w, v]),
     d[u, v] ≥ d[u, w] + d[w, v] - 2 n (1 - δ[u, v, w]).
     """
-    n, d, r, delta = m.n, m.d, m.r, m.delta
-    triples = list(permutations(range(n), 3))
-    m.rows(
-        "C8",
-        "at_most",
-        [
-            (
-                (u, v, w),
-                d[u, v]
-                <= d[u, w] + d[w, v] - (1 - delta[u, v, w]) + (n + 1) * (2 - r[u, w] - r[w, v]),
-            )
-            for u, v, w in triples
-        ],
-    )
-    m.rows(
-        "C8",
-        "at_least",
-        [
-            ((u, v, w), d[u, v] >= d[u, w] + d[w, v] - 2 * n * (1 - delta[u, v, w]))
-            for u, v, w in triples
-        ],
-    )
+    n, triples = m.n, list(permutations(range(m.n), 3))
+    detour = {(u, v, w): m.d[u, w] + m.d[w, v] for u, v, w in triples}
+    off_path = {uvw: 1 - m.delta[uvw] for uvw in triples}
+    cut = {(u, v, w): 2 - m.r[u, w] - m.r[w, v] for u, v, w in triples}
+    most = {uvw: detour[uvw] - off_path[uvw] + (n + 1) * cut[uvw] for uvw in triples}
+    m.rows("C8", "at_most", [(uvw, m.d[uvw[:2]] <= most[uvw]) for uvw in triples])
+    least = {uvw: detour[uvw] - 2 * n * off_path[uvw] for uvw in triples}
+    m.rows("C8", "at_least", [(uvw, m.d[uvw[:2]] >= least[uvw]) for uvw in triples])
 
 
 #: (C2) to (C8), which need nothing but the model.
