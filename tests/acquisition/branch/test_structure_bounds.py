@@ -10,8 +10,8 @@ import pytest
 from nasgoat import GraphGP, NodeLabeledSpace, ShortestPathKernel, darts, nasbench201
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch.blocks import Listing
-from nasgoat.acquisition.branch.change_classes import measure_changes
 from nasgoat.acquisition.branch.limits import make_limit_rows
+from nasgoat.acquisition.branch.reference import measure_changes
 from nasgoat.acquisition.branch.runs import LinearRun
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
 from nasgoat.acquisition.branch.tables import make_tables
@@ -60,7 +60,7 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
     (block,) = Listing(space, False).blocks()
     (group,) = block.groups
     tables = make_tables(FeatureMap(space), posterior, acquisition.sqrt_beta)
-    changes = measure_changes(tables, block.shapes, None, 3)
+    changes = measure_changes(tables, block.shapes, block.classes, 3)
     total = len(group.rows)
     prices = rng.normal(size=(total, 3))
     multipliers = Multipliers(prices=prices, stretch=np.exp(rng.normal(size=total)))

@@ -11,18 +11,23 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.change_classes import classify_nodes, find_homes, number_pairs
-from nasgoat.acquisition.branch.records import Integers, Shapes
-from nasgoat.acquisition.branch.states import PrefixStates, list_prefix_states
-from nasgoat.acquisition.branch.structure_groups import Group, group_structures
+from nasgoat.acquisition.branch.records import ChangeClasses, Integers, Shapes
+from nasgoat.acquisition.branch.shape_classes import (
+    Group,
+    Matrices,
+    PrefixStates,
+    classify_nodes,
+    find_twins,
+    group_structures,
+    list_prefix_states,
+    measure_distances,
+    number_classes,
+)
 from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, shape_cost
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import CellSpace, SearchSpace
 from nasgoat.spaces.structures import list_rows, matrices_of
-
-Matrices = NDArray[np.bool_]
 
 
 class OutOfTimeError(Exception):
@@ -37,6 +42,7 @@ class Block:
         space: The space that they belong to.
         shapes: Structures, or prefixes of structures with one number of nodes.
         adjacency: Their matrices, padded.
+        classes: Which of their variables change a graph alike.
         prefix_states: What the states of a prefix stand for; None for structures, whose states are
             labels.
     """
@@ -44,6 +50,7 @@ class Block:
     space: CellSpace
     shapes: Shapes
     adjacency: Matrices
+    classes: ChangeClasses
     prefix_states: PrefixStates | None = None
 
     @cached_property
@@ -94,9 +101,9 @@ class Listing:
     _blocks: list[Block] = field(default_factory=list)
 
     @cached_property
-    def has_prefixes(self) -> bool:
-        """Whether some size is searched by prefixes, listed or growing."""
-        return any(cost.prefixes for cost in self._costs.values())
+    def by_prefixes(self) -> set[bool]:
+        """Whether sizes are searched by prefixes, listed or growing: there may be both kinds."""
+        return {bool(cost.prefixes) for cost in self._costs.values()}
 
     @cached_property
     def _costs(self) -> dict[int, ShapeCost]:
@@ -123,7 +130,7 @@ class Listing:
                 whole.append((n, _collect(space.structures(n), n, deadline)))
         self.growing = growing
         small = [structure_block(space, whole)] if whole else []
-        return small + [prefix_block(space, n, found) for n, found in prefixes if len(found)]
+        return small + [_list_prefix_block(space, n, found) for n, found in prefixes if len(found)]
 
 
 def require_cells(space: SearchSpace) -> CellSpace:
@@ -174,24 +181,20 @@ def structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]]) ->
         ends, variables = np.zeros((total, 0, 2), dtype=np.int8), nodes - 2
         twin = np.ascontiguousarray(twin[:, 1 : max(n - 1, 2)])
         change_class = classify_nodes(distance, nodes, whole=True)
-    class_pair, pair_classes = number_pairs(change_class)
+    class_pair, classes = number_classes(change_class, variables)
     shapes = Shapes(
         home=np.arange(total),
         last_label=np.full(total, -1, dtype=np.int64),
         size=size,
         nodes=nodes,
-        edges=edges,
         variables=variables,
         distance=distance,
         ends=ends,
         twin=twin,
-        reach=np.zeros(twin.shape, dtype=np.int64),
         change_class=change_class,
-        class_home=find_homes(change_class, variables),
         class_pair=class_pair,
-        pair_classes=pair_classes,
     )
-    return Block(space, shapes, adjacency)
+    return Block(space, shapes, adjacency, classes)
 
 
 def _list_ends(adjacency: Matrices, edges: Integers) -> NDArray[np.int8]:
@@ -202,77 +205,43 @@ def _list_ends(adjacency: Matrices, edges: Integers) -> NDArray[np.int8]:
     return ends
 
 
-def prefix_block(space: CellSpace, n: int, matrices: Matrices) -> Block:
+def _list_prefix_block(space: CellSpace, n: int, matrices: Matrices) -> Block:
     """Prefixes of structures of n nodes, once for each label of the last inner node."""
     total, labels = len(matrices), len(space.ops)
     distance = measure_distances(matrices)
-    shapes = prefix_shapes(
-        home=np.repeat(np.arange(total), labels),
-        last_label=np.tile(np.arange(labels), total),
-        size=n - space.sizes[0],
-        edges=matrices.sum(axis=(1, 2)).astype(np.int64),
-        distance=distance,
-        twin=find_twins(matrices),
-        reach=distance.max(axis=2).astype(np.int64),
-    )
-    return Block(space, shapes, matrices, list_prefix_states(labels, n))
+    last_label, reach = np.tile(np.arange(labels), total), distance.max(axis=2).astype(np.int64)
+    home, twin = np.repeat(np.arange(total), labels), find_twins(matrices)
+    size = n - space.sizes[0]
+    return prefix_block(space, n, size, matrices, home, last_label, distance, twin, reach)
 
 
-def prefix_shapes(
+def prefix_block(
+    space: CellSpace,
+    n: int,
+    size: int,
+    adjacency: Matrices,
     home: Integers,
     last_label: Integers,
-    size: int,
-    edges: Integers,
     distance: NDArray[np.int8],
     twin: NDArray[np.int8],
     reach: Integers,
-) -> Shapes:
-    """Prefixes of one number of nodes, all of whose nodes are variables."""
+) -> Block:
+    """Prefixes of graphs with n nodes, all of whose nodes are variables (see ``Shapes``)."""
     total, known, _ = distance.shape
     nodes = np.full(total, known, dtype=np.int64)
     change_class = classify_nodes(distance, nodes, whole=False)
-    class_pair, pair_classes = number_pairs(change_class)
-    return Shapes(
+    class_pair, classes = number_classes(change_class, nodes)
+    shapes = Shapes(
         home=home,
         last_label=last_label,
         size=np.full(total, size, dtype=np.int64),
         nodes=nodes,
-        edges=edges,
         variables=nodes,
         distance=distance,
         ends=np.zeros((total, 0, 2), dtype=np.int8),
         twin=twin,
-        reach=reach,
         change_class=change_class,
-        class_home=find_homes(change_class, nodes),
         class_pair=class_pair,
-        pair_classes=pair_classes,
     )
-
-
-def measure_distances(adjacency: Matrices) -> NDArray[np.int8]:
-    """Lengths of shortest paths, 0 where there is none."""
-    distance = shortest_distances(adjacency)
-    distance[distance == adjacency.shape[1]] = 0
-    return np.ascontiguousarray(distance.astype(np.int8))
-
-
-def find_twins(adjacency: Matrices) -> NDArray[np.int8]:
-    """For each node the first node that may be swapped with it, itself included.
-
-    Two nodes may be swapped if they have the same predecessors and the same successors.
-
-    Example:
-        >>> diamond = np.zeros((1, 4, 4), dtype=bool)
-        >>> diamond[0, 0, [1, 2]] = diamond[0, [1, 2], 3] = True
-        >>> find_twins(diamond).tolist()
-        [[0, 1, 1, 3]]
-    """
-    total, n, _ = adjacency.shape
-    first = np.tile(np.arange(n, dtype=np.int8), (total, 1))
-    for i in range(n):
-        for j in range(i):
-            same = (adjacency[:, i] == adjacency[:, j]).all(axis=1)
-            same &= (adjacency[:, :, i] == adjacency[:, :, j]).all(axis=1)
-            first[same & (first[:, i] == i), i] = j
-    return first
+    states = list_prefix_states(len(space.ops), n, reach)
+    return Block(space, shapes, adjacency, classes, states)

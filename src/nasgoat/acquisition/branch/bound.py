@@ -19,16 +19,17 @@ import math
 import numpy as np
 
 from nasgoat.acquisition.branch.messages import keep_move_bounds, make_sweep, start_messages
-from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary
-from nasgoat.acquisition.branch.products import measure
+from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary, measure_products
 from nasgoat.acquisition.branch.records import (
+    RHO,
+    WIDE,
     Index,
-    Potentials,
+    Prefixes,
     Problem,
-    Products,
+    Scratch,
     Stack,
-    States,
 )
+from nasgoat.acquisition.branch.reference import dot
 from nasgoat.compiled import called, inner
 
 _TINY = 1e-150
@@ -39,10 +40,9 @@ _sweep = make_sweep(1)
 @called
 def bound_completions(
     problem: Problem,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     s: Index,
     t: Index,
     rounds: Index,
@@ -53,10 +53,10 @@ def bound_completions(
     first is taken around the states that looked best in the one before. Without, it is the bound
     of a shape: one pair of sweeps and nothing kept.
     """
-    total, square, longest, omega = measure(problem, states, stack, products, potentials, s, t)
+    total, longest, omega = measure_products(problem, prefixes, stack, scratch, s, t)
+    potentials, shapes, q = scratch.potentials, problem.shapes, problem.shapes.last_label[s]
     start_messages(stack, potentials, t, total)
-    tables, shapes = problem.tables, problem.shapes
-    q = shapes.last_label[s]
+    square = dot(stack.reference[t], stack.reference[t])
     largest_c, largest_length = math.sqrt(square + longest + omega * omega), math.sqrt(longest)
     stack.scale[t, 0] = stack.scale[t - 1, 0] if t > 0 else largest_c
     stack.scale[t, 1] = stack.scale[t - 1, 1] if t > 0 else largest_length
@@ -66,73 +66,73 @@ def bound_completions(
         c = max(stack.scale[t, 0], _FLOOR * largest_c + _TINY)
         length = max(stack.scale[t, 1], _FLOOR * largest_length + _TINY)
         # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at the states that matter.
-        rho, wide = 0.5 / c, 1.0 + omega / length
-        fill_unary(states, stack, products, potentials, q, t, total, rho, wide)
-        fill_pairs(tables, shapes, states, stack, products, potentials, s, t, total, rho, wide)
+        scratch.factor[RHO], scratch.factor[WIDE] = 0.5 / c, 1.0 + omega / length
+        fill_unary(prefixes, stack, scratch, q, t, total)
+        fill_pairs(problem.pairs, shapes, prefixes, stack, scratch, s, t, total)
         for half in range(2):
             _sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
         rest = square + c * c + omega * omega + omega * length
-        lower = potentials.bound[0] + stack.mean[t] - rest / (2 * c)
+        lower = potentials.bound[0] + stack.reference[t, 0] - rest / (2 * c)
         best = max(best, lower)
         if rounds > 0:
             if lower == best:
                 keep_move_bounds(stack, potentials, t, total, lower)
-            _choose_best(stack, potentials, t, total)
-            _rescale(states, stack, products, potentials, q, t, total, square, omega)
+            _choose_best(stack, scratch, t, total)
+            _rescale(prefixes, stack, scratch, q, t, total, square, omega)
     return best
 
 
 @inner
-def _choose_best(stack: Stack, potentials: Potentials, t: Index, total: Index) -> None:
+def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None:
     """Note for every open variable the state of lowest belief."""
+    belief, choice = scratch.potentials.belief, scratch.choice
     for y in range(total):
-        i = potentials.open[y]
-        potentials.choice[i] = 0
+        i = scratch.potentials.open[y]
+        choice[i] = 0
         for c in range(1, stack.width[t, i]):
-            if potentials.belief[i, c] < potentials.belief[i, potentials.choice[i]]:
-                potentials.choice[i] = c
+            if belief[i, c] < belief[i, choice[i]]:
+                choice[i] = c
 
 
 @inner
 def _pair_products(
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     q: Index,
     t: Index,
     total: Index,
     y: Index,
 ) -> tuple[float, float]:
     """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
-    labels, i = stack.move_mean.shape[2], potentials.open[y]
-    x = stack.domain[t, i, potentials.choice[i]]
-    a = x if states is None else states.label[x]
+    labels, i = stack.move.shape[2], scratch.potentials.open[y]
+    x = stack.domain[t, i, scratch.choice[i]]
+    a = x if prefixes is None else prefixes.states.label[x]
     product = across = 0.0
     for z in range(y + 1, total):
-        j = potentials.open[z]
-        other = stack.domain[t, j, potentials.choice[j]]
-        b = other if states is None else states.label[other]
+        j = scratch.potentials.open[z]
+        other = stack.domain[t, j, scratch.choice[j]]
+        b = other if prefixes is None else prefixes.states.label[other]
         if a < labels and b < labels:
-            product += products.gram[i, j, a, b]
-            if products.apart[i, j] > 0:
-                across += products.both_along[products.apart[i, j], a, b]
-        if states is not None:
+            product += scratch.gram[i, j, a, b]
+            if scratch.apart[i, j] > 0:
+                across += scratch.both_along[scratch.apart[i, j], a, b]
+        if prefixes is not None:
+            states, gram = prefixes.states, prefixes.scratch.link_gram
             product += states.gram[q, x, other]
             for f in range(2):
                 if a < labels:
-                    product += products.link_gram[i, a, states.link[other, f]]
+                    product += gram[i, a, states.link[other, f]]
                 if b < labels:
-                    product += products.link_gram[j, b, states.link[x, f]]
+                    product += gram[j, b, states.link[x, f]]
     return product, across
 
 
 @inner
 def _rescale(
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     q: Index,
     t: Index,
     total: Index,
@@ -140,17 +140,17 @@ def _rescale(
     omega: float,
 ) -> None:
     """The c and ‖U‖ of the noted states: what the next bound is taken around."""
-    labels = stack.move_mean.shape[2]
+    labels = stack.move.shape[2]
     cross = own = 0.0
     for y in range(total):
-        i = potentials.open[y]
-        x = stack.domain[t, i, potentials.choice[i]]
-        a = x if states is None else states.label[x]
-        cross += 2 * products.along[i, a] if a < labels else 0.0
-        if states is not None:
-            cross += 2 * products.state_along[x]
-        product, across = _pair_products(states, stack, products, potentials, q, t, total, y)
-        own += products.norm[i, potentials.choice[i]] + 2 * product
+        i = scratch.potentials.open[y]
+        x = stack.domain[t, i, scratch.choice[i]]
+        a = x if prefixes is None else prefixes.states.label[x]
+        cross += 2 * scratch.along[i, a] if a < labels else 0.0
+        if prefixes is not None:
+            cross += 2 * prefixes.scratch.along[x]
+        product, across = _pair_products(prefixes, stack, scratch, q, t, total, y)
+        own += scratch.norm[i, scratch.choice[i]] + 2 * product
         cross += 2 * across
     own = max(own, 0.0)
     stack.scale[t, 1] = math.sqrt(own)

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from nasgoat.acquisition.branch.blocks import Block
-from nasgoat.acquisition.branch.change_classes import measure_changes
 from nasgoat.acquisition.branch.records import Changes, Floats, Integers, Tables
+from nasgoat.acquisition.branch.reference import measure_changes
 from nasgoat.acquisition.branch.runs import MARGIN
+from nasgoat.acquisition.branch.shape_classes import Group, make_group
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
-from nasgoat.acquisition.branch.structure_groups import Group, make_group
 from nasgoat.acquisition.branch.tables import make_tables
 from nasgoat.acquisition.branch.threads import one_blas_thread
 from nasgoat.kernels import FeatureMap
@@ -87,7 +87,7 @@ def _bound_without_prices(
     block: Block, tables: Tables, labels: int, every: Integers, value: float
 ) -> _PricedBounds:
     """The structures that a bound for all compositions at once leaves."""
-    changes = measure_changes(tables, block.shapes, None, labels)
+    changes = measure_changes(tables, block.shapes, block.classes, labels)
     group = make_group(block.shapes, labels, every)
     first = bound_structures(tables, block.shapes, changes, group)
     left = np.flatnonzero(first < value)

@@ -10,38 +10,38 @@ nothing is lost").
 
 from __future__ import annotations
 
+from nasgoat.acquisition.branch.limits import EPSILON
 from nasgoat.acquisition.branch.records import (
     Index,
     LimitRows,
-    Products,
+    Prefixes,
     Shapes,
     Stack,
     States,
 )
 from nasgoat.compiled import inner
 
-_EPSILON = 1e-9  # limits with decimal coefficients hold up to this
 _FAR = 1000  # more than any distance
 
 
 @inner
-def open_domains(shapes: Shapes, states: States | None, stack: Stack, s: Index) -> None:
+def open_domains(shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Index) -> None:
     """Give every variable of shape s all states that it can take by itself."""
-    p, last_label = shapes.home[s], shapes.last_label[s]
-    total_states = stack.move_mean.shape[2] if states is None else len(states.label)
+    p, labels = shapes.home[s], stack.move.shape[2]
+    total_states = labels if prefixes is None else len(prefixes.states.label)
     for i in range(shapes.variables[p]):
         stack.states[i] = -1
-        total, reach = 0, shapes.reach[p, i]
+        total = 0
         for x in range(total_states):
-            if states is not None:
+            if prefixes is not None:
+                states, reach = prefixes.states, prefixes.states.reach[p, i]
                 last, sink = states.last[x], states.sink[x]
-                is_source = states.label[x] == stack.move_mean.shape[2]
-                if is_source != (i == 0) or last > reach + 1:
+                if (states.label[x] == labels) != (i == 0) or last > reach + 1:
                     continue
                 if last == 0 and sink > reach + 1:
                     continue
                 # Of several inner nodes without inner successor the last one has the largest label.
-                if last == 0 and reach == 0 and states.label[x] > last_label:
+                if last == 0 and reach == 0 and states.label[x] > shapes.last_label[s]:
                     continue
             stack.domain[0, i, total] = x
             stack.move_bound[0, i, total] = -1e300
@@ -51,12 +51,7 @@ def open_domains(shapes: Shapes, states: States | None, stack: Stack, s: Index) 
 
 @inner
 def narrow_domains(
-    shapes: Shapes,
-    states: States | None,
-    stack: Stack,
-    s: Index,
-    t: Index,
-    threshold: float,
+    shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index, threshold: float
 ) -> bool:
     """Domains of depth t + 1 once the variable of depth t has its state; False if one is empty.
 
@@ -75,12 +70,13 @@ def narrow_domains(
             fits = stack.move_bound[t, j, c] < threshold
             if twins and (x < state if j > i else x > state):
                 fits = False
-            if states is not None:
+            if prefixes is not None:
+                clash = prefixes.states.clash
                 ahead, behind = shapes.distance[p, i, j], shapes.distance[p, j, i]
                 if fits and ahead > 0:
-                    fits = states.clash[ahead, state, x] == 0
+                    fits = clash[ahead, state, x] == 0
                 if fits and behind > 0:
-                    fits = states.clash[behind, x, state] == 0
+                    fits = clash[behind, x, state] == 0
             if fits:
                 stack.domain[t + 1, j, total] = x
                 stack.origin[t + 1, j, total] = c
@@ -92,38 +88,35 @@ def narrow_domains(
 
 
 @inner
-def _is_supported(
-    shapes: Shapes, states: States, products: Products, p: Index, i: Index, x: Index
-) -> bool:
+def _is_supported(shapes: Shapes, prefixes: Prefixes, p: Index, i: Index, x: Index) -> bool:
     """Whether some successor of node i can be on shortest paths as long as state x says."""
+    states, mask = prefixes.states, prefixes.scratch.mask
     last, sink = states.last[x], states.sink[x]
     to_last = last <= 1
     to_sink = sink == 1 or (sink == 2 and last == 1)
     for j in range(i + 1, shapes.variables[p]):
         # Where the distance is open, an edge is possible.
         if shapes.distance[p, i, j] == 1 or shapes.distance[p, i, j] >= len(states.clash):
-            to_last = to_last or products.mask[j, 0] >> (last - 1) & 1 == 1
-            to_sink = to_sink or products.mask[j, 1] >> (sink - 1) & 1 == 1
+            to_last = to_last or mask[j, 0] >> (last - 1) & 1 == 1
+            to_sink = to_sink or mask[j, 1] >> (sink - 1) & 1 == 1
     return bool(to_last and to_sink)
 
 
 @inner
-def keep_supported(
-    shapes: Shapes, states: States, stack: Stack, products: Products, s: Index, t: Index
-) -> bool:
+def keep_supported(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index, t: Index) -> bool:
     """Drop distances that no successor can bring about; False if a domain runs empty."""
-    p = shapes.home[s]
+    p, states, mask = shapes.home[s], prefixes.states, prefixes.scratch.mask
     # From the last node to the first: the successors of a node are done before it.
     for back in range(shapes.variables[p]):
         i = shapes.variables[p] - 1 - back
-        products.mask[i, 0] = products.mask[i, 1] = 0
+        mask[i, 0] = mask[i, 1] = 0
         known = stack.states[i]
         total = 0
         for c in range(1 if known >= 0 else stack.width[t, i]):
             x = known if known >= 0 else stack.domain[t, i, c]
-            if _is_supported(shapes, states, products, p, i, x):
-                products.mask[i, 0] |= 1 << states.last[x]
-                products.mask[i, 1] |= 1 << states.sink[x]
+            if _is_supported(shapes, prefixes, p, i, x):
+                mask[i, 0] |= 1 << states.last[x]
+                mask[i, 1] |= 1 << states.sink[x]
                 if known < 0:
                     stack.domain[t, i, total] = x
                     stack.origin[t, i, total] = stack.origin[t, i, c]
@@ -159,7 +152,7 @@ def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t
             spent += limits.last_label[k, last_label]
         for i in range(shapes.variables[p]):
             spent += _least_cost(limits, stack, k, t, i, limits.place[p, i])
-        room = limits.cap[k] + _EPSILON - spent
+        room = limits.cap[k] + EPSILON - spent
         if room < 0.0:
             return False
         for i in range(shapes.variables[p]):

@@ -19,26 +19,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.blocks import (
-    Block,
-    find_twins,
-    measure_distances,
-    prefix_shapes,
-)
+from nasgoat.acquisition.branch.blocks import Block, prefix_block
 from nasgoat.acquisition.branch.limits import make_limit_rows, no_limit_rows
-from nasgoat.acquisition.branch.records import Floats, Integers, Tables
-from nasgoat.acquisition.branch.runs import MARGIN, Found, LinearRun
-from nasgoat.acquisition.branch.states import list_prefix_states
+from nasgoat.acquisition.branch.records import Floats, Integers, PairTables, Tables
+from nasgoat.acquisition.branch.runs import MARGIN, Found, LinearRun, Threads
+from nasgoat.acquisition.branch.shape_classes import find_twins, measure_distances
 from nasgoat.acquisition.branch.tables import (
     edge_columns,
     feature_columns,
-    fill_tables,
     find_interactions,
+    find_shifts,
     path_columns,
 )
 from nasgoat.kernels import FeatureMap
@@ -60,8 +54,7 @@ class GrowingRun:
         n: Nodes of the graphs.
         posterior, sqrt_beta: The acquisition.
         floor: A valid bound on everything.
-        pool: Threads to share the work, or None.
-        threads: How many.
+        threads: Threads that share the work.
     """
 
     def __init__(
@@ -71,12 +64,11 @@ class GrowingRun:
         posterior: LinearPosterior,
         sqrt_beta: float,
         floor: Callable[[], float],
-        pool: ThreadPoolExecutor | None = None,
-        threads: int = 1,
+        threads: Threads,
     ) -> None:
         self._space, self._n, self._floor = space, n, floor
         self._tables = _make_floating_tables(space, posterior, sqrt_beta, n)
-        self._threads = (pool, threads)
+        self._threads = threads
         self._waiting: list[list[Stem]] = [[] for _ in range(n - 2)]
         self._searched: LinearRun | None = None
         self.block: Block  # the shapes that the graphs found last belong to
@@ -154,7 +146,7 @@ class GrowingRun:
         floor = max(float(floors.min()), self._floor())
         limits = make_limit_rows(self.block)
         self._searched = LinearRun(
-            self.block, self._tables, limits, lambda: floor, *self._threads, scout=False
+            self.block, self._tables, limits, lambda: floor, self._threads, scout=False
         )
 
     def _wait(self, rows: Integers, last_labels: Integers, floors: Floats, best: float) -> None:
@@ -162,7 +154,7 @@ class GrowingRun:
         k = rows.shape[1]
         block = _make_floating_block(self._space, self._n, matrices_of(rows), last_labels)
         run = LinearRun(
-            block, self._tables, no_limit_rows(block), self._floor, *self._threads, scout=False
+            block, self._tables, no_limit_rows(block), self._floor, self._threads, scout=False
         )
         bounds = np.maximum(run.bounds(), floors)
         self._explored += len(bounds)
@@ -197,16 +189,17 @@ def _make_floating_block(
     reach[:, :known] += floating
     reach[:, known:] = floating - 1 - np.arange(floating)
     every = np.tile(np.arange(nodes, dtype=np.int8), (total, 1))
-    shapes = prefix_shapes(
+    return prefix_block(
+        space,
+        n,
+        size=0,
+        adjacency=adjacency,
         home=np.arange(total),
         last_label=last_labels,
-        size=0,
-        edges=matrices.sum(axis=(1, 2)).astype(np.int64),
         distance=distance,
         twin=every if floating else find_twins(matrices),
         reach=reach,
     )
-    return Block(space, shapes, adjacency, list_prefix_states(len(space.ops), n))
 
 
 def _make_floating_tables(
@@ -242,8 +235,13 @@ def _make_floating_tables(
         table[c, :, :, : len(options)] = np.moveaxis(added, 0, 2)
         vectors.append(added.reshape(-1, wide.shape[-1])[:, 1:])
     counts = np.array([0] * n + [len(options) for options in open_distances], dtype=np.int64)
-    edges = edge_columns(features, columns)[None]
-    return fill_tables(wide, edges, both, _largest_products(vectors)[None], table, counts)
+    return Tables(
+        pairs=PairTables(path=wide, both=both, both_gram=_largest_products(vectors)[None]),
+        shift=find_shifts(labels, wide),
+        edge=edge_columns(features, columns)[None],
+        option=table,
+        options=counts,
+    )
 
 
 def _largest_products(vectors: list[Floats]) -> Floats:

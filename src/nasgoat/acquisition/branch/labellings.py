@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.branch.limits import EPSILON
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -30,8 +31,6 @@ from nasgoat.acquisition.branch.records import (
     new_place,
 )
 from nasgoat.compiled import compiled, inner
-
-_EPSILON = 1e-9  # as in ``domains``
 
 
 class Model(NamedTuple):
@@ -246,7 +245,7 @@ def _begin_costs(shapes: Shapes, limits: LimitRows, state: Labelling, s: Index) 
             t = total - 1 - back
             least = state.least[row, limits.place[s, t]]
             state.needed[t, row] = state.needed[t + 1, row] + least
-        if state.spent[0, row] + state.needed[0, row] > limits.cap[row] + _EPSILON:
+        if state.spent[0, row] + state.needed[0, row] > limits.cap[row] + EPSILON:
             return False
     return True
 
@@ -257,7 +256,7 @@ def _is_affordable(limits: LimitRows, state: Labelling, s: Index, t: Index, k: I
     for row in range(len(limits.cap)):
         cost = limits.state[row, limits.place[s, t], k]
         state.spent[t + 1, row] = state.spent[t, row] + cost
-        if state.spent[t + 1, row] + state.needed[t + 1, row] > limits.cap[row] + _EPSILON:
+        if state.spent[t + 1, row] + state.needed[t + 1, row] > limits.cap[row] + EPSILON:
             return False
     return True
 

@@ -16,6 +16,7 @@ from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.records import Floats, Integers, LimitRows
 from nasgoat.spaces.limits import TOLERANCE, Limit
 
+EPSILON = 1e-9  # limits with decimal coefficients hold up to this
 _SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
 
 
@@ -88,7 +89,9 @@ def _shape_costs(block: Block, limit: Limit) -> Floats:
     """What is known of every shape."""
     space, shapes = block.space, block.shapes
     more = 0 if block.prefix_states is None else 2
-    found: Floats = limit.edges * shapes.edges + limit.nodes * (shapes.nodes + more)
+    found: Floats = limit.edges * block.adjacency.sum(axis=(1, 2)) + limit.nodes * (
+        shapes.nodes + more
+    )
     if space.node_vocabulary:
         found = found + limit.node_coefficients(space.node_vocabulary)[[0, -1]].sum()
     if block.prefix_states is None and limit.depth:

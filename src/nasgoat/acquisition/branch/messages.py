@@ -28,33 +28,17 @@ from nasgoat.compiled import inner
 #: Takes potentials, messages (V, V, D · lanes), the number of states of each variable, the number
 #: of open variables, and whether they are visited forwards.
 Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
+#: Takes potentials, messages, the number of states of each variable, and two variables.
+Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
 
 
-def make_sweep(lanes: int) -> Sweep:
-    """A sweep of Lemma 3 over that many problems at once; ``potentials.bound`` has what it proves.
-
-    ``lanes`` is a constant of the compiled code: with one lane its loops run over states.
-    """
-
-    @inner
-    def believe(
-        potentials: Potentials, message: Floats, rows: Index, total: Index, place: Index
-    ) -> None:
-        """The belief of a variable: its potential and all messages to it."""
-        i = potentials.open[place]
-        for c in range(rows * lanes):
-            potentials.belief[i, c] = potentials.unary[i, c]
-        for y in range(total):
-            if y != place:
-                j = potentials.open[y]
-                for c in range(rows * lanes):
-                    potentials.belief[i, c] += message[j, i, c]
+def _make_messages(lanes: int) -> tuple[Message, Message]:
+    """The messages of variable i to a later variable j, and to an earlier one (Lemma 3)."""
 
     @inner
     def hand_forward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
-        """The message of the pair {i, j}, i < j, to variable j."""
         at, columns = potentials.pair_at[i, j], width[j]
         for c in range(width[i]):
             for e in range(columns):
@@ -68,7 +52,6 @@ def make_sweep(lanes: int) -> Sweep:
     def hand_backward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
-        """The message of the pair {j, i}, j < i, to variable j."""
         at, rows = potentials.pair_at[j, i], width[i]
         for e in range(width[j]):
             if lanes == 1:  # the least stays in a register
@@ -85,18 +68,32 @@ def make_sweep(lanes: int) -> Sweep:
                         message[i, j, e * lanes + x] = value if c == 0 or value < old else old
             at += rows * lanes
 
+    return hand_forward, hand_backward
+
+
+def make_sweep(lanes: int) -> Sweep:
+    """A sweep of Lemma 3 over that many problems at once; ``potentials.bound`` has what it proves.
+
+    ``lanes`` is a constant of the compiled code: with one lane its loops run over states.
+    """
+    hand_forward, hand_backward = _make_messages(lanes)
+
     @inner
     def sweep(
         potentials: Potentials, message: Floats, width: Integers, total: Index, forward: bool
     ) -> None:
-        belief, given = potentials.belief, potentials.given
+        belief = potentials.belief
         potentials.bound[:] = 0.0
         for step in range(total):
             place = step if forward else total - 1 - step
-            i = potentials.open[place]
-            rows, ahead = width[i], total - 1 - step
-            believe(potentials, message, rows, total, place)
-            share = 1.0 / max(ahead, step, 1)
+            i, ahead = potentials.open[place], total - 1 - step
+            rows, share = width[i], 1.0 / max(ahead, step, 1)
+            for c in range(rows * lanes):
+                belief[i, c] = potentials.unary[i, c]
+            for y in range(total):
+                if y != place:
+                    for c in range(rows * lanes):
+                        belief[i, c] += message[potentials.open[y], i, c]
             potentials.kept[i] = 1.0 - share * ahead
             for x in range(lanes):
                 least = belief[i, x]
@@ -107,7 +104,7 @@ def make_sweep(lanes: int) -> Sweep:
             for y in range(place + 1 if forward else 0, total if forward else place):
                 j = potentials.open[y]
                 for c in range(rows * lanes):
-                    given[c] = share * belief[i, c] - message[j, i, c]
+                    potentials.given[c] = share * belief[i, c] - message[j, i, c]
                 if forward:
                     hand_forward(potentials, message, width, i, j)
                 else:

@@ -11,12 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from nasgoat.acquisition.branch.blocks import Block, Listing, OutOfTimeError, require_cells
-from nasgoat.acquisition.branch.exponential import ExponentialRun, bound_exponential
+from nasgoat.acquisition.branch.exponential import (
+    ExponentialProblem,
+    ExponentialRun,
+    SplitRun,
+    bound_exponential,
+    make_factors,
+    make_model,
+)
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.limits import make_limit_rows
-from nasgoat.acquisition.branch.runs import LinearRun, Run
-from nasgoat.acquisition.branch.split_labellings import SplitRun
-from nasgoat.acquisition.branch.tables import bound_space, make_factors, make_model, make_tables
+from nasgoat.acquisition.branch.runs import ALONE, LinearRun, Run, Threads
+from nasgoat.acquisition.branch.tables import bound_space, make_tables
 from nasgoat.acquisition.branch.threads import one_blas_thread
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest
@@ -91,7 +97,8 @@ class BranchAndBound:
         if exponential:
             _load_exponential()
         else:
-            _load_linear(self._linear.has_prefixes)
+            for prefixes in sorted(self._linear.by_prefixes):
+                _load_linear(prefixes)
         one_blas_thread()  # finds the libraries
         timer.cancel()
 
@@ -171,10 +178,11 @@ class BranchAndBound:
         tables = make_tables(self._features, posterior, sqrt_beta)
         floor = functools.cache(lambda: bound_space(self._features, posterior, sqrt_beta))
         for block in self._linear.blocks(deadline):
-            threads = self.threads if len(block.shapes.home) >= _MANY else 1
-            yield LinearRun(block, tables, make_limit_rows(block), floor, pool, threads)
+            threads = Threads(self.threads if len(block.shapes.home) >= _MANY else 1, pool)
+            yield LinearRun(block, tables, make_limit_rows(block), floor, threads)
         for n in self._linear.growing:
-            yield GrowingRun(self.space, n, posterior, sqrt_beta, floor, pool, self.threads)
+            threads = Threads(self.threads, pool)
+            yield GrowingRun(self.space, n, posterior, sqrt_beta, floor, threads)
 
     def _exponential_runs(
         self,
@@ -185,13 +193,12 @@ class BranchAndBound:
     ) -> Iterator[Run]:
         factors, model = make_factors(self._features, posterior), make_model(posterior, sqrt_beta)
         for block in self._exponential.blocks(deadline):
-            bounds = bound_exponential(block, factors, model)
-            limits, labels = make_limit_rows(block), block.labels
-            most = labels ** int(block.shapes.variables.max(initial=0))
+            bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
+            problem = ExponentialProblem(block, factors, model, limits, bounds)
+            most = block.labels ** int(block.shapes.variables.max(initial=0))
             threads = self.threads if len(bounds) * most >= _MANY_LABELLINGS else 1
             split = self.space.labels_on == "edges" and most > _LABELLINGS
-            run = SplitRun if split else ExponentialRun
-            yield run(block, factors, model, limits, bounds, pool, threads)
+            yield (SplitRun if split else ExponentialRun)(problem, Threads(threads, pool))
 
     def _finish(self, run: Run, best: KBest, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
@@ -214,13 +221,14 @@ def _load_exponential() -> None:
     width, one = len(features.source), np.eye(1)
     posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
     factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
-    bounds = bound_exponential(block, factors, model)
-    ExponentialRun(block, factors, model, make_limit_rows(block), bounds).go_on(np.inf)
+    bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
+    problem = ExponentialProblem(block, factors, model, limits, bounds)
+    ExponentialRun(problem, ALONE).go_on(np.inf)
 
 
 @functools.cache
 def _load_linear(prefixes: bool) -> None:
-    """Solve a tiny problem under the linear kernel; with prefixes, also one by prefixes."""
+    """Solve a tiny problem under the linear kernel, by prefixes or by structures."""
     block, features = _tiny_problem(prefixes)
     width = len(features.source)
     tables = make_tables(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
@@ -229,7 +237,6 @@ def _load_linear(prefixes: bool) -> None:
         pass
     if prefixes:
         extend_rows(np.array([[0, 1]]), 3, 10)
-        _load_linear(False)
 
 
 def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:

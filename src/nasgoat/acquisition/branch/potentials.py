@@ -1,194 +1,379 @@
 """The sum that Lemma 2 leaves, as potentials of states and of pairs of states, compiled.
 
 Notation (docs/branch-and-bound.md)
+    p                    vector of the reference graph
+    p_i(x), p_ij(l, l')  its change by a state of variable i, and the interaction of two labels
+    U, W                 Σ_i p_i(x_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
     θ_i(x), θ_ij(x, y)   potentials of a state of variable i, and of states of two variables
     ρ = 1 / 2c, 1 + ε    factors of Lemma 2, ``rho`` and ``wide``
+
+First come the products of vectors, which do not depend on ρ and ε, then the potentials.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nasgoat.acquisition.branch.records import (
+    RHO,
+    WIDE,
+    Changes,
     Index,
+    PairTables,
     Potentials,
-    Products,
+    Prefixes,
+    Problem,
+    Scratch,
     Shapes,
     Stack,
-    States,
-    Tables,
 )
-from nasgoat.compiled import inner
+from nasgoat.acquisition.branch.reference import dot
+from nasgoat.compiled import called, inner
+
+
+@called
+def measure_products(
+    problem: Problem,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    scratch: Scratch,
+    s: Index,
+    t: Index,
+) -> tuple[int, float, float]:
+    """All products at depth t; returns the number of open variables, Σ max ‖p_i‖² and ω."""
+    shapes = problem.shapes
+    q = shapes.last_label[s]
+    total = _list_open(shapes, prefixes, stack, scratch, s, t)
+    if t == 0:
+        _look_up_moves(shapes, problem.changes, stack, scratch, s)
+    else:
+        _measure_moves(stack, scratch, t, total)
+    if prefixes is not None:
+        _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
+    size = shapes.size[shapes.home[s]]
+    omega = _measure_interactions(problem.pairs, prefixes, stack, scratch, size, t)
+    return total, _measure_norms(prefixes, stack, scratch, q, t, total), omega
+
+
+@inner
+def _list_open(
+    shapes: Shapes, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
+) -> int:
+    """Note open variables, the distances between them, and their states; returns how many."""
+    p, first, listed = shapes.home[s], 1 if shapes.last_label[s] < 0 else 0, scratch.potentials
+    scratch.pairs[:] = 0
+    total = 0
+    for i in range(shapes.variables[p]):
+        if stack.states[i] < 0:
+            listed.open[total] = i
+            total += 1
+    block = 0
+    for y in range(total):
+        for z in range(y + 1, total):
+            i, j = listed.open[y], listed.open[z]
+            apart = 0
+            if shapes.ends.shape[1] == 0:
+                apart = shapes.distance[p, i + first, j + first]
+            # The source of a prefix has no label: only an open distance says something.
+            if prefixes is not None and i == 0 and prefixes.states.options[apart] == 0:
+                apart = 0
+            scratch.apart[i, j] = apart
+            if apart > 0:
+                scratch.pairs[apart] += 1
+            listed.pair_at[i, j] = block
+            block += stack.width[t, i] * stack.width[t, j]
+    return total
+
+
+@inner
+def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
+    """Products of the moves with p and with each other."""
+    labels, listed = stack.move.shape[2], scratch.potentials.open
+    for y in range(total):
+        i = listed[y]
+        for a in range(labels):
+            move = stack.move[t, i, a]
+            scratch.along[i, a] = dot(stack.reference[t], move)
+            scratch.square[i, a] = dot(move, move)
+            for z in range(y + 1, total):
+                j = listed[z]
+                for b in range(labels):
+                    scratch.gram[i, j, a, b] = dot(move, stack.move[t, j, b])
+
+
+@inner
+def _look_up_moves(
+    shapes: Shapes, changes: Changes, stack: Stack, scratch: Scratch, s: Index
+) -> None:
+    """The same while every variable is open: products of moves are known by change classes."""
+    p, labels = shapes.home[s], stack.move.shape[2]
+    for i in range(shapes.variables[p]):
+        k = shapes.change_class[p, i]
+        for a in range(labels):
+            scratch.along[i, a] = dot(stack.reference[0], changes.move[k, a])
+            scratch.square[i, a] = changes.square[k, a]
+            stack.move[0, i, a, 0] = changes.move[k, a, 0]
+        for j in range(i + 1, shapes.variables[p]):
+            c = shapes.class_pair[p, i, j]
+            for a in range(labels):
+                for b in range(labels):
+                    scratch.gram[i, j, a, b] = changes.gram[c, a, b]
+
+
+@inner
+def _measure_links(
+    shapes: Shapes,
+    prefixes: Prefixes,
+    stack: Stack,
+    listed: Potentials,
+    s: Index,
+    t: Index,
+    total: int,
+) -> None:
+    """Products of the vectors of states with p, and of their links with the moves."""
+    states, found = prefixes
+    p, q = shapes.home[s], shapes.last_label[s]
+    found.used[:] = 0
+    found.used_link[:] = 0
+    for y in range(total):
+        i = listed.open[y]
+        for c in range(stack.width[t, i]):
+            x = stack.domain[t, i, c]
+            found.used[x] = 1
+            found.used_link[states.link[x, 0]] = 1
+            found.used_link[states.link[x, 1]] = 1
+    for f in range(len(found.used_link)):
+        if found.used_link[f] == 0:
+            continue
+        link, product = states.link_vector[q, f], 0.0
+        for e in range(len(link)):
+            product += stack.reference[t, 1 + e] * link[e]
+        found.link_along[f] = product
+        for y in range(total):
+            i = listed.open[y]
+            for a in range(stack.move.shape[2]):
+                if t == 0:  # every variable is open: known by change classes
+                    product = states.link_gram[q, shapes.change_class[p, i], a, f]
+                else:
+                    product = 0.0
+                    for e in range(len(link)):
+                        product += stack.move[t, i, a, 1 + e] * link[e]
+                found.link_gram[i, a, f] = product
+    for x in range(len(found.used)):
+        if found.used[x] == 1:
+            first, second = states.link[x, 0], states.link[x, 1]
+            found.along[x] = found.link_along[first] + found.link_along[second]
+
+
+@inner
+def _measure_interactions(
+    pairs: PairTables,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    scratch: Scratch,
+    size: Index,
+    t: Index,
+) -> float:
+    """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
+    labels, column = stack.move.shape[2], stack.reference[t]
+    square = 0.0
+    for d in range(1, len(scratch.pairs)):
+        if scratch.pairs[d] == 0:
+            continue
+        for e in range(1, len(scratch.pairs)):
+            square += scratch.pairs[d] * scratch.pairs[e] * pairs.both_gram[size, d, e]
+        for a in range(labels):
+            for b in range(labels):
+                scratch.both_along[d, a, b] = dot(column, pairs.both[size, d, a, b])
+                if prefixes is not None:
+                    option, options = prefixes.states.option, prefixes.states.options
+                    code = d - (len(options) - len(option))
+                    for e in range(options[d]):
+                        product = dot(column, option[code, a, b, e])
+                        prefixes.scratch.option_along[code, a, b, e] = product
+    return math.sqrt(square)
+
+
+@inner
+def _measure_norms(
+    prefixes: Prefixes | None, stack: Stack, scratch: Scratch, q: Index, t: Index, total: int
+) -> float:
+    """‖p_i(x)‖² of every state; returns Σ_i max_x ‖p_i(x)‖²."""
+    labels = stack.move.shape[2]
+    longest = 0.0
+    for y in range(total):
+        i = scratch.potentials.open[y]
+        largest = 0.0
+        for c in range(stack.width[t, i]):
+            x = stack.domain[t, i, c]
+            label = x if prefixes is None else prefixes.states.label[x]
+            length = scratch.square[i, label] if label < labels else 0.0
+            if prefixes is not None:
+                states, gram = prefixes.states, prefixes.scratch.link_gram
+                length += states.gram[q, x, x]
+                if label < labels:
+                    length += 2 * gram[i, label, states.link[x, 0]]
+                    length += 2 * gram[i, label, states.link[x, 1]]
+            scratch.norm[i, c] = length
+            largest = max(largest, length)
+        longest += largest
+    return longest
 
 
 @inner
 def fill_unary(
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     q: Index,
     t: Index,
     total: Index,
-    rho: float,
-    wide: float,
 ) -> None:
-    """θ_i: mean of a state minus ρ times what it adds to the bound on ‖p + U + W‖²."""
-    labels = stack.move_mean.shape[2]
+    """θ_i of Lemma 2: mean of a state minus ρ times what it adds to the bound on ‖p + U + W‖²."""
+    labels = stack.move.shape[2]
+    rho, wide = scratch.factor[RHO], scratch.factor[WIDE]
     for y in range(total):
-        i = potentials.open[y]
+        i = scratch.potentials.open[y]
         for c in range(stack.width[t, i]):
             x = stack.domain[t, i, c]
-            label = x if states is None else states.label[x]
+            label = x if prefixes is None else prefixes.states.label[x]
             mean = along = 0.0
             if label < labels:
-                mean, along = stack.move_mean[t, i, label], products.along[i, label]
-            if states is not None:
-                mean += states.mean[q, x]
-                along += products.state_along[x]
-            potentials.unary[i, c] = mean - rho * (2 * along + wide * products.norm[i, c])
+                mean, along = stack.move[t, i, label, 0], scratch.along[i, label]
+            if prefixes is not None:
+                mean += prefixes.states.added[q, x, 0]
+                along += prefixes.scratch.along[x]
+            scratch.potentials.unary[i, c] = mean - rho * (2 * along + wide * scratch.norm[i, c])
 
 
 @inner
 def fill_pairs(
-    tables: Tables,
+    pairs: PairTables,
     shapes: Shapes,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     s: Index,
     t: Index,
     total: Index,
-    rho: float,
-    wide: float,
 ) -> None:
-    """θ_ij: what two states together add; a high price where distances contradict each other."""
-    p, q = shapes.home[s], shapes.last_label[s]
-    size, price = shapes.size[p], 4.0 / rho  # the size of c: enough to matter, harmless to rounding
+    """θ_ij of Lemma 2: what two states together add; a high price where distances contradict."""
+    p, listed = shapes.home[s], scratch.potentials.open
     for z in range(total):
-        j = potentials.open[z]
-        if states is not None:
-            _find_runs(states, stack, potentials, t, j)
+        j = listed[z]
+        if prefixes is not None:
+            _find_runs(prefixes, stack, t, j)
         for y in range(z):
-            i = potentials.open[y]
-            if states is None:
-                _fill_label_block(tables, stack, products, potentials, size, t, i, j, rho, wide)
+            i = listed[y]
+            if prefixes is None:
+                _fill_labels(pairs, stack, scratch, shapes.size[p], t, i, j)
             else:
-                _fill_label_rows(
-                    tables, states, stack, products, potentials, size, t, i, j, rho, wide
-                )
-                far = np.int64(shapes.distance[p, i, j])
-                if tables.options[far] > 0:
-                    far = np.int64(0)
-                _fill_state_block(
-                    states, stack, products, potentials, q, t, i, j, far, -2 * rho * wide, price
-                )
+                _fill_rows(pairs, prefixes, stack, scratch, shapes.size[p], t, i, j)
+                _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
 
 
 @inner
-def _fill_label_block(
-    tables: Tables,
+def _fill_labels(
+    pairs: PairTables,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     size: Index,
     t: Index,
     i: Index,
     j: Index,
-    rho: float,
-    wide: float,
 ) -> None:
     """θ_ij where states are labels."""
-    d, at = products.apart[i, j], potentials.pair_at[i, j]
+    rho, wide = scratch.factor[RHO], scratch.factor[WIDE]
+    d, at = scratch.apart[i, j], scratch.potentials.pair_at[i, j]
     for c in range(stack.width[t, i]):
         a = stack.domain[t, i, c]
         for e in range(stack.width[t, j]):
             b = stack.domain[t, j, e]
-            value = -2 * rho * wide * products.gram[i, j, a, b]
+            value = -2 * rho * wide * scratch.gram[i, j, a, b]
             if d > 0:
-                value += tables.both_mean[size, d, a, b] - 2 * rho * products.both_along[d, a, b]
-            potentials.pair[at] = value
+                value += pairs.both[size, d, a, b, 0] - 2 * rho * scratch.both_along[d, a, b]
+            scratch.potentials.pair[at] = value
             at += 1
 
 
 @inner
-def _least_option(
-    tables: Tables, products: Products, d: Index, a: Index, b: Index, rho: float
-) -> float:
+def _least_option(prefixes: Prefixes, d: Index, a: Index, b: Index, rho: float) -> float:
     """The least that two labels can add at any of the distances that code d leaves open."""
-    code = d - (len(products.pairs) - len(tables.option_mean))
-    mean, along = tables.option_mean[code, a, b], products.option_along[code, a, b]
+    option, options = prefixes.states.option, prefixes.states.options
+    code = d - (len(options) - len(option))
+    column, along = option[code, a, b], prefixes.scratch.option_along[code, a, b]
     least = 1e300
-    for e in range(tables.options[d]):
-        least = min(least, mean[e] - 2 * rho * along[e])
+    for e in range(options[d]):
+        least = min(least, column[e, 0] - 2 * rho * along[e])
     return least
 
 
 @inner
-def _fill_label_rows(
-    tables: Tables,
-    states: States,
+def _fill_rows(
+    pairs: PairTables,
+    prefixes: Prefixes,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     size: Index,
     t: Index,
     i: Index,
     j: Index,
-    rho: float,
-    wide: float,
 ) -> None:
     """The part of θ_ij that depends on the label of i and the state of j (Lemma 4); no label: 0."""
-    labels, d = stack.move_mean.shape[2], products.apart[i, j]
+    states, found = prefixes
+    rho, wide = scratch.factor[RHO], scratch.factor[WIDE]
+    labels, d = stack.move.shape[2], scratch.apart[i, j]
     for e in range(stack.width[t, j]):
         y = stack.domain[t, j, e]
         b, first, second = states.label[y], states.link[y, 0], states.link[y, 1]
-        floating = d > 0 and tables.options[d] > 0 and b < labels
+        floating = d > 0 and states.options[d] > 0 and b < labels
         for a in range(labels + 1):
             value = 0.0
             if a < labels:
-                product = products.link_gram[i, a, first] + products.link_gram[i, a, second]
+                product = found.link_gram[i, a, first] + found.link_gram[i, a, second]
                 if b < labels:
-                    product += products.gram[i, j, a, b]
+                    product += scratch.gram[i, j, a, b]
                 value = -2 * rho * wide * product
-                if d > 0 and tables.options[d] == 0:
-                    value += tables.both_mean[size, d, a, b]
-                    value -= 2 * rho * products.both_along[d, a, b]
+                if d > 0 and states.options[d] == 0:
+                    value += pairs.both[size, d, a, b, 0] - 2 * rho * scratch.both_along[d, a, b]
             if floating:  # the source has no label: any row of the options is its own
-                value += _least_option(tables, products, d, a if a < labels else 0, b, rho)
-            potentials.row[a, e] = value
+                value += _least_option(prefixes, d, a if a < labels else 0, b, rho)
+            found.row[a, e] = value
 
 
 @inner
-def _fill_state_block(
-    states: States,
+def _fill_states(
+    shapes: Shapes,
+    prefixes: Prefixes,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
-    q: Index,
+    scratch: Scratch,
+    s: Index,
     t: Index,
     i: Index,
     j: Index,
-    far: Index,
-    factor: float,
-    price: float,
 ) -> None:
     """θ_ij of a prefix: the rows of labels, and what the links of states add."""
-    labels, at, columns = stack.move_mean.shape[2], potentials.pair_at[i, j], stack.width[t, j]
-    if far == 0:
-        price = 0.0
+    states, found = prefixes
+    potentials, labels, columns = scratch.potentials, stack.move.shape[2], stack.width[t, j]
+    at, rho = potentials.pair_at[i, j], scratch.factor[RHO]
+    # The price is of the size of c: enough to matter, harmless to rounding.
+    factor, price = -2 * rho * scratch.factor[WIDE], 4.0 / rho
+    far = np.int64(shapes.distance[shapes.home[s], i, j])
+    if far == 0 or states.options[far] > 0:
+        far, price = np.int64(0), 0.0
     for c in range(stack.width[t, i]):
         x = stack.domain[t, i, c]
-        a, first, second = states.label[x], states.link[x, 0], states.link[x, 1]
-        gram, clash, row = states.gram[q, x], states.clash[far, x], potentials.row[a]
+        first, second, row = states.link[x, 0], states.link[x, 1], found.row[states.label[x]]
+        gram, clash = states.gram[shapes.last_label[s], x], states.clash[far, x]
         e = 0
         while e < columns:
             y = stack.domain[t, j, e]
-            b, length = states.label[y], potentials.run[j, e]
+            b, length = states.label[y], found.run[j, e]
             side = 0.0
             if b < labels:
-                side = products.link_gram[j, b, first] + products.link_gram[j, b, second]
+                side = found.link_gram[j, b, first] + found.link_gram[j, b, second]
             for z in range(length):
                 potentials.pair[at + e + z] = (
                     row[e + z] + factor * side + factor * gram[y + z] + price * clash[y + z]
@@ -198,12 +383,12 @@ def _fill_state_block(
 
 
 @inner
-def _find_runs(states: States, stack: Stack, potentials: Potentials, t: Index, j: Index) -> None:
+def _find_runs(prefixes: Prefixes, stack: Stack, t: Index, j: Index) -> None:
     """For every place in the domain of j how many neighbouring states of one label follow."""
-    length = 0
+    label, length = prefixes.states.label, 0
     for back in range(stack.width[t, j]):
         e = stack.width[t, j] - 1 - back
         y = stack.domain[t, j, e]
         joined = length > 0 and stack.domain[t, j, e + 1] == y + 1
-        length = length + 1 if joined and states.label[y + 1] == states.label[y] else 1
-        potentials.run[j, e] = length
+        length = length + 1 if joined and label[y + 1] == label[y] else 1
+        prefixes.scratch.run[j, e] = length

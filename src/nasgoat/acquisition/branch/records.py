@@ -9,7 +9,8 @@ Notation (docs/branch-and-bound.md)
     "*" the mean over all labels of a node or edge
 
 A feature f has a mean part w_f and a vector √β Rᵀ e_f, so that the acquisition of a graph whose
-features are added up is (sum of mean parts) - ‖sum of vectors‖.
+features are added up is (sum of mean parts) - ‖sum of vectors‖. A *column* holds both: 1 + r
+numbers, the mean part first.
 
 In a *structure* all edges are known, and the state of a variable is its label. A *prefix* leaves
 out the sink and the last inner node: the state of a node is its label, its distance to the last
@@ -33,6 +34,8 @@ DONE, FOUND, PAUSED = 0, 1, 2
 #: What ``place`` of a search holds: shapes taken from the order so far, depth of the current node
 #: (-1 between two shapes), nodes explored, and the current shape.
 POSITION, DEPTH, NODES, SHAPE = 0, 1, 2, 3
+#: What ``factor`` of a bound holds: ρ = 1 / 2c and 1 + ε of Lemma 2.
+RHO, WIDE = 0, 1
 
 
 class Shapes(NamedTuple):
@@ -42,65 +45,46 @@ class Shapes(NamedTuple):
     last_label: Integers  # (S,) label of the last inner node of a prefix, -1 for a structure
     size: Integers  # (P,) place of the number of nodes among the sizes of the space
     nodes: Integers  # (P,) known nodes
-    edges: Integers  # (P,) known edges
     variables: Integers  # (P,)
     distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached
     ends: NDArray[np.int8]  # (P, V, 2) edges that carry labels; V = 0 where nodes do
     twin: NDArray[np.int8]  # (P, V) equal numbers mark variables that may be swapped
-    reach: Integers  # (P, V) longest distance from a node of a prefix to another one of it
     change_class: Integers  # (P, V) variables of one class change a shape alike
-    class_home: Integers  # (C, 2) a shape and a variable of each class
     class_pair: NDArray[np.int32]  # (P, V, V) the classes of two variables i < j, as one number
-    pair_classes: Integers  # (class pairs, 2) the classes that the number stands for
+
+
+class ChangeClasses(NamedTuple):
+    """Where the change classes of shapes come from."""
+
+    home: Integers  # (C, 2) a shape and a variable of each class, -1 for none
+    pairs: Integers  # (class pairs, 2) the classes that a number in ``class_pair`` stands for
+
+
+class PairTables(NamedTuple):
+    """Columns of pairs of nodes, "*" included, for every number of nodes."""
+
+    path: Floats  # (sizes, n, labels, labels, 1 + r) of a pair at distance s with these codes
+    both: Floats  # (sizes, n, L, L, 1 + r) interaction of two labels at distance s
+    both_gram: Floats  # (sizes, n, n) largest product of interactions at two distances
+
+
+class Tables(NamedTuple):
+    """Columns of all features. An open distance (Lemma 4) is a code after the distances."""
+
+    pairs: PairTables
+    shift: Floats  # (2, sizes, n, L, labels, 1 + r) label l instead of "*" at the tail or head
+    edge: Floats  # (sizes, n, n, L + 1, 1 + r) of an edge that carries a label, "*" the last
+    option: Floats  # (codes, L, L, n, 1 + r) interaction of two labels at each open distance
+    options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
 
 
 class Changes(NamedTuple):
     """What the variables of each change class change while all variables are open."""
 
-    own_mean: Floats  # (C,) of a variable's features while its label is "*"
-    own_vector: Floats  # (C, r)
-    mean: Floats  # (C, L) change by a label
-    vector: Floats  # (C, L, r)
-    square: Floats  # (C, L) squared length of it
+    own: Floats  # (C, 1 + r) of a variable's features while its label is "*"
+    move: Floats  # (C, L, 1 + r) change by a label
+    square: Floats  # (C, L) squared length of its vector
     gram: Floats  # (class pairs, L, L) products of the changes of two variables
-    link_gram: Floats  # (Q, C, L, links) products with the links of states
-
-
-class Tables(NamedTuple):
-    """Mean parts and vectors of all features, "*" included, for every number of nodes."""
-
-    path_mean: Floats  # (sizes, n, labels, labels) of a pair at distance s with these codes
-    path_vector: Floats  # (sizes, n, labels, labels, r)
-    shift_mean: Floats  # (2, sizes, n, L, labels) label l instead of "*" at the tail or head
-    shift_vector: Floats  # (2, sizes, n, L, labels, r)
-    edge_mean: Floats  # (sizes, n, n, L + 1)
-    edge_vector: Floats  # (sizes, n, n, L + 1, r)
-    both_mean: Floats  # (sizes, n, L, L) interaction of two labels at distance s
-    both_vector: Floats  # (sizes, n, L, L, r)
-    both_gram: Floats  # (sizes, n, n) largest product of interactions at two distances
-    option_mean: Floats  # (codes, L, L, n) interaction of two labels at each open distance
-    option_vector: Floats  # (codes, L, L, n, r)
-    options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
-
-
-class States(NamedTuple):
-    """What a state of a prefix stands for, and what it adds besides its label's change.
-
-    A *link* is what a node has with one of the two last nodes: a label and a distance. Every state
-    has two links, one with the last inner node and one with the sink.
-    """
-
-    label: Integers  # (X,) L for the source of a prefix
-    last: Integers  # (X,) distance to the last inner node, 0 for no path
-    sink: Integers  # (X,) distance to the sink
-    mean: Floats  # (Q, X) of its features with the last inner node and the sink, centred
-    vector: Floats  # (Q, X, r)
-    gram: Floats  # (Q, X, X) products of the vectors
-    link: Integers  # (X, 2) the links of a state
-    link_vector: Floats  # (Q, links, r) their vectors; those with the sink carry the centre
-    clash: NDArray[np.int8]  # (n, X, X) whether states contradict each other at that distance
-    fixed_mean: Floats  # (Q, 3) of the last nodes; centre of a labelled node; of the source
-    fixed_vector: Floats  # (Q, 3, r)
 
 
 class LimitRows(NamedTuple):
@@ -114,25 +98,66 @@ class LimitRows(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """All that a search looks up and never changes, but for the states of prefixes.
+    """All that a search looks up and never changes, but for what only prefixes need."""
 
-    These are an argument of their own. It is None for structures, whose states are labels, and then
-    nothing that only prefixes need is compiled.
-    """
-
-    tables: Tables
+    pairs: PairTables
     shapes: Shapes
     limits: LimitRows
     changes: Changes
 
 
+class States(NamedTuple):
+    """What a state of a prefix stands for and adds, and all else that only prefixes need.
+
+    A *link* is what a node has with one of the two last nodes: a label and a distance. Every state
+    has two links, one with the last inner node and one with the sink.
+
+    """
+
+    label: Integers  # (X,) L for the source of a prefix
+    last: Integers  # (X,) distance to the last inner node, 0 for no path
+    sink: Integers  # (X,) distance to the sink
+    added: Floats  # (Q, X, 1 + r) column of its features with the last two nodes, centred
+    gram: Floats  # (Q, X, X) products of the vectors
+    link: Integers  # (X, 2) the links of a state
+    link_vector: Floats  # (Q, links, r) their vectors; those with the sink carry the centre
+    link_gram: Floats  # (Q, C, L, links) their products with the changes of each class
+    clash: NDArray[np.int8]  # (n, X, X) whether states contradict each other at that distance
+    fixed: Floats  # (Q, 3, 1 + r) of the last nodes; centre of a labelled node; of the source
+    reach: Integers  # (P, V) longest distance from a node to another one of the prefix
+    option: Floats  # as in ``Tables``
+    options: Integers
+
+
+class StateScratch(NamedTuple):
+    """Scratch of one bound of a prefix."""
+
+    along: Floats  # (X,) p · vector of a state
+    link_along: Floats  # (links,) p · vector of a link
+    link_gram: Floats  # (V, L, links) p_i(l) · vector of a link
+    option_along: Floats  # (codes, L, L, n) p · p_ij(l, l') at each open distance
+    used: Integers  # (X,) whether a state is in some domain
+    used_link: Integers  # (links,) the same for links
+    mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
+    row: Floats  # (L + 1, D) the part of θ_ij that depends on one label and one state
+    run: Integers  # (V, D) neighbouring states of one label from here on
+
+
+class Prefixes(NamedTuple):
+    """All that only a search of prefixes needs.
+
+    It is an argument of its own, which is None for structures: then nothing of it is compiled.
+    """
+
+    states: States
+    scratch: StateScratch
+
+
 class Stack(NamedTuple):
     """The open nodes of the depth-first search; row t belongs to depth t."""
 
-    mean: Floats  # (V + 1,) mean part of the reference graph
-    vector: Floats  # (V + 1, r) its vector
-    move_mean: Floats  # (V + 1, V, L) change if variable i takes label l
-    move_vector: Floats  # (V + 1, V, L, r)
+    reference: Floats  # (V + 1, 1 + r) column of the reference graph
+    move: Floats  # (V + 1, V, L, 1 + r) its change if variable i takes label l
     domain: Integers  # (V + 1, V, D) states that variable i can still take
     width: Integers  # (V + 1, V) how many
     move_bound: Floats  # (V + 1, V, D) lower bound if variable i takes that state
@@ -145,25 +170,6 @@ class Stack(NamedTuple):
     order_bound: Floats  # (V + 1, D)
     next: Integers  # (V + 1,) place of the next state to try
     place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
-
-
-class Products(NamedTuple):
-    """Scratch of one bound: what states and pairs of states do to the norm."""
-
-    along: Floats  # (V, L) p · p_i(l)
-    square: Floats  # (V, L) ‖p_i(l)‖²
-    gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
-    both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
-    option_along: Floats  # (codes, L, L, n) the same at each open distance
-    state_along: Floats  # (X,) p · vector of a state
-    link_along: Floats  # (links,) p · vector of a link
-    link_gram: Floats  # (V, L, links) p_i(l) · vector of a link
-    norm: Floats  # (V, D) squared length of the whole change by a state
-    apart: Integers  # (V, V) distance from i to j for their labels, 0 if none
-    pairs: Integers  # (n,) pairs of open labelled variables at that distance
-    used: Integers  # (X,) whether a state of a prefix is in some domain
-    used_link: Integers  # (links,) the same for links
-    mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
 
 
 class Potentials(NamedTuple):
@@ -180,36 +186,57 @@ class Potentials(NamedTuple):
     given: Floats  # (D · lanes,) what a variable hands to a pair
     kept: Floats  # (V,) share of its belief that a variable did not hand on
     bound: Floats  # (lanes,)
-    row: Floats  # (L + 1, D) the part of a block that depends on one label and one state
-    run: Integers  # (V, D) neighbouring states of one label from here on
+
+
+class Scratch(NamedTuple):
+    """Scratch of one bound: what states and pairs of states do to the norm, and potentials."""
+
+    along: Floats  # (V, L) p · p_i(l)
+    square: Floats  # (V, L) ‖p_i(l)‖²
+    gram: Floats  # (V, V, L, L) p_i(l) · p_j(l'), i < j
+    both_along: Floats  # (n, L, L) p · p_ij(l, l') at distance s
+    norm: Floats  # (V, D) squared length of the whole change by a state
+    apart: Integers  # (V, V) distance from i to j for their labels, 0 if none
+    pairs: Integers  # (n,) pairs of open labelled variables at that distance
     choice: Integers  # (V,) place in the domain of the state that looks best
+    factor: Floats  # (2,) RHO, WIDE
+    potentials: Potentials
 
 
-def new_products(variables: int, tables: Tables, states: States | None, domain: int) -> Products:
-    """Scratch for that many variables and states of a variable."""
-    labels = max(tables.both_mean.shape[-1], tables.edge_mean.shape[-1] - 1)
-    total, links = (0, 0) if states is None else (len(states.label), states.link_vector.shape[1])
-    n = len(tables.options)
-    return Products(
+def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
+    """Scratch for that many variables, labels, states of a variable and codes of distances."""
+    return Scratch(
         along=np.zeros((variables, labels)),
         square=np.zeros((variables, labels)),
         gram=np.zeros((variables, variables, labels, labels)),
-        both_along=np.zeros((n, labels, labels)),
-        option_along=np.zeros(tables.option_mean.shape),
-        state_along=np.zeros(total),
-        link_along=np.zeros(links),
-        link_gram=np.zeros((variables, labels, links)),
+        both_along=np.zeros((distances, labels, labels)),
         norm=np.zeros((variables, domain)),
         apart=np.zeros((variables, variables), dtype=np.int64),
-        pairs=np.zeros(n, dtype=np.int64),
-        used=np.zeros(total, dtype=np.int64),
-        used_link=np.zeros(links, dtype=np.int64),
-        mask=np.zeros((variables, 2), dtype=np.int64),
+        pairs=np.zeros(distances, dtype=np.int64),
+        choice=np.zeros(variables, dtype=np.int64),
+        factor=np.zeros(2),
+        potentials=new_potentials(variables, domain),
     )
 
 
-def new_potentials(variables: int, labels: int, domain: int, lanes: int = 1) -> Potentials:
-    """Scratch for that many variables, labels, states of a variable and lanes."""
+def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
+    """Scratch for these states, and that many variables, labels and states of a variable."""
+    total, links = len(states.label), states.link_vector.shape[1]
+    return StateScratch(
+        along=np.zeros(total),
+        link_along=np.zeros(links),
+        link_gram=np.zeros((variables, labels, links)),
+        option_along=np.zeros(states.option.shape[:-1]),
+        used=np.zeros(total, dtype=np.int64),
+        used_link=np.zeros(links, dtype=np.int64),
+        mask=np.zeros((variables, 2), dtype=np.int64),
+        row=np.zeros((labels + 1, domain)),
+        run=np.zeros((variables, domain), dtype=np.int64),
+    )
+
+
+def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
+    """Scratch for that many variables, states of a variable and lanes."""
     blocks = variables * (variables - 1) // 2 * domain * domain * lanes
     return Potentials(
         open=np.arange(variables),
@@ -220,9 +247,6 @@ def new_potentials(variables: int, labels: int, domain: int, lanes: int = 1) -> 
         given=np.zeros(domain * lanes),
         kept=np.zeros(variables),
         bound=np.zeros(lanes),
-        row=np.zeros((labels + 1, domain)),
-        run=np.zeros((variables, domain), dtype=np.int64),
-        choice=np.zeros(variables, dtype=np.int64),
     )
 
 
@@ -231,14 +255,12 @@ def new_place() -> Integers:
     return np.array([0, -1, 0, -1], dtype=np.int64)
 
 
-def new_stack(variables: int, labels: int, length: int, domain: int) -> Stack:
-    """An empty stack; ``length`` is that of a vector."""
+def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
+    """An empty stack; ``width`` is that of a column."""
     depth = variables + 1
     return Stack(
-        mean=np.zeros(depth),
-        vector=np.zeros((depth, length)),
-        move_mean=np.zeros((depth, variables, labels)),
-        move_vector=np.zeros((depth, variables, labels, length)),
+        reference=np.zeros((depth, width)),
+        move=np.zeros((depth, variables, labels, width)),
         domain=np.zeros((depth, variables, domain), dtype=np.int64),
         width=np.zeros((depth, variables), dtype=np.int64),
         move_bound=np.zeros((depth, variables, domain)),

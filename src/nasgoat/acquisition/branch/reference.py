@@ -3,38 +3,48 @@
 Notation (docs/branch-and-bound.md)
     m, p            mean part and vector of the reference graph: open variables carry "*"
     m_i(l), p_i(l)  change if open variable i takes label l, all others unchanged
+
+With every variable open, m_i(l) and p_i(l) depend only on how many nodes there are at each distance
+before and after node i, and where the ends are; for an edge that carries a label, only on its place
+and on the number of nodes. Such a *change class* (``blocks``) comes back in many shapes, and so
+does a pair of classes, so that changes and their products are computed once for all shapes.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.records import (
+    ChangeClasses,
     Changes,
     Floats,
     Index,
+    Integers,
+    PairTables,
+    Prefixes,
+    Problem,
     Shapes,
     Stack,
-    States,
     Tables,
 )
-from nasgoat.compiled import inner
+from nasgoat.compiled import compiled, inner
 
 
 @inner
 def dot(a: Floats, b: Floats) -> float:
-    """The product of two vectors."""
+    """The product of the vectors of two columns."""
     product = 0.0
-    for x in range(len(a)):
+    for x in range(1, len(a)):
         product += a[x] * b[x]
     return product
 
 
 @inner
-def add_to(total: Floats, vector: Floats) -> None:
-    """Add a vector to another one, in place."""
+def add_to(total: Floats, column: Floats) -> None:
+    """Add a column to another one, in place."""
     for x in range(len(total)):
-        total[x] += vector[x]
+        total[x] += column[x]
 
 
 @inner
@@ -43,49 +53,89 @@ def _copy_to(target: Floats, source: Floats) -> None:
         target[x] = source[x]
 
 
-@inner
-def _add_pair(tables: Tables, stack: Stack, size: Index, d: Index, a: Index, b: Index) -> None:
-    """A pair of nodes with codes a and b at distance d, at the bottom of the stack."""
-    stack.mean[0] += tables.path_mean[size, d, a, b]
-    add_to(stack.vector[0], tables.path_vector[size, d, a, b])
-
-
-@inner
-def load_reference(
-    tables: Tables,
-    shapes: Shapes,
-    states: States | None,
-    changes: Changes,
-    stack: Stack,
-    s: Index,
-) -> None:
-    """Put the reference graph of shape s, every variable open, at the bottom of the stack."""
-    p, last = shapes.home[s], shapes.last_label[s]
-    size, n = shapes.size[p], shapes.nodes[p]
-    out = changes.mean.shape[1] + 1
-    stack.mean[0] = 0.0
-    stack.vector[0, :] = 0.0
-    if states is not None:
-        stack.mean[0] = states.fixed_mean[last, 0]
-        _copy_to(stack.vector[0], states.fixed_vector[last, 0])
-    for i in range(shapes.variables[p]):
-        k = shapes.change_class[p, i]
-        stack.mean[0] += changes.own_mean[k]
-        add_to(stack.vector[0], changes.own_vector[k])
-        if states is not None:
-            centre = 1 if i > 0 else 2
-            stack.mean[0] += states.fixed_mean[last, centre]
-            add_to(stack.vector[0], states.fixed_vector[last, centre])
+def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labels: int) -> Changes:
+    """Changes of all classes under a posterior, and their products (Lemma 1)."""
+    total, path = len(classes.home), tables.pairs.path
     if shapes.ends.shape[1] > 0:
+        p, i = classes.home.T
+        edge = tables.edge[shapes.size[p], shapes.ends[p, i, 0], shapes.ends[p, i, 1]]
+        own, move = edge[:, -1].copy(), edge[:, :-1] - edge[:, -1:]
+    else:
+        own, move = np.zeros((total, path.shape[-1])), np.zeros((total, labels, path.shape[-1]))
+        whole = bool(shapes.last_label[0] < 0)
+        places = shapes.size, shapes.nodes, shapes.distance
+        _measure_nodes(path, tables.shift, *places, classes.home, whole, own, move)
+    gram = np.zeros((len(classes.pairs), labels, labels))
+    _multiply(move, classes.pairs, gram)
+    square = np.einsum("clr,clr->cl", move[..., 1:], move[..., 1:])
+    return Changes(own=own, move=move, square=square, gram=gram)
+
+
+@compiled
+def _measure_nodes(
+    path: Floats,
+    shift: Floats,
+    sizes: Integers,
+    nodes: Integers,
+    distance: NDArray[np.int8],
+    home: Integers,
+    whole: bool,
+    own: Floats,
+    move: Floats,
+) -> None:
+    """Changes of classes of labelled nodes, the source of a prefix among them."""
+    labels = move.shape[1]
+    for k in range(len(home)):
+        p, u = home[k, 0], home[k, 1] + 1 if whole else home[k, 1]
+        for v in range(nodes[p] if p >= 0 else 0):
+            ahead, behind = distance[p, u, v], distance[p, v, u]
+            if (u != v and ahead == 0 and behind == 0) or (u == 0 and v > 0):
+                continue
+            a = 0 if u == 0 else labels + 2
+            b = 0 if v == 0 else (labels + 1 if v == nodes[p] - 1 and whole else labels + 2)
+            end, d = (1, behind) if behind > 0 else (0, ahead)
+            # A pair of two inner nodes belongs to both of them.
+            share = 0.5 if u != v and b == labels + 2 else 1.0
+            first, second = (b, a) if end == 1 else (a, b)
+            for x in range(own.shape[1]):
+                own[k, x] += share * path[sizes[p], d, first, second, x]
+            for label in range(labels if u > 0 else 0):
+                add_to(move[k, label], shift[end, sizes[p], d, label, b])
+
+
+@compiled
+def _multiply(move: Floats, pairs: Integers, gram: Floats) -> None:
+    """Products of the changes of all pairs of classes."""
+    for c in range(len(pairs)):
+        for a in range(move.shape[1]):
+            for b in range(move.shape[1]):
+                gram[c, a, b] = dot(move[pairs[c, 0], a], move[pairs[c, 1], b])
+
+
+@inner
+def load_reference(problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index) -> None:
+    """Put the reference graph of shape s, every variable open, at the bottom of the stack."""
+    path, shapes, changes = problem.pairs.path, problem.shapes, problem.changes
+    p, last = shapes.home[s], shapes.last_label[s]
+    size, n, column = shapes.size[p], shapes.nodes[p], stack.reference[0]
+    column[:] = 0.0
+    for i in range(shapes.variables[p]):
+        add_to(column, changes.own[shapes.change_class[p, i]])
+    if prefixes is not None:
+        fixed = prefixes.states.fixed[last]
+        add_to(column, fixed[0])
+        for i in range(shapes.variables[p]):
+            add_to(column, fixed[1 if i > 0 else 2])
+    elif shapes.ends.shape[1] > 0:
         for u in range(n):
             for v in range(u, n):
                 if u == v or shapes.distance[p, u, v] > 0:
-                    _add_pair(tables, stack, size, np.int64(shapes.distance[p, u, v]), u, v)
-    elif states is None:
-        none = np.int64(0)
-        _add_pair(tables, stack, size, none, none, none)
-        _add_pair(tables, stack, size, none, out, out)
-        _add_pair(tables, stack, size, np.int64(shapes.distance[p, 0, n - 1]), none, out)
+                    add_to(column, path[size, shapes.distance[p, u, v], u, v])
+    else:
+        out = changes.move.shape[1] + 1
+        add_to(column, path[size, 0, 0, 0])
+        add_to(column, path[size, 0, out, out])
+        add_to(column, path[size, shapes.distance[p, 0, n - 1], 0, out])
 
 
 @inner
@@ -95,43 +145,32 @@ def load_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index, t: Inde
         return
     p = shapes.home[s]
     for i in range(shapes.variables[p]):
-        k = shapes.change_class[p, i]
-        for a in range(stack.move_mean.shape[2]):
-            stack.move_mean[0, i, a] = changes.mean[k, a]
-            _copy_to(stack.move_vector[0, i, a], changes.vector[k, a])
+        for a in range(stack.move.shape[2]):
+            _copy_to(stack.move[0, i, a], changes.move[shapes.change_class[p, i], a])
 
 
 @inner
 def assign(
-    tables: Tables,
-    shapes: Shapes,
-    states: States | None,
-    stack: Stack,
-    s: Index,
-    t: Index,
-    x: Index,
+    problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index, x: Index
 ) -> None:
     """Give the variable of depth t the state x: the reference graph and moves of depth t + 1."""
-    last, i = shapes.last_label[s], stack.variable[t]
-    label = x if states is None else states.label[x]
+    i, column = stack.variable[t], stack.reference[t + 1]
+    label = x if prefixes is None else prefixes.states.label[x]
     stack.states[i] = x
-    stack.mean[t + 1] = stack.mean[t]
-    _copy_to(stack.vector[t + 1], stack.vector[t])
-    if states is not None:
-        stack.mean[t + 1] += states.mean[last, x]
-        add_to(stack.vector[t + 1], states.vector[last, x])
-    if label < stack.move_mean.shape[2]:
-        stack.mean[t + 1] += stack.move_mean[t, i, label]
-        add_to(stack.vector[t + 1], stack.move_vector[t, i, label])
-    _change_moves(tables, shapes, stack, s, t, i, label)
+    _copy_to(column, stack.reference[t])
+    if prefixes is not None:
+        add_to(column, prefixes.states.added[problem.shapes.last_label[s], x])
+    if label < stack.move.shape[2]:
+        add_to(column, stack.move[t, i, label])
+    _change_moves(problem.pairs, problem.shapes, stack, s, t, i, label)
 
 
 @inner
 def _change_moves(
-    tables: Tables, shapes: Shapes, stack: Stack, s: Index, t: Index, i: Index, label: Index
+    pairs: PairTables, shapes: Shapes, stack: Stack, s: Index, t: Index, i: Index, label: Index
 ) -> None:
     """The moves of the open variables once variable i has its label: interactions are added."""
-    p, labels = shapes.home[s], stack.move_mean.shape[2]
+    p, labels = shapes.home[s], stack.move.shape[2]
     size, first = shapes.size[p], 1 if shapes.last_label[s] < 0 else 0
     interacts = shapes.ends.shape[1] == 0 and label < labels
     for j in range(shapes.variables[p]):
@@ -143,8 +182,6 @@ def _change_moves(
         d = max(ahead, behind)
         for other in range(labels):
             a, b = (label, other) if ahead > 0 else (other, label)
-            stack.move_mean[t + 1, j, other] = stack.move_mean[t, j, other]
-            _copy_to(stack.move_vector[t + 1, j, other], stack.move_vector[t, j, other])
+            _copy_to(stack.move[t + 1, j, other], stack.move[t, j, other])
             if d > 0:
-                stack.move_mean[t + 1, j, other] += tables.both_mean[size, d, a, b]
-                add_to(stack.move_vector[t + 1, j, other], tables.both_vector[size, d, a, b])
+                add_to(stack.move[t + 1, j, other], pairs.both[size, d, a, b])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from nasgoat.acquisition.branch.blocks import Block
-from nasgoat.acquisition.branch.change_classes import measure_changes
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -21,20 +20,20 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Integers,
     LimitRows,
-    Potentials,
+    Prefixes,
     Problem,
-    Products,
+    Scratch,
     Stack,
     Tables,
-    new_potentials,
-    new_products,
+    new_scratch,
     new_stack,
+    new_state_scratch,
 )
+from nasgoat.acquisition.branch.reference import measure_changes
 from nasgoat.acquisition.branch.search import search
-from nasgoat.acquisition.branch.states import measure_states
+from nasgoat.acquisition.branch.shape_classes import Group
 from nasgoat.acquisition.branch.structure_bounds import bound_structures
-from nasgoat.acquisition.branch.structure_groups import Group
-from nasgoat.acquisition.branch.threads import map_in_threads
+from nasgoat.acquisition.branch.tables import measure_states
 
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
@@ -43,6 +42,38 @@ _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
 _SCOUTING = 4_000  # nodes spent on it at most
 Found = tuple[int, Integers, float]  # shape, states, value
+
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Threads that share the work of a run: compiled code and products of matrices run at once.
+
+    Args:
+        total: How many.
+        pool: Where they come from; None for one thread, the caller's.
+    """
+
+    total: int = 1
+    pool: ThreadPoolExecutor | None = None
+
+    def map(self, function: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """The function of every item, in this order; one item or no threads: here and now.
+
+        Example:
+            >>> Threads().map(abs, [-1, 2])
+            [1, 2]
+        """
+        if self.pool is None or len(items) == 1:
+            return [function(item) for item in items]
+        return list(self.pool.map(function, items))
+
+
+#: The caller's thread and no other.
+ALONE = Threads()
 
 
 class _Phase(enum.Enum):
@@ -77,9 +108,9 @@ class Run(Protocol):
 class _Worker:
     """The state of one thread."""
 
+    prefixes: Prefixes | None
     stack: Stack
-    products: Products
-    potentials: Potentials
+    scratch: Scratch
     order: Integers
     chosen: Integers  # (D, V) states of the graphs found last
     values: Floats  # (D,) their values
@@ -95,8 +126,7 @@ class LinearRun:
         block: The shapes.
         tables, limits: What the posterior and the space say about them.
         floor: A valid bound on everything, for as long as no better one is known.
-        pool: Threads to share the work, or None.
-        threads: How many.
+        threads: Threads that share the work.
         scout: Whether to look below some shapes first; where there are threads if None.
     """
 
@@ -106,30 +136,28 @@ class LinearRun:
         tables: Tables,
         limits: LimitRows,
         floor: Callable[[], float],
-        pool: ThreadPoolExecutor | None = None,
-        threads: int = 1,
+        threads: Threads = ALONE,
         scout: bool | None = None,
     ) -> None:
-        self._states = measure_states(block, tables)
+        changes = measure_changes(tables, block.shapes, block.classes, block.labels)
+        self._tables = tables
+        self._states = measure_states(block, tables, changes)
         self._problem = Problem(
-            tables=tables,
-            shapes=block.shapes,
-            limits=limits,
-            changes=measure_changes(tables, block.shapes, self._states, block.labels),
+            pairs=tables.pairs, shapes=block.shapes, limits=limits, changes=changes
         )
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)
         self._groups = list(block.groups) if in_step else []
         self.block = block
-        self._pool = pool
+        self._threads = threads
         self._floor = floor
         self._rooted = 0
         self.roots = np.full(len(block.shapes.home), -np.inf)
-        scout = threads > 1 if scout is None else scout
+        scout = threads.total > 1 if scout is None else scout
         self._phase = _Phase.SCOUT if scout else _Phase.ROOT
         every = np.arange(len(self.roots))
         step = max(len(every) // _SCOUTED, 1) if self._phase is _Phase.SCOUT else 1
-        self._workers = [self._new_worker() for _ in range(threads)]
+        self._workers = [self._new_worker() for _ in range(threads.total)]
         self._begin(self._phase, every[::step])
 
     def _new_worker(self) -> _Worker:
@@ -138,11 +166,15 @@ class LinearRun:
         domain = labels
         if self._states is not None:
             domain *= int(np.bincount(self._states.label).max())  # states of one label
-        length = problem.tables.path_vector.shape[-1]
+        codes, width = len(self._tables.options), problem.pairs.path.shape[-1]
+        prefixes = None
+        if self._states is not None:
+            scratch = new_state_scratch(self._states, variables, labels, domain)
+            prefixes = Prefixes(states=self._states, scratch=scratch)
         return _Worker(
-            stack=new_stack(variables, labels, length, domain),
-            products=new_products(variables, problem.tables, self._states, domain),
-            potentials=new_potentials(variables, labels, domain),
+            prefixes=prefixes,
+            stack=new_stack(variables, labels, width, domain),
+            scratch=new_scratch(variables, labels, domain, codes),
             order=np.zeros(0, dtype=np.int64),
             chosen=np.zeros((domain, variables), dtype=np.int64),
             values=np.zeros(domain),
@@ -159,7 +191,7 @@ class LinearRun:
             self._bound_next_groups()
             return []
         working = [worker for worker in self._workers if not worker.done]
-        answers = map_in_threads(self._pool, lambda worker: self._step(worker, best), working)
+        answers = self._threads.map(lambda worker: self._step(worker, best), working)
         scouted = self._phase is _Phase.SCOUT and self.nodes >= _SCOUTING
         if scouted or all(worker.done for worker in self._workers):
             if self._phase is _Phase.SEARCH:
@@ -176,7 +208,7 @@ class LinearRun:
     def _bound_next_groups(self) -> None:
         """Bounds of the next groups, one for each thread."""
         chosen = [self._groups.pop() for _ in self._workers[: len(self._groups)]]
-        answers = map_in_threads(self._pool, self._bound_group, chosen)
+        answers = self._threads.map(self._bound_group, chosen)
         for group, bounds in zip(chosen, answers, strict=True):
             self.roots[group.rows] = bounds
             self._rooted += len(bounds)
@@ -185,15 +217,14 @@ class LinearRun:
 
     def _bound_group(self, group: Group) -> Floats:
         problem = self._problem
-        return bound_structures(problem.tables, problem.shapes, problem.changes, group)
+        return bound_structures(self._tables, problem.shapes, problem.changes, group)
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:
         status, found = search(
             self._problem,
-            self._states,
+            worker.prefixes,
             worker.stack,
-            worker.products,
-            worker.potentials,
+            worker.scratch,
             worker.order,
             self.roots,
             self._phase is _Phase.ROOT,

@@ -32,11 +32,10 @@ from nasgoat.acquisition.branch.records import (
     Index,
     Integers,
     Potentials,
+    Prefixes,
     Problem,
-    Products,
-    Shapes,
+    Scratch,
     Stack,
-    States,
 )
 from nasgoat.acquisition.branch.reference import assign, load_moves, load_reference
 from nasgoat.compiled import called, compiled, inner
@@ -45,10 +44,9 @@ from nasgoat.compiled import called, compiled, inner
 @compiled
 def search(
     problem: Problem,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
-    potentials: Potentials,
+    scratch: Scratch,
     order: Integers,
     roots: Floats,
     rooting: bool,
@@ -68,26 +66,26 @@ def search(
     threshold, stop = best + margin, stack.place[NODES] + pause
     while stack.place[NODES] < stop:
         stack.place[NODES] += 1
-        turn = _next_node(problem, states, stack, products, order, roots, rooting, threshold)
+        turn = _next_node(problem, prefixes, stack, order, roots, rooting, threshold)
         if turn < 0:
             return DONE, 0
         if turn == 0:
             continue
         s, t = stack.place[SHAPE], stack.place[DEPTH] + 1
-        total = _count_open(shapes, stack, s)
+        total = shapes.variables[shapes.home[s]] - t  # one more has its state at each depth
         if total <= 1 and not rooting:
             load_moves(shapes, changes, stack, s, t)
-            found = _find_leaves(problem, states, stack, s, t, best, chosen, values)
+            found = _find_leaves(problem, prefixes, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
         rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
-        lower = bound_completions(problem, states, stack, products, potentials, s, t, rounds)
+        lower = bound_completions(problem, prefixes, stack, scratch, s, t, rounds)
         if rooting:
             roots[s] = lower
         elif lower < threshold:
             load_moves(shapes, changes, stack, s, t)
-            _choose_variable(stack, potentials, t, total, threshold)
+            _choose_variable(stack, scratch.potentials, t, total, threshold)
             stack.place[DEPTH] = t
     return PAUSED, 0
 
@@ -95,9 +93,8 @@ def search(
 @called
 def _next_node(
     problem: Problem,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
     order: Integers,
     roots: Floats,
     rooting: bool,
@@ -109,7 +106,7 @@ def _next_node(
     """
     place = stack.place
     if place[DEPTH] >= 0:
-        turn = _descend(problem, states, stack, products, place[SHAPE], place[DEPTH], threshold)
+        turn = _descend(problem, prefixes, stack, place[SHAPE], place[DEPTH], threshold)
         if turn < 0:
             place[DEPTH] -= 1
         return max(turn, 0)
@@ -120,10 +117,9 @@ def _next_node(
         return -1
     place[POSITION] += 1
     place[SHAPE] = s
-    tables, shapes, _, changes = problem
-    load_reference(tables, shapes, states, changes, stack, s)
-    open_domains(shapes, states, stack, s)
-    if _drop_impossible(problem, states, stack, products, s, np.int64(0)):
+    load_reference(problem, prefixes, stack, s)
+    open_domains(problem.shapes, prefixes, stack, s)
+    if _drop_impossible(problem, prefixes, stack, s, np.int64(0)):
         return 1
     roots[s] = np.inf
     return 0
@@ -132,9 +128,8 @@ def _next_node(
 @inner
 def _descend(
     problem: Problem,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
     s: Index,
     t: Index,
     threshold: float,
@@ -143,40 +138,29 @@ def _descend(
 
     With -1 there is none left that could beat the threshold.
     """
-    tables, shapes = problem.tables, problem.shapes
     stack.states[stack.variable[t]] = -1
     y = stack.next[t]
     if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
         return -1
     stack.next[t] += 1
-    assign(tables, shapes, states, stack, s, t, stack.order[t, y])
-    if not narrow_domains(shapes, states, stack, s, t, threshold):
+    assign(problem, prefixes, stack, s, t, stack.order[t, y])
+    if not narrow_domains(problem.shapes, prefixes, stack, s, t, threshold):
         return 0
-    return 1 if _drop_impossible(problem, states, stack, products, s, t + 1) else 0
+    return 1 if _drop_impossible(problem, prefixes, stack, s, t + 1) else 0
 
 
 @called
 def _drop_impossible(
     problem: Problem,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
-    products: Products,
     s: Index,
     t: Index,
 ) -> bool:
     """Drop states that no graph can have at depth t; False if a variable has none left."""
-    if states is not None and not keep_supported(problem.shapes, states, stack, products, s, t):
+    if prefixes is not None and not keep_supported(problem.shapes, prefixes, stack, s, t):
         return False
     return bool(keep_affordable(problem.shapes, problem.limits, stack, s, t))
-
-
-@inner
-def _count_open(shapes: Shapes, stack: Stack, s: Index) -> int:
-    total = 0
-    for i in range(shapes.variables[shapes.home[s]]):
-        if stack.states[i] < 0:
-            total += 1
-    return total
 
 
 @inner
@@ -212,7 +196,7 @@ def _choose_variable(
 @called
 def _find_leaves(
     problem: Problem,
-    states: States | None,
+    prefixes: Prefixes | None,
     stack: Stack,
     s: Index,
     t: Index,
@@ -234,10 +218,10 @@ def _find_leaves(
             x = stack.domain[t, last, c]
             stack.states[last] = x
         fits = keep_affordable(shapes, problem.limits, stack, s, t)
-        if states is not None and fits:
-            fits = is_consistent(shapes, states, stack, s)
+        if prefixes is not None and fits:
+            fits = is_consistent(shapes, prefixes.states, stack, s)
         if fits:
-            value = _evaluate(stack, states, q, t, last, x)
+            value = _evaluate(stack, prefixes, q, t, last, x)
             if value < best:
                 values[found] = value
                 for i in range(variables):
@@ -249,23 +233,21 @@ def _find_leaves(
 
 
 @inner
-def _evaluate(stack: Stack, states: States | None, q: Index, t: Index, i: Index, x: Index) -> float:
+def _evaluate(
+    stack: Stack, prefixes: Prefixes | None, q: Index, t: Index, i: Index, x: Index
+) -> float:
     """The value with open variable i in state x (none open: i = -1)."""
-    label = x if states is None else states.label[x]
-    if i < 0:
-        label = -1
-    known = 0 <= label < stack.move_mean.shape[2]
-    square, mean = 0.0, stack.mean[t]
-    for e in range(stack.vector.shape[1]):
-        entry = stack.vector[t, e]
+    label = x if prefixes is None else prefixes.states.label[x]
+    known = i >= 0 and label < stack.move.shape[2]
+    square = mean = 0.0
+    for e in range(stack.reference.shape[1]):
+        entry = stack.reference[t, e]
         if known:
-            entry += stack.move_vector[t, i, label, e]
-        if states is not None and i >= 0:
-            entry += states.vector[q, x, e]
-        square += entry * entry
-    if known:
-        mean += stack.move_mean[t, i, label]
-    if states is not None and i >= 0:
-        mean += states.mean[q, x]
-    value: float = mean - math.sqrt(square)
-    return value
+            entry += stack.move[t, i, label, e]
+        if prefixes is not None and i >= 0:
+            entry += prefixes.states.added[q, x, e]
+        if e == 0:
+            mean = entry
+        else:
+            square += entry * entry
+    return mean - math.sqrt(square)

@@ -23,12 +23,13 @@ from nasgoat.acquisition.branch.records import (
     Changes,
     Floats,
     Integers,
+    PairTables,
     Potentials,
     Shapes,
     Tables,
     new_potentials,
 )
-from nasgoat.acquisition.branch.structure_groups import Group
+from nasgoat.acquisition.branch.shape_classes import Group
 from nasgoat.compiled import MACHINE_CODE, compiled, inner
 
 _LANES = 16 if MACHINE_CODE else 1  # structures side by side
@@ -83,55 +84,79 @@ def bound_structures(
 
     With ``multipliers`` it holds for the values of graphs plus the prices of their labels.
     """
-    r, size, labels = tables.path_vector.shape[-1], group.size, changes.mean.shape[1]
-    total, variables = group.apart.shape[:2]
+    (total, variables), labels = group.apart.shape[:2], changes.move.shape[1]
     if multipliers is None:
         multipliers = Multipliers(prices=np.zeros((total, labels)), stretch=np.ones(total))
-    paths = tables.path_vector[size].reshape(-1, r)
-    edges = tables.edge_vector[size, :, :, -1].reshape(-1, r)
-    vector = np.concatenate([paths, edges])[group.feature]
-    means = np.append(tables.path_mean[size], tables.edge_mean[size, :, :, -1])[group.feature]
-    h, pairs = group.times.astype(float), group.pairs.astype(float)
-    known = slice(1, 1 + pairs.shape[1])
-    products = tables.both_gram[size, known, known]
+    pairs, width = tables.pairs, tables.edge.shape[-1]
+    features = np.concatenate(
+        [
+            pairs.path[group.size].reshape(-1, width),
+            tables.edge[group.size, :, :, -1].reshape(-1, width),
+        ]
+    )[group.feature]
+    structures = _add_up(pairs, shapes, changes, group, features[:, 1:], multipliers)
+    classes = _multiply(pairs, changes, group, features[:, 1:])
+    found: Floats = structures.h @ features[:, 0]
+    potentials, message = _make_lanes(variables, labels)
+    states = np.full(variables, labels, dtype=np.int64)
+    _bound(structures, classes, potentials, message, states, sweeps, found)
+    return found
+
+
+def _add_up(
+    pairs: PairTables,
+    shapes: Shapes,
+    changes: Changes,
+    group: Group,
+    vector: Floats,
+    multipliers: Multipliers,
+) -> _Structures:
+    """What Lemma 2 asks of each reference graph; ``vector`` holds p_f, (F, r)."""
+    h, apart = group.times.astype(float), group.pairs.astype(float)
+    known = slice(1, 1 + apart.shape[1])
+    products = pairs.both_gram[group.size, known, known]
     whole = h @ np.sqrt(np.einsum("fr,fr->f", vector, vector))
-    lengths = pairs @ np.sqrt(np.diag(products))
-    lengths += variables * np.sqrt(changes.square.max(initial=0.0))
-    both = np.zeros((total, 0, labels, labels))
-    if tables.both_vector.shape[2]:
-        most = int(group.apart.max(initial=0)) + 1
-        both = h @ (vector @ tables.both_vector[size, :most].reshape(-1, r).T)
-        both = both.reshape(total, most, labels, labels)
-    structures = _Structures(
+    lengths = apart @ np.sqrt(np.diag(products))
+    lengths += group.apart.shape[1] * np.sqrt(changes.square.max(initial=0.0))
+    return _Structures(
         rows=group.rows,
         h=h,
         change_class=shapes.change_class,
         class_pair=shapes.class_pair,
         apart=group.apart,
         square=np.maximum(np.einsum("sf,sf->s", h @ (vector @ vector.T), h), 0.0),
-        omega=np.sqrt(np.einsum("sd,sd->s", pairs @ products, pairs)),
+        omega=np.sqrt(np.einsum("sd,sd->s", apart @ products, apart)),
         rounding=_ROUNDING * whole * (whole + lengths),
         prices=multipliers.prices,
         stretch=multipliers.stretch,
     )
-    classes = _ClassTables(
-        along=(changes.vector.reshape(-1, r) @ vector.T).reshape(*changes.mean.shape, -1),
+
+
+def _multiply(pairs: PairTables, changes: Changes, group: Group, vector: Floats) -> _ClassTables:
+    """Products of changes and interactions with the features of the reference graphs."""
+    total, r = len(group.rows), vector.shape[1]
+    labels = changes.move.shape[1]
+    both = np.zeros((total, 0, labels, labels))
+    if pairs.both.shape[2]:
+        most = int(group.apart.max(initial=0)) + 1
+        both = group.times.astype(float) @ (
+            vector @ pairs.both[group.size, :most, :, :, 1:].reshape(-1, r).T
+        )
+        both = both.reshape(total, most, labels, labels)
+    along = changes.move[..., 1:].reshape(-1, r) @ vector.T
+    return _ClassTables(
+        along=along.reshape(*changes.square.shape, -1),
         square=changes.square,
-        mean=changes.mean,
+        mean=np.ascontiguousarray(changes.move[..., 0]),
         gram=changes.gram,
-        both_mean=tables.both_mean[size],
+        both_mean=np.ascontiguousarray(pairs.both[group.size, ..., 0]),
         both_along=both,
     )
-    found: Floats = h @ means
-    potentials, message = _make_lanes(variables, labels)
-    width = np.full(variables, labels, dtype=np.int64)
-    _bound(structures, classes, potentials, message, width, sweeps, found)
-    return found
 
 
 def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     """Scratch for structures side by side, all of them with these variables and labels."""
-    potentials = new_potentials(variables, labels, labels, _LANES)
+    potentials = new_potentials(variables, labels, _LANES)
     first, second = np.triu_indices(variables, 1)
     potentials.pair_at[first, second] = np.arange(len(first)) * labels * labels * _LANES
     return potentials, np.zeros((variables, variables, labels * _LANES))

@@ -1,10 +1,9 @@
-"""From a posterior to the tables of the compiled searches.
+"""From a posterior to the tables of the compiled linear search.
 
 Notation
     w, R  mean weights and root of the posterior covariance on integer counts (surrogate/posterior)
     "*"   the last label code: the mean over the labels that a variable may take
-
-*Columns* are rows of numbers, one for each feature: the mean part first, then the vector.
+    column  1 + r numbers for each feature: its mean part first, then its vector
 """
 
 from __future__ import annotations
@@ -12,9 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.labellings import Factors, Model
-from nasgoat.acquisition.branch.records import Floats, Tables
+from nasgoat.acquisition.branch.blocks import Block
+from nasgoat.acquisition.branch.records import (
+    Changes,
+    Floats,
+    Integers,
+    PairTables,
+    States,
+    Tables,
+)
+from nasgoat.acquisition.branch.shape_classes import PrefixStates
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
@@ -29,46 +37,15 @@ def make_tables(
     columns = [feature_columns(features, posterior, sqrt_beta, n) for n in features.space.sizes]
     paths = np.stack([path_columns(features, values, ops) for values in columns])
     edges = np.stack([edge_columns(features, values) for values in columns])
-    labels = count_labels(paths) if features.space.node_vocabulary else 0
+    labels = paths.shape[2] - 3 if features.space.node_vocabulary else 0  # no source, sink or "*"
     both = find_interactions(labels, paths)
-    none = np.zeros((0, labels, labels, 1, both.shape[-1]))
-    options = np.zeros(paths.shape[1], dtype=np.int64)
-    return fill_tables(paths, edges, both, _largest_products(both), none, options)
-
-
-def fill_tables(
-    paths: Floats,
-    edges: Floats,
-    both: Floats,
-    both_gram: Floats,
-    option: Floats,
-    options: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> Tables:
-    """Tables of the columns of paths, edges, interactions and their options."""
-    path_mean, path_vector = split_columns(paths)
-    shift_mean, shift_vector = split_columns(_find_shifts(both.shape[2], paths))
-    edge_mean, edge_vector = split_columns(edges)
-    both_mean, both_vector = split_columns(both)
-    option_mean, option_vector = split_columns(option)
     return Tables(
-        path_mean=path_mean,
-        path_vector=path_vector,
-        shift_mean=shift_mean,
-        shift_vector=shift_vector,
-        edge_mean=edge_mean,
-        edge_vector=edge_vector,
-        both_mean=both_mean,
-        both_vector=both_vector,
-        both_gram=both_gram,
-        option_mean=option_mean,
-        option_vector=option_vector,
-        options=options,
+        pairs=PairTables(path=paths, both=both, both_gram=_largest_products(both)),
+        shift=find_shifts(labels, paths),
+        edge=edges,
+        option=np.zeros((0, labels, labels, 1, both.shape[-1])),
+        options=np.zeros(paths.shape[1], dtype=np.int64),
     )
-
-
-def split_columns(values: Floats) -> tuple[Floats, Floats]:
-    """Mean parts and vectors of columns."""
-    return np.ascontiguousarray(values[..., 0]), np.ascontiguousarray(values[..., 1:])
 
 
 def feature_columns(
@@ -77,11 +54,6 @@ def feature_columns(
     """Columns of all features of graphs with n nodes."""
     on_counts = posterior.on_counts(features, n)
     return np.column_stack([on_counts.w, sqrt_beta * on_counts.R])
-
-
-def count_labels(paths: Floats) -> int:
-    """Labels of nodes in a table of paths: all codes but those of the source, the sink and "*"."""
-    return int(paths.shape[2]) - 3
 
 
 def path_columns(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None) -> Floats:
@@ -120,7 +92,7 @@ def edge_columns(features: FeatureMap, columns: Floats) -> Floats:
     return table
 
 
-def _find_shifts(labels: int, paths: Floats) -> Floats:
+def find_shifts(labels: int, paths: Floats) -> Floats:
     """What label l instead of "*" changes in a pair: first as its tail, then as its head."""
     inner = slice(1, labels + 1)
     tail = paths[:, :, inner] - paths[:, :, -1:]
@@ -157,37 +129,6 @@ def _largest_products(both: Floats) -> Floats:
     return np.ascontiguousarray(np.maximum(products.max(axis=(2, 4)), 0.0))
 
 
-def make_factors(features: FeatureMap, posterior: ExponentialPosterior) -> Factors:
-    """The features of a space as factors of the kernel vector of the exponential kernel."""
-    space = features.space
-    n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
-    codes = codes or n
-    on_counts = [posterior.on_counts(features, size) for size in space.sizes]
-    columns = np.stack([np.exp(part.projections) for part in on_counts])
-    path_column = np.zeros((n, codes, codes), dtype=np.int64)
-    edge_column = np.zeros((n, n, edges), dtype=np.int64)
-    for column, (s, a, b) in enumerate(features.path_types):
-        path_column[s, a, b] = column
-    for column, (u, v, label) in enumerate(features.edge_types, len(features.path_types)):
-        edge_column[u, v, label] = column
-    return Factors(
-        path=columns[:, path_column],
-        path_column=path_column,
-        edge=columns[:, edge_column],
-        edge_column=edge_column,
-        square=np.stack([part.squares for part in on_counts]),
-    )
-
-
-def make_model(posterior: ExponentialPosterior, sqrt_beta: float) -> Model:
-    """The arrays of a posterior of the exponential kernel."""
-    return Model(
-        dual=np.ascontiguousarray(posterior.dual),
-        whitening=np.ascontiguousarray(posterior.whitening),
-        settings=np.array([posterior.variance, sqrt_beta]),
-    )
-
-
 def bound_space(features: FeatureMap, posterior: Posterior, sqrt_beta: float) -> float:
     """A lower bound on every graph of a space, from its pairs of nodes one by one.
 
@@ -213,3 +154,72 @@ def _bound_size(features: FeatureMap, posterior: Posterior, sqrt_beta: float, n:
     alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
     lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
     return float(lowest + pairs * alone[paths:].min(initial=0.0))
+
+
+def measure_states(block: Block, tables: Tables, changes: Changes) -> States | None:
+    """What the states of prefixes add besides the changes of their labels; None for structures."""
+    found = block.prefix_states
+    if found is None:
+        return None
+    size, labels = int(block.shapes.size[0]), block.labels
+    paths = tables.pairs.path[size]
+    source, out = found.label == labels, labels + 1
+    code = np.where(source, 0, found.label + 1)
+    added, fixed = [], []
+    for tail in range(1, labels + 1):
+        to_last = np.where(found.last[:, None] > 0, paths[found.last, code, tail], 0.0)
+        both = to_last + paths[found.sink, code, out]
+        # Centred, so that changes are short: what is not exact in the norm grows with them.
+        inner, first = both[~source].mean(axis=0), both[source].mean(axis=0)
+        ends = paths[0, out, out] + paths[0, tail, tail] + paths[1, tail, out]
+        added.append(both - np.where(source[:, None], first, inner))
+        fixed.append([ends, inner, first])
+    vector = np.array(added)[..., 1:]
+    link, link_vector = _find_links(found, labels, paths)
+    moves = changes.move[..., 1:].reshape(-1, vector.shape[-1])
+    link_gram = [(moves @ links.T).reshape(*changes.square.shape, -1) for links in link_vector]
+    return States(
+        label=found.label,
+        last=found.last,
+        sink=found.sink,
+        added=np.array(added),
+        gram=np.ascontiguousarray(vector @ vector.swapaxes(1, 2)),
+        link=link,
+        link_vector=link_vector,
+        link_gram=np.array(link_gram),
+        clash=_find_clashes(found, int(block.shapes.nodes[0]) + 2),
+        fixed=np.array(fixed),
+        reach=found.reach,
+        option=tables.option,
+        options=tables.options,
+    )
+
+
+def _find_links(found: PrefixStates, labels: int, paths: Floats) -> tuple[Integers, Floats]:
+    """The two links of every state, and their vectors for each label of the last inner node."""
+    source, out = found.label == labels, labels + 1
+    code = np.where(source, 0, found.label + 1)
+    first, place = np.unique(np.stack([code, found.last]), axis=1, return_inverse=True)
+    second, other = np.unique(np.stack([code, found.sink]), axis=1, return_inverse=True)
+    vectors = []
+    for tail in range(1, labels + 1):
+        to_last = np.where(first[1][:, None] > 0, paths[first[1], first[0], tail], 0.0)
+        to_sink = paths[second[1], second[0], out]
+        both = to_last[place.ravel()] + to_sink[other.ravel()]
+        inner, start = both[~source].mean(axis=0), both[source].mean(axis=0)
+        to_sink = to_sink - np.where((second[0] == 0)[:, None], start, inner)
+        vectors.append(np.concatenate([to_last, to_sink])[:, 1:])
+    link = np.stack([place.ravel(), len(first[0]) + other.ravel()], axis=1)
+    return np.ascontiguousarray(link.astype(np.int64)), np.ascontiguousarray(np.array(vectors))
+
+
+def _find_clashes(found: PrefixStates, n: int) -> NDArray[np.int8]:
+    """Whether a node in one state can't be at distance d before a node in another, (n, X, X).
+
+    With a path of length d from u to v, u is at most d further than v from wherever v leads.
+    """
+    d = np.arange(n)[:, None, None]
+    near, far = found.last[None, :, None], found.last[None, None, :]
+    cut = (far > 0) & ((near == 0) | (near > d + far))
+    cut |= found.sink[None, :, None] > d + found.sink[None, None, :]
+    return np.ascontiguousarray(cut.astype(np.int8))
