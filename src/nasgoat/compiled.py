@@ -28,13 +28,14 @@ MACHINE_CODE = not vars(config)["DISABLE_JIT"]
 def _digest(folder: Path) -> str:
     """A fingerprint of all that is compiled in a folder: part of the name of the file on disk."""
     sources = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
-    found = [text for text in sources if b"@inner" in text or b"NamedTuple" in text]
+    found = [text for text in sources if b"nasgoat.compiled" in text or b"NamedTuple" in text]
     return hashlib.sha256(b"".join(found)).hexdigest()[:12]
 
 
 #: No function here allocates arrays, so none needs Numba's reference counts: with some fifty arrays
-#: in the tuples of arguments, counting took longer than the work.
-_COMMON: dict[str, Any] = {"fastmath": FAST, "_nrt": False}
+#: in the tuples of arguments, counting took longer than the work. A division by zero gives
+#: infinity, so that no function has to hand on an error.
+_COMMON: dict[str, Any] = {"fastmath": FAST, "_nrt": False, "error_model": "numpy"}
 
 
 def compiled(function: Function) -> Function:
@@ -53,8 +54,17 @@ _WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True,
 
 
 def inner(function: Function) -> Function:
-    """The same for a function that only compiled functions call: it becomes part of them."""
+    """The same for a function that only compiled functions call: its machine code joins theirs."""
     return cast(Function, numba.njit(forceinline=True, **_WITHIN)(function))
+
+
+def merged(function: Function) -> Function:
+    """The same, but the source joins that of the caller, so that it is not compiled by itself.
+
+    That is quicker for a function with many arrays and one caller. Such a function can't ask
+    whether an argument is None: Numba would compile both answers.
+    """
+    return cast(Function, numba.njit(inline="always", **_WITHIN)(function))
 
 
 def called(function: Function) -> Function:

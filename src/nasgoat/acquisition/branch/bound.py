@@ -18,19 +18,27 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.messages import keep_move_bounds, make_sweep, start_messages
-from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary, measure_products
+from nasgoat.acquisition.branch.messages import (
+    keep_move_bounds,
+    make_sweep,
+    new_potentials,
+    start_messages,
+)
+from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary
 from nasgoat.acquisition.branch.records import (
     RHO,
     WIDE,
     Index,
+    PairTables,
     Prefixes,
-    Problem,
     Scratch,
+    Shapes,
     Stack,
+    States,
+    StateScratch,
 )
 from nasgoat.acquisition.branch.reference import dot
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import called, inner, merged
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
@@ -39,10 +47,12 @@ _sweep = make_sweep(1)
 
 @called
 def bound_completions(
-    problem: Problem,
+    pairs: PairTables,
+    shapes: Shapes,
     prefixes: Prefixes | None,
     stack: Stack,
     scratch: Scratch,
+    sizes: tuple[int, float, float],
     s: Index,
     t: Index,
     rounds: Index,
@@ -51,10 +61,10 @@ def bound_completions(
 
     With ``rounds`` above 0 the bounds of each further choice are kept, and every round but the
     first is taken around the states that looked best in the one before. Without, it is the bound
-    of a shape: one pair of sweeps and nothing kept.
+    of a shape: one pair of sweeps and nothing kept. ``sizes`` are those of ``measure_products``.
     """
-    total, longest, omega = measure_products(problem, prefixes, stack, scratch, s, t)
-    potentials, shapes, q = scratch.potentials, problem.shapes, problem.shapes.last_label[s]
+    total, longest, omega = sizes
+    potentials, q = scratch.potentials, shapes.last_label[s]
     start_messages(stack, potentials, t, total)
     square = dot(stack.reference[t], stack.reference[t])
     largest_c, largest_length = math.sqrt(square + longest + omega * omega), math.sqrt(longest)
@@ -68,7 +78,7 @@ def bound_completions(
         # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at the states that matter.
         scratch.factor[RHO], scratch.factor[WIDE] = 0.5 / c, 1.0 + omega / length
         fill_unary(prefixes, stack, scratch, q, t, total)
-        fill_pairs(problem.pairs, shapes, prefixes, stack, scratch, s, t, total)
+        fill_pairs(pairs, shapes, prefixes, stack, scratch, s, t, total)
         for half in range(2):
             _sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
         rest = square + c * c + omega * omega + omega * length
@@ -82,7 +92,7 @@ def bound_completions(
     return best
 
 
-@inner
+@merged
 def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None:
     """Note for every open variable the state of lowest belief."""
     belief, choice = scratch.potentials.belief, scratch.choice
@@ -96,13 +106,13 @@ def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None
 
 @inner
 def _pair_products(
-    prefixes: Prefixes | None,
     stack: Stack,
+    prefixes: Prefixes | None,
     scratch: Scratch,
+    y: Index,
+    total: Index,
     q: Index,
     t: Index,
-    total: Index,
-    y: Index,
 ) -> tuple[float, float]:
     """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
     labels, i = stack.move.shape[2], scratch.potentials.open[y]
@@ -149,9 +159,41 @@ def _rescale(
         cross += 2 * scratch.along[i, a] if a < labels else 0.0
         if prefixes is not None:
             cross += 2 * prefixes.scratch.along[x]
-        product, across = _pair_products(prefixes, stack, scratch, q, t, total, y)
+        product, across = _pair_products(stack, prefixes, scratch, y, total, q, t)
         own += scratch.norm[i, scratch.choice[i]] + 2 * product
         cross += 2 * across
     own = max(own, 0.0)
     stack.scale[t, 1] = math.sqrt(own)
     stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))
+
+
+def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
+    """Scratch for that many variables, labels, states of a variable and codes of distances."""
+    return Scratch(
+        along=np.zeros((variables, labels)),
+        square=np.zeros((variables, labels)),
+        gram=np.zeros((variables, variables, labels, labels)),
+        both_along=np.zeros((distances, labels, labels)),
+        norm=np.zeros((variables, domain)),
+        apart=np.zeros((variables, variables), dtype=np.int64),
+        pairs=np.zeros(distances, dtype=np.int64),
+        choice=np.zeros(variables, dtype=np.int64),
+        factor=np.zeros(2),
+        potentials=new_potentials(variables, domain),
+    )
+
+
+def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
+    """Scratch for these states, and that many variables, labels and states of a variable."""
+    total, links = len(states.label), states.link_vector.shape[1]
+    return StateScratch(
+        along=np.zeros(total),
+        link_along=np.zeros(links),
+        link_gram=np.zeros((variables, labels, links)),
+        option_along=np.zeros(states.option.shape[:-1]),
+        used=np.zeros(total, dtype=np.int64),
+        used_link=np.zeros(links, dtype=np.int64),
+        mask=np.zeros((variables, 2), dtype=np.int64),
+        row=np.zeros((labels + 1, domain)),
+        run=np.zeros((variables, domain), dtype=np.int64),
+    )

@@ -22,11 +22,10 @@ import numpy as np
 from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.records import Changes, Floats, Integers, Tables
 from nasgoat.acquisition.branch.reference import measure_changes
-from nasgoat.acquisition.branch.runs import MARGIN
+from nasgoat.acquisition.branch.runs import MARGIN, one_blas_thread
 from nasgoat.acquisition.branch.shape_classes import Group, make_group
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
 from nasgoat.acquisition.branch.tables import make_tables
-from nasgoat.acquisition.branch.threads import one_blas_thread
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import LinearPosterior
 
@@ -128,8 +127,7 @@ class _PricedBounds:
                 while len(trying) and calls and time.perf_counter() < deadline:
                     calls -= 1
                     tried = Multipliers(
-                        prices=kept.prices[trying] + prices,
-                        stretch=kept.stretch[trying] * stretch,
+                        prices=kept.prices[trying] + prices, stretch=kept.stretch[trying] * stretch
                     )
                     bounds = self._bound(trying, tried, C)
                     better = bounds > best[trying] + _GAIN

@@ -28,14 +28,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nasgoat.acquisition.branch.blocks import Block
+from nasgoat.acquisition.branch.domains import EPSILON
 from nasgoat.acquisition.branch.labellings import (
-    Factors,
     Labelling,
-    Model,
     new_labelling,
     search_labellings,
 )
-from nasgoat.acquisition.branch.limits import EPSILON
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -43,9 +41,11 @@ from nasgoat.acquisition.branch.records import (
     NODES,
     POSITION,
     SHAPE,
+    Factors,
     Floats,
     Integers,
     LimitRows,
+    Model,
 )
 from nasgoat.acquisition.branch.runs import MARGIN, Found, Threads
 from nasgoat.kernels import FeatureMap

@@ -12,7 +12,7 @@ float. Its bound holds for every graph that begins like it. Stems wait in the or
 the best ones get one more node, each class of isomorphic prefixes once. A stem that lacks one node
 only is not extended further: the prefixes that it leads to are searched.
 
-:class:`GrowingRun` is the only door to this module.
+The only door to this module is :class:`GrowingRun`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.blocks import Block, prefix_block
-from nasgoat.acquisition.branch.limits import make_limit_rows, no_limit_rows
+from nasgoat.acquisition.branch.domains import make_limit_rows, no_limit_rows
 from nasgoat.acquisition.branch.records import Floats, Integers, PairTables, Tables
 from nasgoat.acquisition.branch.runs import MARGIN, Found, LinearRun, Threads
 from nasgoat.acquisition.branch.shape_classes import find_twins, measure_distances
@@ -50,8 +50,7 @@ class GrowingRun:
     """Best-first search over prefixes of graphs with n nodes.
 
     Args:
-        space: A space whose structures may grow node by node.
-        n: Nodes of the graphs.
+        space, n: A space whose structures may grow node by node, and how many nodes graphs have.
         posterior, sqrt_beta: The acquisition.
         floor: A valid bound on everything.
         threads: Threads that share the work.
@@ -72,9 +71,7 @@ class GrowingRun:
         self._waiting: list[list[Stem]] = [[] for _ in range(n - 2)]
         self._searched: LinearRun | None = None
         self.block: Block  # the shapes that the graphs found last belong to
-        self._begun = False
-        self._turn = 0
-        self._explored = 0
+        self._begun, self._turn, self._explored = False, 0, 0
 
     @property
     def nodes(self) -> int:
@@ -214,13 +211,10 @@ def _make_floating_tables(
     columns = feature_columns(features, posterior, sqrt_beta, n)
     paths, labels = path_columns(features, columns)[:n], len(space.ops)
     inner = slice(1, labels + 1)
-    open_distances = []
-    for source in (False, True):
-        for most in range(1, n - 1):
-            options = paths[(1 if source else 0) : most + 1].copy()
-            if not source:
-                options[0] = 0.0  # no path: no feature
-            open_distances.append(options)
+    any_distance = paths.copy()
+    any_distance[0] = 0.0  # no path: no feature
+    open_distances = [any_distance[: most + 1] for most in range(1, n - 1)]
+    open_distances += [paths[1 : most + 1] for most in range(1, n - 1)]  # from the source
     means = [options.mean(axis=0)[None] for options in open_distances]
     wide = np.concatenate([paths, *means])[None]
     both = find_interactions(labels, wide)

@@ -1,9 +1,8 @@
 """Every labelling of every structure under the exponential kernel, compiled (Lemma 5).
 
 k(x) is a product over the features of x, so a label multiplies the vector of its prefix; k_lin with
-itself is Σ_f λ_f z_f², so a feature adds λ_f (2 z_f + 1). The variance explained by the first
-observations alone is a lower bound on what all of them explain, so most graphs are dismissed after
-a few rows of L⁻¹ k.
+itself is Σ_f λ_f z_f², so a feature adds λ_f (2 z_f + 1). What the first observations explain of
+the variance is a lower bound on what all do, so a few rows of L⁻¹ k dismiss most graphs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.limits import EPSILON
+from nasgoat.acquisition.branch.domains import EPSILON
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -23,32 +22,16 @@ from nasgoat.acquisition.branch.records import (
     PAUSED,
     POSITION,
     SHAPE,
+    Factors,
     Floats,
     Index,
     Integers,
     LimitRows,
+    Model,
     Shapes,
     new_place,
 )
 from nasgoat.compiled import compiled, inner
-
-
-class Model(NamedTuple):
-    """The posterior of the exponential kernel."""
-
-    dual: Floats  # (m,) a = K⁻¹ y
-    whitening: Floats  # (m, m) L⁻¹
-    settings: Floats  # (2,) σ_k² and √β
-
-
-class Factors(NamedTuple):
-    """Features as factors of the kernel vector."""
-
-    path: Floats  # (sizes, n, labels, labels, m) exp of what a pair adds to k_lin(x, X)
-    path_column: Integers  # (n, labels, labels) place among the counts
-    edge: Floats  # (sizes, n, n, L, m)
-    edge_column: Integers  # (n, n, L)
-    square: Floats  # (sizes, columns) λ_f
 
 
 class Labelling(NamedTuple):
@@ -101,8 +84,7 @@ def search_labellings(
 
     Returns how the call ended and the value of the graph: its shape is ``place[SHAPE]``.
     """
-    place = state.place
-    stop = place[NODES] + pause
+    place, stop = state.place, state.place[NODES] + pause
     while place[NODES] < stop:
         place[NODES] += 1
         if place[DEPTH] < 0:
@@ -159,9 +141,8 @@ def _add_pair(
 def _begin(factors: Factors, model: Model, shapes: Shapes, state: Labelling, s: Index) -> None:
     """Row 0: everything that does not depend on labels; then the factors of single labels."""
     size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
-    first = np.int64(0)
+    first, state.own[0] = np.int64(0), 0.0
     state.kernel[0, :] = model.settings[0]
-    state.own[0] = 0.0
     state.counts[0, :] = 0
     state.labels[:] = -1
     state.single[:] = 1.0
@@ -199,8 +180,13 @@ def _extend(
     for c in range(state.counts.shape[1]):
         state.counts[t + 1, c] = state.counts[t, c]
     if shapes.ends.shape[1] > 0:
-        u, v = shapes.ends[s, t, 0], shapes.ends[s, t, 1]
-        _count(factors, state, t + 1, size, factors.edge_column[u, v, k])
+        _count(
+            factors,
+            state,
+            t + 1,
+            size,
+            factors.edge_column[shapes.ends[s, t, 0], shapes.ends[s, t, 1], k],
+        )
         return
     d, out = shapes.distance[s], factors.path.shape[2] - 1
     _count(factors, state, t + 1, size, factors.path_column[0, k + 1, k + 1])

@@ -23,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nasgoat.acquisition.branch.records import Floats, Index, Integers, Potentials, Stack
-from nasgoat.compiled import inner
+from nasgoat.compiled import inner, merged
 
 #: Takes potentials, messages (V, V, D · lanes), the number of states of each variable, the number
 #: of open variables, and whether they are visited forwards.
@@ -32,10 +32,25 @@ Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
 Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
 
 
+def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
+    """Scratch for that many variables, states of a variable and lanes."""
+    blocks = variables * (variables - 1) // 2 * domain * domain * lanes
+    return Potentials(
+        open=np.arange(variables),
+        unary=np.zeros((variables, domain * lanes)),
+        pair=np.zeros(max(blocks, 1)),
+        pair_at=np.zeros((variables, variables), dtype=np.int64),
+        belief=np.zeros((variables, domain * lanes)),
+        given=np.zeros(domain * lanes),
+        kept=np.zeros(variables),
+        bound=np.zeros(lanes),
+    )
+
+
 def _make_messages(lanes: int) -> tuple[Message, Message]:
     """The messages of variable i to a later variable j, and to an earlier one (Lemma 3)."""
 
-    @inner
+    @merged
     def hand_forward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -48,7 +63,7 @@ def _make_messages(lanes: int) -> tuple[Message, Message]:
                     message[i, j, e * lanes + x] = value if c == 0 or value < old else old
             at += columns * lanes
 
-    @inner
+    @merged
     def hand_backward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -113,7 +128,7 @@ def make_sweep(lanes: int) -> Sweep:
     return sweep
 
 
-@inner
+@merged
 def start_messages(stack: Stack, potentials: Potentials, t: Index, total: Index) -> None:
     """Messages of depth t: none at the bottom, else those of the depth below."""
     for y in range(total):
@@ -125,7 +140,7 @@ def start_messages(stack: Stack, potentials: Potentials, t: Index, total: Index)
                     stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
 
 
-@inner
+@merged
 def keep_move_bounds(
     stack: Stack, potentials: Potentials, t: Index, total: Index, lower: float
 ) -> None:

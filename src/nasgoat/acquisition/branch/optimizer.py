@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from nasgoat.acquisition.branch.blocks import Block, Listing, OutOfTimeError, require_cells
+from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.exponential import (
     ExponentialProblem,
     ExponentialRun,
@@ -20,10 +21,8 @@ from nasgoat.acquisition.branch.exponential import (
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.limits import make_limit_rows
-from nasgoat.acquisition.branch.runs import ALONE, LinearRun, Run, Threads
+from nasgoat.acquisition.branch.runs import ALONE, LinearRun, Run, Threads, one_blas_thread
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
-from nasgoat.acquisition.branch.threads import one_blas_thread
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound

@@ -24,18 +24,19 @@ from nasgoat.acquisition.branch.records import (
     PairTables,
     Potentials,
     Prefixes,
-    Problem,
     Scratch,
     Shapes,
     Stack,
 )
 from nasgoat.acquisition.branch.reference import dot
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import called, inner, merged
 
 
 @called
 def measure_products(
-    problem: Problem,
+    pairs: PairTables,
+    shapes: Shapes,
+    changes: Changes,
     prefixes: Prefixes | None,
     stack: Stack,
     scratch: Scratch,
@@ -43,17 +44,15 @@ def measure_products(
     t: Index,
 ) -> tuple[int, float, float]:
     """All products at depth t; returns the number of open variables, Σ max ‖p_i‖² and ω."""
-    shapes = problem.shapes
-    q = shapes.last_label[s]
+    size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
     total = _list_open(shapes, prefixes, stack, scratch, s, t)
     if t == 0:
-        _look_up_moves(shapes, problem.changes, stack, scratch, s)
+        _look_up_moves(shapes, changes, stack, scratch, s)
     else:
         _measure_moves(stack, scratch, t, total)
     if prefixes is not None:
         _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
-    size = shapes.size[shapes.home[s]]
-    omega = _measure_interactions(problem.pairs, prefixes, stack, scratch, size, t)
+    omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
     return total, _measure_norms(prefixes, stack, scratch, q, t, total), omega
 
 
@@ -87,7 +86,7 @@ def _list_open(
     return total
 
 
-@inner
+@merged
 def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
     """Products of the moves with p and with each other."""
     labels, listed = stack.move.shape[2], scratch.potentials.open
@@ -103,7 +102,7 @@ def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None
                     scratch.gram[i, j, a, b] = dot(move, stack.move[t, j, b])
 
 
-@inner
+@merged
 def _look_up_moves(
     shapes: Shapes, changes: Changes, stack: Stack, scratch: Scratch, s: Index
 ) -> None:
@@ -224,12 +223,7 @@ def _measure_norms(
 
 @inner
 def fill_unary(
-    prefixes: Prefixes | None,
-    stack: Stack,
-    scratch: Scratch,
-    q: Index,
-    t: Index,
-    total: Index,
+    prefixes: Prefixes | None, stack: Stack, scratch: Scratch, q: Index, t: Index, total: Index
 ) -> None:
     """θ_i of Lemma 2: mean of a state minus ρ times what it adds to the bound on ‖p + U + W‖²."""
     labels = stack.move.shape[2]
@@ -274,15 +268,9 @@ def fill_pairs(
                 _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
 
 
-@inner
+@merged
 def _fill_labels(
-    pairs: PairTables,
-    stack: Stack,
-    scratch: Scratch,
-    size: Index,
-    t: Index,
-    i: Index,
-    j: Index,
+    pairs: PairTables, stack: Stack, scratch: Scratch, size: Index, t: Index, i: Index, j: Index
 ) -> None:
     """θ_ij where states are labels."""
     rho, wide = scratch.factor[RHO], scratch.factor[WIDE]

@@ -203,74 +203,24 @@ class Scratch(NamedTuple):
     potentials: Potentials
 
 
-def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
-    """Scratch for that many variables, labels, states of a variable and codes of distances."""
-    return Scratch(
-        along=np.zeros((variables, labels)),
-        square=np.zeros((variables, labels)),
-        gram=np.zeros((variables, variables, labels, labels)),
-        both_along=np.zeros((distances, labels, labels)),
-        norm=np.zeros((variables, domain)),
-        apart=np.zeros((variables, variables), dtype=np.int64),
-        pairs=np.zeros(distances, dtype=np.int64),
-        choice=np.zeros(variables, dtype=np.int64),
-        factor=np.zeros(2),
-        potentials=new_potentials(variables, domain),
-    )
+class Model(NamedTuple):
+    """The posterior of the exponential kernel."""
+
+    dual: Floats  # (m,) a = K⁻¹ y
+    whitening: Floats  # (m, m) L⁻¹
+    settings: Floats  # (2,) σ_k² and √β
 
 
-def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
-    """Scratch for these states, and that many variables, labels and states of a variable."""
-    total, links = len(states.label), states.link_vector.shape[1]
-    return StateScratch(
-        along=np.zeros(total),
-        link_along=np.zeros(links),
-        link_gram=np.zeros((variables, labels, links)),
-        option_along=np.zeros(states.option.shape[:-1]),
-        used=np.zeros(total, dtype=np.int64),
-        used_link=np.zeros(links, dtype=np.int64),
-        mask=np.zeros((variables, 2), dtype=np.int64),
-        row=np.zeros((labels + 1, domain)),
-        run=np.zeros((variables, domain), dtype=np.int64),
-    )
+class Factors(NamedTuple):
+    """Features as factors of the kernel vector."""
 
-
-def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
-    """Scratch for that many variables, states of a variable and lanes."""
-    blocks = variables * (variables - 1) // 2 * domain * domain * lanes
-    return Potentials(
-        open=np.arange(variables),
-        unary=np.zeros((variables, domain * lanes)),
-        pair=np.zeros(max(blocks, 1)),
-        pair_at=np.zeros((variables, variables), dtype=np.int64),
-        belief=np.zeros((variables, domain * lanes)),
-        given=np.zeros(domain * lanes),
-        kept=np.zeros(variables),
-        bound=np.zeros(lanes),
-    )
+    path: Floats  # (sizes, n, labels, labels, m) exp of what a pair adds to k_lin(x, X)
+    path_column: Integers  # (n, labels, labels) place among the counts
+    edge: Floats  # (sizes, n, n, L, m)
+    edge_column: Integers  # (n, n, L)
+    square: Floats  # (sizes, columns) λ_f
 
 
 def new_place() -> Integers:
     """Before the first shape."""
     return np.array([0, -1, 0, -1], dtype=np.int64)
-
-
-def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
-    """An empty stack; ``width`` is that of a column."""
-    depth = variables + 1
-    return Stack(
-        reference=np.zeros((depth, width)),
-        move=np.zeros((depth, variables, labels, width)),
-        domain=np.zeros((depth, variables, domain), dtype=np.int64),
-        width=np.zeros((depth, variables), dtype=np.int64),
-        move_bound=np.zeros((depth, variables, domain)),
-        message=np.zeros((depth, variables, variables, domain)),
-        origin=np.zeros((depth, variables, domain), dtype=np.int64),
-        scale=np.zeros((depth, 2)),
-        states=np.full(variables, -1, dtype=np.int64),
-        variable=np.zeros(depth, dtype=np.int64),
-        order=np.zeros((depth, domain), dtype=np.int64),
-        order_bound=np.zeros((depth, domain)),
-        next=np.zeros(depth, dtype=np.int64),
-        place=new_place(),
-    )

@@ -21,14 +21,13 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Index,
     Integers,
-    PairTables,
     Prefixes,
-    Problem,
     Shapes,
     Stack,
     Tables,
+    new_place,
 )
-from nasgoat.compiled import compiled, inner
+from nasgoat.compiled import compiled, inner, merged
 
 
 @inner
@@ -59,6 +58,7 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
     if shapes.ends.shape[1] > 0:
         p, i = classes.home.T
         edge = tables.edge[shapes.size[p], shapes.ends[p, i, 0], shapes.ends[p, i, 1]]
+        edge[p < 0] = 0.0
         own, move = edge[:, -1].copy(), edge[:, :-1] - edge[:, -1:]
     else:
         own, move = np.zeros((total, path.shape[-1])), np.zeros((total, labels, path.shape[-1]))
@@ -113,9 +113,15 @@ def _multiply(move: Floats, pairs: Integers, gram: Floats) -> None:
 
 
 @inner
-def load_reference(problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index) -> None:
+def load_reference(
+    path: Floats,
+    shapes: Shapes,
+    changes: Changes,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    s: Index,
+) -> None:
     """Put the reference graph of shape s, every variable open, at the bottom of the stack."""
-    path, shapes, changes = problem.pairs.path, problem.shapes, problem.changes
     p, last = shapes.home[s], shapes.last_label[s]
     size, n, column = shapes.size[p], shapes.nodes[p], stack.reference[0]
     column[:] = 0.0
@@ -138,7 +144,7 @@ def load_reference(problem: Problem, prefixes: Prefixes | None, stack: Stack, s:
         add_to(column, path[size, shapes.distance[p, 0, n - 1], 0, out])
 
 
-@inner
+@merged
 def load_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index, t: Index) -> None:
     """At depth 0, what each label of each variable changes in the reference graph of shape s."""
     if t > 0:
@@ -151,7 +157,13 @@ def load_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index, t: Inde
 
 @inner
 def assign(
-    problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index, x: Index
+    both: Floats,
+    shapes: Shapes,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    s: Index,
+    t: Index,
+    x: Index,
 ) -> None:
     """Give the variable of depth t the state x: the reference graph and moves of depth t + 1."""
     i, column = stack.variable[t], stack.reference[t + 1]
@@ -159,15 +171,15 @@ def assign(
     stack.states[i] = x
     _copy_to(column, stack.reference[t])
     if prefixes is not None:
-        add_to(column, prefixes.states.added[problem.shapes.last_label[s], x])
+        add_to(column, prefixes.states.added[shapes.last_label[s], x])
     if label < stack.move.shape[2]:
         add_to(column, stack.move[t, i, label])
-    _change_moves(problem.pairs, problem.shapes, stack, s, t, i, label)
+    _change_moves(both, shapes, stack, s, t, i, label)
 
 
-@inner
+@merged
 def _change_moves(
-    pairs: PairTables, shapes: Shapes, stack: Stack, s: Index, t: Index, i: Index, label: Index
+    both: Floats, shapes: Shapes, stack: Stack, s: Index, t: Index, i: Index, label: Index
 ) -> None:
     """The moves of the open variables once variable i has its label: interactions are added."""
     p, labels = shapes.home[s], stack.move.shape[2]
@@ -176,12 +188,33 @@ def _change_moves(
     for j in range(shapes.variables[p]):
         if stack.states[j] >= 0:
             continue
-        both = interacts and j + first > 0
-        ahead = shapes.distance[p, i + first, j + first] if both else 0
-        behind = shapes.distance[p, j + first, i + first] if both else 0
+        labelled = interacts and j + first > 0
+        ahead = shapes.distance[p, i + first, j + first] if labelled else 0
+        behind = shapes.distance[p, j + first, i + first] if labelled else 0
         d = max(ahead, behind)
         for other in range(labels):
             a, b = (label, other) if ahead > 0 else (other, label)
             _copy_to(stack.move[t + 1, j, other], stack.move[t, j, other])
             if d > 0:
-                add_to(stack.move[t + 1, j, other], pairs.both[size, d, a, b])
+                add_to(stack.move[t + 1, j, other], both[size, d, a, b])
+
+
+def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
+    """An empty stack; ``width`` is that of a column."""
+    depth = variables + 1
+    return Stack(
+        reference=np.zeros((depth, width)),
+        move=np.zeros((depth, variables, labels, width)),
+        domain=np.zeros((depth, variables, domain), dtype=np.int64),
+        width=np.zeros((depth, variables), dtype=np.int64),
+        move_bound=np.zeros((depth, variables, domain)),
+        message=np.zeros((depth, variables, variables, domain)),
+        origin=np.zeros((depth, variables, domain), dtype=np.int64),
+        scale=np.zeros((depth, 2)),
+        states=np.full(variables, -1, dtype=np.int64),
+        variable=np.zeros(depth, dtype=np.int64),
+        order=np.zeros((depth, domain), dtype=np.int64),
+        order_bound=np.zeros((depth, domain)),
+        next=np.zeros(depth, dtype=np.int64),
+        place=new_place(),
+    )

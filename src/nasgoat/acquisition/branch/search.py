@@ -20,6 +20,7 @@ from nasgoat.acquisition.branch.domains import (
     narrow_domains,
     open_domains,
 )
+from nasgoat.acquisition.branch.potentials import measure_products
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -31,14 +32,16 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Index,
     Integers,
+    LimitRows,
     Potentials,
     Prefixes,
     Problem,
     Scratch,
+    Shapes,
     Stack,
 )
 from nasgoat.acquisition.branch.reference import assign, load_moves, load_reference
-from nasgoat.compiled import called, compiled, inner
+from nasgoat.compiled import called, compiled, inner, merged
 
 
 @compiled
@@ -62,7 +65,7 @@ def search(
     function for both, because the bound would be compiled twice otherwise. Returns how the call
     ended and how many graphs were found: their states and values are in ``chosen`` and ``values``.
     """
-    shapes, changes = problem.shapes, problem.changes
+    pairs, shapes, limits, changes = problem
     threshold, stop = best + margin, stack.place[NODES] + pause
     while stack.place[NODES] < stop:
         stack.place[NODES] += 1
@@ -75,12 +78,13 @@ def search(
         total = shapes.variables[shapes.home[s]] - t  # one more has its state at each depth
         if total <= 1 and not rooting:
             load_moves(shapes, changes, stack, s, t)
-            found = _find_leaves(problem, prefixes, stack, s, t, best, chosen, values)
+            found = _find_leaves(shapes, limits, prefixes, stack, s, t, best, chosen, values)
             if found > 0:
                 return FOUND, found
             continue
         rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
-        lower = bound_completions(problem, prefixes, stack, scratch, s, t, rounds)
+        sizes = measure_products(pairs, shapes, changes, prefixes, stack, scratch, s, t)
+        lower = bound_completions(pairs, shapes, prefixes, stack, scratch, sizes, s, t, rounds)
         if rooting:
             roots[s] = lower
         elif lower < threshold:
@@ -117,7 +121,7 @@ def _next_node(
         return -1
     place[POSITION] += 1
     place[SHAPE] = s
-    load_reference(problem, prefixes, stack, s)
+    load_reference(problem.pairs.path, problem.shapes, problem.changes, prefixes, stack, s)
     open_domains(problem.shapes, prefixes, stack, s)
     if _drop_impossible(problem, prefixes, stack, s, np.int64(0)):
         return 1
@@ -127,12 +131,7 @@ def _next_node(
 
 @inner
 def _descend(
-    problem: Problem,
-    prefixes: Prefixes | None,
-    stack: Stack,
-    s: Index,
-    t: Index,
-    threshold: float,
+    problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index, threshold: float
 ) -> int:
     """The next state of the branching variable of depth t: 1 if it is open to graphs, 0 if not.
 
@@ -143,7 +142,7 @@ def _descend(
     if y >= stack.width[t, stack.variable[t]] or stack.order_bound[t, y] >= threshold:
         return -1
     stack.next[t] += 1
-    assign(problem, prefixes, stack, s, t, stack.order[t, y])
+    assign(problem.pairs.both, problem.shapes, prefixes, stack, s, t, stack.order[t, y])
     if not narrow_domains(problem.shapes, prefixes, stack, s, t, threshold):
         return 0
     return 1 if _drop_impossible(problem, prefixes, stack, s, t + 1) else 0
@@ -151,11 +150,7 @@ def _descend(
 
 @called
 def _drop_impossible(
-    problem: Problem,
-    prefixes: Prefixes | None,
-    stack: Stack,
-    s: Index,
-    t: Index,
+    problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
 ) -> bool:
     """Drop states that no graph can have at depth t; False if a variable has none left."""
     if prefixes is not None and not keep_supported(problem.shapes, prefixes, stack, s, t):
@@ -163,7 +158,7 @@ def _drop_impossible(
     return bool(keep_affordable(problem.shapes, problem.limits, stack, s, t))
 
 
-@inner
+@merged
 def _choose_variable(
     stack: Stack, potentials: Potentials, t: Index, total: Index, threshold: float
 ) -> None:
@@ -195,7 +190,8 @@ def _choose_variable(
 
 @called
 def _find_leaves(
-    problem: Problem,
+    shapes: Shapes,
+    limits: LimitRows,
     prefixes: Prefixes | None,
     stack: Stack,
     s: Index,
@@ -205,7 +201,6 @@ def _find_leaves(
     values: Floats,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many."""
-    shapes = problem.shapes
     variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
     last = -1
     for i in range(variables):
@@ -217,7 +212,7 @@ def _find_leaves(
         if last >= 0:
             x = stack.domain[t, last, c]
             stack.states[last] = x
-        fits = keep_affordable(shapes, problem.limits, stack, s, t)
+        fits = keep_affordable(shapes, limits, stack, s, t)
         if prefixes is not None and fits:
             fits = is_consistent(shapes, prefixes.states, stack, s)
         if fits:

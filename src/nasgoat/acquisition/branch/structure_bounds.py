@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.messages import make_sweep
+from nasgoat.acquisition.branch.messages import make_sweep, new_potentials
 from nasgoat.acquisition.branch.records import (
     Changes,
     Floats,
@@ -27,10 +27,9 @@ from nasgoat.acquisition.branch.records import (
     Potentials,
     Shapes,
     Tables,
-    new_potentials,
 )
 from nasgoat.acquisition.branch.shape_classes import Group
-from nasgoat.compiled import MACHINE_CODE, compiled, inner
+from nasgoat.compiled import MACHINE_CODE, compiled, merged
 
 _LANES = 16 if MACHINE_CODE else 1  # structures side by side
 _TINY = 1e-150
@@ -162,7 +161,7 @@ def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     return potentials, np.zeros((variables, variables, labels * _LANES))
 
 
-@inner
+@merged
 def _choose_factors(
     structures: _Structures, classes: _ClassTables, s: int
 ) -> tuple[float, float, float]:
@@ -183,7 +182,7 @@ def _choose_factors(
     return 0.5 / c, 1.0 + omega / length, rest / (2 * c)
 
 
-@inner
+@merged
 def _fill_lane(
     structures: _Structures,
     classes: _ClassTables,

@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.blocks import Block
-from nasgoat.acquisition.branch.records import (
-    Changes,
-    Floats,
-    Integers,
-    PairTables,
-    States,
-    Tables,
-)
+from nasgoat.acquisition.branch.records import Changes, Floats, Integers, PairTables, States, Tables
 from nasgoat.acquisition.branch.shape_classes import PrefixStates
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
