@@ -3,7 +3,13 @@
 from nasgoat.benchmarks.nasbench101 import NasBench101
 from nasgoat.benchmarks.nasbench201 import NasBench201
 from nasgoat.benchmarks.nasbench_graph import NasBenchGraph
-from nasgoat.benchmarks.registry import Benchmark, benchmark, benchmark_names
+from nasgoat.benchmarks.registry import (
+    Benchmark,
+    benchmark,
+    benchmark_names,
+    import_table,
+    list_tables,
+)
 
 __all__ = [
     "Benchmark",
@@ -12,4 +18,6 @@ __all__ = [
     "NasBenchGraph",
     "benchmark",
     "benchmark_names",
+    "import_table",
+    "list_tables",
 ]

@@ -183,7 +183,7 @@ def methods(json: Json = False) -> None:
 @data_verbs.command("status")
 def data_status(json: Json = False) -> None:
     """List the benchmark tables, where they come from and how to get what they lack."""
-    from nasgoat.benchmarks.registry import list_tables
+    from nasgoat.benchmarks import list_tables
     from nasgoat.benchmarks.table_files import data_folder
 
     tables = list_tables()
@@ -205,7 +205,7 @@ def import_(
     json: Json = False,
 ) -> None:
     """Turn an official file into a compact table, once."""
-    from nasgoat.benchmarks.registry import import_table
+    from nasgoat.benchmarks import import_table
 
     note(f"reading {source}")
     where = import_table(table, source)
