@@ -20,6 +20,7 @@ from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces.cell_space import EdgeRow
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.moves import fill_up
 
 _BLOCK = 2**17  # cells enumerated at a time
 _SMALLEST_ATTEMPT = 8  # mutations tried at a time
@@ -90,22 +91,16 @@ class EdgeLabeledSpace(IndexedSpace):
             found += [self.from_digits(row) for row in mutated[fits][: count - len(found)]]
             if len(found) == count:
                 return found
-        others = self._neighbours(graph) or [graph]
-        return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
+        return fill_up(found, count, self._neighbours(graph) or [graph], rng)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        digits = self.digits(graph)
-        found = []
-        for place, digit in enumerate(digits):
-            for other in range(len(self.ops) + 1):
-                if other != digit:
-                    changed = digits.copy()
-                    changed[place] = other
-                    found.append(changed)
-        if self.connected and found:
-            on_path = self._every_node_on_path(self.batch_from_digits(np.array(found)).adjacency)
-            found = [row for row, fits in zip(found, on_path, strict=True) if fits]
-        return [self.from_digits(row) for row in found]
+        digits, base = self.digits(graph), len(self.ops) + 1
+        places = [(i, other) for i in range(len(digits)) for other in range(base)]
+        found = np.array([np.r_[digits[:i], x, digits[i + 1 :]] for i, x in places])
+        fits = (found != digits).any(axis=1)
+        if self.connected:
+            fits &= self._every_node_on_path(self.batch_from_digits(found).adjacency)
+        return [self.from_digits(row) for row in found[fits]]
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
         if self.connected:

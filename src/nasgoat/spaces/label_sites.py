@@ -30,6 +30,7 @@ OUTPUT = "output"
 Matrices = NDArray[np.bool_]
 Codes = NDArray[np.int_]
 PathTypes = list[tuple[int, int, int]]
+KeptCodes = list[int | None]
 _LARGEST = 10**7  # cells that can be listed in reasonable time and memory
 _BLOCK = 2**15  # cells enumerated at a time
 
@@ -133,9 +134,7 @@ class NodeSites:
         wide[:k, :k], wide[:k, m - 1] = matrix[:k, :k], matrix[:k, n - 1]
         return wide
 
-    def carry_over(
-        self, matrix: Matrices, codes: Sequence[int], other: Matrices
-    ) -> list[int | None]:
+    def carry_over(self, matrix: Matrices, codes: Sequence[int], other: Matrices) -> KeptCodes:
         """The codes that another structure's variables keep; None for those that are new."""
         return [codes[i] if i < len(codes) else None for i in range(len(other) - 2)]
 
@@ -222,9 +221,7 @@ class EdgeSites:
         wide[:k, :k] = matrix[:k, :k]
         return wide
 
-    def carry_over(
-        self, matrix: Matrices, codes: Sequence[int], other: Matrices
-    ) -> list[int | None]:
+    def carry_over(self, matrix: Matrices, codes: Sequence[int], other: Matrices) -> KeptCodes:
         known = dict(zip(map(tuple, np.argwhere(matrix).tolist()), codes, strict=True))
         return [known.get(tuple(edge)) for edge in np.argwhere(other).tolist()]
 

@@ -25,6 +25,7 @@ from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.label_sites import INPUT, OUTPUT, ends_by_label
 from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.moves import list_others
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace, check_ops
 
@@ -129,15 +130,12 @@ class ListedTreeSpace(SearchSpace):
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         parents, ops = (list(part) for part in self.tree(graph))
-        found = {self.key(graph): graph}
+        changes: list[tuple[list[int], list[int]]] = []
         for i in range(len(ops)):
-            changes = [(parents, [*ops[:i], op, *ops[i + 1 :]]) for op in range(len(self.ops))]
+            changes += [(parents, [*ops[:i], op, *ops[i + 1 :]]) for op in range(len(self.ops))]
             changes += [([*parents[:i], p, *parents[i + 1 :]], ops) for p in range(i + 1)]
-            for new_parents, new_ops in changes:
-                other = self._find(new_parents, new_ops)
-                if other is not None:
-                    found.setdefault(self.key(other), other)
-        return list(found.values())[1:]
+        found = (self._find(*change) for change in changes)
+        return list_others(self, graph, (cell for cell in found if cell is not None))
 
     def _count(self) -> int:
         return len(self.trees)

@@ -118,12 +118,12 @@ class NodeLabeledSpace(CellSpace):
         return node_moves.draw(self, rng)
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        return node_moves.variants(self, graph, 1, rng)[0]
+        return node_moves.vary(self, graph, 1, rng, 1)[0]
 
     def _variants(
         self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
     ) -> list[LabeledGraph]:
-        return node_moves.variants(self, graph, count, rng, edits)
+        return node_moves.vary(self, graph, count, rng, edits)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
         return node_moves.neighbours(self, graph)

@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import (
-    nodes_on_paths,
-    shortest_distances,
-    topological_order,
-)
+from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances, topological_order
+from nasgoat.spaces.moves import fill_up, list_others
 
 if TYPE_CHECKING:
     from nasgoat.spaces.node_labeled import NodeLabeledSpace
@@ -58,12 +55,8 @@ def _valid_after_pruning(space: NodeLabeledSpace, matrices: NDArray[np.bool_]) -
     return np.flatnonzero(fits)
 
 
-def variants(
-    space: NodeLabeledSpace,
-    graph: LabeledGraph,
-    count: int,
-    rng: np.random.Generator,
-    edits: int = 1,
+def vary(
+    space: NodeLabeledSpace, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
 ) -> list[LabeledGraph]:
     """Flip each edge with probability edits / #pairs, change each operation with edits / #inner."""
     key = space.key(graph)
@@ -79,8 +72,7 @@ def variants(
                 if len(found) == count:
                     return found
         tried += block
-    others = neighbours(space, graph) or [graph]
-    return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
+    return fill_up(found, count, neighbours(space, graph) or [graph], rng)
 
 
 def _attempts(
@@ -116,12 +108,8 @@ def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGrap
         *_flip_edges(codes, matrix),
         *_insert_nodes(space, codes, matrix),
     ]
-    found = {space.key(graph): graph}
-    for other_matrix, other_codes in candidates:
-        other = _prune(space, other_matrix, other_codes)
-        if other is not None:
-            found.setdefault(space.key(other), other)
-    return list(found.values())[1:]
+    pruned = (_prune(space, *candidate) for candidate in candidates)
+    return list_others(space, graph, (cell for cell in pruned if cell is not None))
 
 
 _Candidate = tuple[NDArray[np.bool_], NDArray[np.int_]]
@@ -130,14 +118,9 @@ _Candidate = tuple[NDArray[np.bool_], NDArray[np.int_]]
 def _change_operations(
     space: NodeLabeledSpace, codes: NDArray[np.int_], matrix: NDArray[np.bool_]
 ) -> list[_Candidate]:
-    candidates = []
-    for v in range(1, len(codes) - 1):
-        for code in range(1, len(space.ops) + 1):
-            if code != codes[v]:
-                changed = codes.copy()
-                changed[v] = code
-                candidates.append((matrix, changed))
-    return candidates
+    ops = range(1, len(space.ops) + 1)
+    places = [(v, op) for v in range(1, len(codes) - 1) for op in ops if op != codes[v]]
+    return [(matrix, np.r_[codes[:v], op, codes[v + 1 :]]) for v, op in places]
 
 
 def _flip_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> list[_Candidate]:
@@ -225,9 +208,7 @@ def _cell(
     matrix = matrix[np.ix_(kept, kept)]
     if matrix.sum() > space.edge_limit:
         return None
-    inner = tuple(space.node_vocabulary[codes[v]] for v in kept[1:-1])
-    vocabulary = space.node_vocabulary
-    return LabeledGraph(matrix, (vocabulary[0], *inner, vocabulary[-1]))
+    return space.assemble(matrix, codes[kept[1:-1]] - 1)
 
 
 def _chain(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
