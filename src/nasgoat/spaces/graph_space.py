@@ -110,11 +110,8 @@ class GraphSpace(SearchSpace):
     layout: ClassVar[Literal["cell", "graph", "list"]] = "graph"
 
     def __post_init__(self) -> None:
-        for name, value, valid in (
-            ("direction", self.direction, DIRECTIONS),
-            ("connectivity", self.connectivity, CONNECTIVITIES),
-        ):
-            if value not in valid:
+        for name, valid in (("direction", DIRECTIONS), ("connectivity", CONNECTIVITIES)):
+            if (value := getattr(self, name)) not in valid:
                 raise UnknownNameError(name, value, valid)
         object.__setattr__(self, "nodes", read_range(self.nodes, "nodes", 1, _MOST_NODES))
         object.__setattr__(self, "edge_ops", check_ops(self.edge_ops))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -148,13 +149,9 @@ class _Reader:
     """Reads tokens from left to right, adding up coefficients."""
 
     def __init__(self, text: str, words: Vocabulary, tokens: list[_Token]) -> None:
-        self.text = text
-        self.words = words
-        self.tokens = tokens
+        self.text, self.words, self.tokens = text, words, tokens
         self.place = 0
-        self.parts: dict[str, dict[Any, float]] = {
-            where: {} for where in ("node", "edge", "count", "place")
-        }
+        self.parts: dict[str, dict[Any, float]] = defaultdict(lambda: defaultdict(float))
         self.constant = 0.0
 
     def limit(self, name: str) -> Limit:
@@ -206,8 +203,7 @@ class _Reader:
                 self.place += 1
                 factor *= self._number()
         for kind, name, coefficient in parts:
-            found = self.parts[kind]
-            found[name] = found.get(name, 0.0) + factor * coefficient
+            self.parts[kind][name] += factor * coefficient
 
     def _number(self) -> float:
         return _as_float(self._next("number", "a number"))
