@@ -205,18 +205,18 @@ class LabeledGraph:
         return cls.from_edges(
             len(place),
             list(edges),
-            node_labels=_all_or_none("node", nodes),
-            edge_labels=_all_or_none("edge", list(edges.values())),
+            node_labels=_require_all_or_none("node", nodes),
+            edge_labels=_require_all_or_none("edge", list(edges.values())),
             directed=graph.is_directed(),
         )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabeledGraph):
             return NotImplemented
-        return self._content() == other._content()
+        return self._list_content() == other._list_content()
 
     def __hash__(self) -> int:
-        return hash(self._content())
+        return hash(self._list_content())
 
     def __repr__(self) -> str:
         parts = [str(self.n), str(list(self.edges))]
@@ -232,7 +232,7 @@ class LabeledGraph:
         edge_labels = None if self.edge_labels is None else dict(self.edge_labels)
         return LabeledGraph, (self.adjacency, self.node_labels, edge_labels, self.directed)
 
-    def _content(self) -> tuple[object, ...]:
+    def _list_content(self) -> tuple[object, ...]:
         edge_labels = None if self.edge_labels is None else tuple(self.edge_labels.items())
         return self.n, self.adjacency.tobytes(), self.node_labels, edge_labels, self.directed
 
@@ -292,7 +292,7 @@ def _check_edge_labels(
     return MappingProxyType({edge: given[edge] for edge in edges})
 
 
-def _all_or_none(kind: str, labels: list[str | None]) -> list[str] | None:
+def _require_all_or_none(kind: str, labels: list[str | None]) -> list[str] | None:
     """The labels if all are there, None if none is."""
     present = [label for label in labels if label is not None]
     if present and len(present) != len(labels):

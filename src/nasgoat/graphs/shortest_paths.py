@@ -61,10 +61,10 @@ def nodes_on_paths(
     nodes = np.arange(adjacency.shape[-1])
     first = np.broadcast_to(nodes == 0, adjacency.shape[:2]) if sources is None else sources
     last = np.broadcast_to(nodes == nodes[-1], adjacency.shape[:2]) if sinks is None else sinks
-    return _reached(adjacency, first) & _reached(adjacency.transpose(0, 2, 1), last)
+    return _find_reached(adjacency, first) & _find_reached(adjacency.transpose(0, 2, 1), last)
 
 
-def _reached(adjacency: NDArray[np.bool_], start: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _find_reached(adjacency: NDArray[np.bool_], start: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The nodes that paths from the starting nodes lead to, these included."""
     found = start.copy()
     while True:

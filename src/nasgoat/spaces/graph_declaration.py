@@ -116,30 +116,30 @@ def read_fixed_parts(space: GraphSpace) -> FixedParts:
     for name in given:
         if name not in PARTS:
             raise UnknownNameError("a part of fixed", name, PARTS)
-    edges = dict(_edges(space, "edges"))
+    edges = dict(_read_edges(space, "edges"))
     barred: dict[tuple[int, int], frozenset[int]] = {}
     every = frozenset(range(max(len(space.edge_ops), 1)))
-    for pair, code in _edges(space, "not_edges"):
+    for pair, code in _read_edges(space, "not_edges"):
         barred[pair] = barred.get(pair, frozenset()) | (every if code == _ANY else {code})
     for pair, codes in barred.items():
         if pair in edges and (edges[pair] in codes or codes == every):
             raise SpaceError(f"fixed must not demand and forbid the edge {list(pair)}")
-    labels = {v: frozenset(codes) for v, codes in _labels(space, "labels")}
+    labels = {v: frozenset(codes) for v, codes in _read_labels(space, "labels")}
     everything = frozenset(range(len(space.node_vocabulary)))
-    for v, without in _labels(space, "not_labels"):
+    for v, without in _read_labels(space, "not_labels"):
         labels[v] = labels.get(v, everything) - set(without)
         if not labels[v]:
             raise SpaceError(f"fixed must leave node {v} a label, got none")
     return FixedParts(edges, barred, labels)
 
 
-def _edges(space: GraphSpace, name: str) -> list[tuple[tuple[int, int], int]]:
+def _read_edges(space: GraphSpace, name: str) -> list[tuple[tuple[int, int], int]]:
     found = []
-    for part in _sequence(space.fixed.get(name, ()), f"fixed.{name}"):
-        entry = list(_sequence(part, f"an edge of fixed.{name}"))
+    for part in _read_sequence(space.fixed.get(name, ()), f"fixed.{name}"):
+        entry = list(_read_sequence(part, f"an edge of fixed.{name}"))
         if len(entry) not in (2, 3):
             raise SpaceError(f"an edge of fixed.{name} must be [u, v] or [u, v, op], got {part!r}")
-        u, v = (_node(space, x, name) for x in entry[:2])
+        u, v = (_read_node(space, x, name) for x in entry[:2])
         if u == v:
             raise SpaceError(f"an edge of fixed.{name} must join two nodes, got {part!r}")
         code = _ANY
@@ -152,29 +152,31 @@ def _edges(space: GraphSpace, name: str) -> list[tuple[tuple[int, int], int]]:
     return found
 
 
-def _labels(space: GraphSpace, name: str) -> list[tuple[int, list[int]]]:
+def _read_labels(space: GraphSpace, name: str) -> list[tuple[int, list[int]]]:
     given = space.fixed.get(name, {})
     if not isinstance(given, Mapping):
         raise SpaceError(f"fixed.{name} must be a table of nodes, got {given!r}")
     vocabulary = space.node_vocabulary
     found = []
     for node, value in given.items():
-        labels = [value] if isinstance(value, str) else _sequence(value, f"fixed.{name}.{node}")
+        labels = (
+            [value] if isinstance(value, str) else _read_sequence(value, f"fixed.{name}.{node}")
+        )
         for label in labels:
             if label not in vocabulary:
                 raise UnknownNameError(f"a label of fixed.{name}", label, vocabulary or ["(none)"])
-        v = _node(space, int(node) if str(node).isdigit() else node, name)
+        v = _read_node(space, int(node) if str(node).isdigit() else node, name)
         found.append((v, [vocabulary.index(label) for label in labels]))
     return found
 
 
-def _sequence(value: Any, name: str) -> Sequence[Any]:
+def _read_sequence(value: Any, name: str) -> Sequence[Any]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise SpaceError(f"{name} must be a list, got {value!r}")
     return value
 
 
-def _node(space: GraphSpace, v: Any, name: str) -> int:
+def _read_node(space: GraphSpace, v: Any, name: str) -> int:
     smallest = space.sizes[0]
     if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v < smallest:
         raise SpaceError(

@@ -50,20 +50,20 @@ class Listing:
         """The graphs with n nodes, in batches."""
         total, high = 0, self.space.sizes[-1]
         words = (self.space.node_vocabulary, self.space.edge_vocabulary)
-        for blocks in self._blocks(n):
+        for blocks in self._list_blocks(n):
             batch = GraphBatch.from_labellings(blocks, n, *words, high, self.space.directed)
             batch = batch.take(self.rules.fits(batch))
             total += len(batch)
             if total > self.largest:
-                raise _too_large(f"over {self.largest:,} graphs")
+                raise _refuse_size(f"over {self.largest:,} graphs")
             if len(batch):
                 yield batch
 
-    def _blocks(self, n: int) -> Iterator[list[_Block]]:
+    def _list_blocks(self, n: int) -> Iterator[list[_Block]]:
         """Structures with their rows of labels, many at a time."""
         blocks: list[_Block] = []
         for matrix in self.structures(n):
-            rows = self._labellings(matrix)
+            rows = self._list_labellings(matrix)
             if len(rows):
                 blocks.append((matrix, rows))
             if sum(len(r) for _, r in blocks) >= _BLOCK:
@@ -89,19 +89,19 @@ class Listing:
 
     def _extend(self, prefixes: list[Matrix]) -> list[Matrix]:
         m = len(prefixes[0]) if prefixes else 0
-        new = self._new_nodes(m)
+        new = self._list_new_nodes(m)
         if len(prefixes) * len(new) > self.largest:
-            raise _too_large(f"{len(prefixes):,} structures of {m} nodes, each with {len(new):,}")
+            raise _refuse_size(f"{len(prefixes):,} structures of {m} nodes, each with {len(new):,}")
         found: dict[bytes, Matrix] = {}
         for prefix in prefixes:
             grown = np.zeros((len(new), m + 1, m + 1), dtype=bool)
             grown[:, :m, :m] = prefix
             grown[:, :m, m], grown[:, m, :m] = new[:, 0], new[:, 1]
             for matrix in grown[self._may_grow(grown)]:
-                found.setdefault(self._key(matrix), matrix)
+                found.setdefault(self._compute_key(matrix), matrix)
         return list(found.values())
 
-    def _new_nodes(self, m: int) -> Matrix:
+    def _list_new_nodes(self, m: int) -> Matrix:
         """The ways to join node m: edges from earlier nodes and edges to them, (W, 2, m)."""
         subsets = np.array(list(product([False, True], repeat=m)), dtype=bool)
         if self.forward:
@@ -112,13 +112,13 @@ class Listing:
             first, second = np.divmod(np.arange(4**m), 2**m)
             into, out = subsets[first], subsets[second]
         ways: Matrix = np.stack([into, out], axis=1)
-        keep = self._fixed_edges(ways, m)
+        keep = self._match_fixed_edges(ways, m)
         if self.space.connectivity in ("connected", "strong") and not self.forward:
             # Named nodes come first, whatever joins them.
             keep &= ways.any(axis=(1, 2)) if m >= max(self.pinned, 1) else True
         return ways[keep]
 
-    def _fixed_edges(self, ways: Matrix, m: int) -> Matrix:
+    def _match_fixed_edges(self, ways: Matrix, m: int) -> Matrix:
         """Which ways agree with the fixed parts at node m."""
         keep = np.ones(len(ways), dtype=bool)
         anything = frozenset(range(max(len(self.space.edge_ops), 1)))
@@ -155,20 +155,20 @@ class Listing:
             return bool(first <= sources and last <= sinks)
         return True
 
-    def _colours(self, n: int) -> dict[str, set[int]]:
+    def _colour_nodes(self, n: int) -> dict[str, set[int]]:
         colours = {f"{v}": {v} for v in range(min(self.pinned, n))}
         rest = set(range(self.pinned, n))
         return colours | ({"other": rest} if rest else {})
 
-    def _key(self, matrix: Matrix) -> bytes:
+    def _compute_key(self, matrix: Matrix) -> bytes:
         n = len(matrix)
         arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
-        return canonical.key_of_colored(n, arcs, self._colours(n), self.space.directed)
+        return canonical.key_of_colored(n, arcs, self._colour_nodes(n), self.space.directed)
 
-    def _labellings(self, matrix: Matrix) -> Rows:
+    def _list_labellings(self, matrix: Matrix) -> Rows:
         """The rows of labels of a structure, one of each orbit of its automorphisms."""
         n = len(matrix)
-        edges = _edges(matrix, self.space.directed)
+        edges = _list_edges(matrix, self.space.directed)
         rows = np.zeros((1, 0), dtype=np.int8)
         into, out = np.zeros((1, n), dtype=np.int64), np.zeros((1, n), dtype=np.int64)
         for u, v in edges.tolist():
@@ -177,9 +177,9 @@ class Listing:
             rows, into, out = self._label_node(rows, into, out, v)
         if len(rows) == 0 or not (self.space.edge_ops or self.space.node_vocabulary):
             return rows
-        colours = list(self._colours(n).values())
+        colours = list(self._colour_nodes(n).values())
         group = canonical.automorphisms(matrix, colours, self.space.directed)
-        return canonical.keep_smallest_in_orbit(rows, _orders_of_labels(group, edges))
+        return canonical.keep_smallest_in_orbit(rows, _order_labels(group, edges))
 
     def _label_edge(
         self, rows: Rows, into: NDArray[np.int64], out: NDArray[np.int64], u: int, v: int
@@ -218,19 +218,19 @@ class Listing:
         return rows[keep], into[keep], out[keep]
 
 
-def _edges(matrix: Matrix, directed: bool) -> NDArray[np.intp]:
+def _list_edges(matrix: Matrix, directed: bool) -> NDArray[np.intp]:
     return np.argwhere(matrix if directed else np.triu(matrix))
 
 
 def _with(rows: Rows, codes: NDArray[np.intp], largest: int) -> tuple[Rows, NDArray[np.intp]]:
     if len(rows) * len(codes) > largest:
-        raise _too_large(f"over {largest:,} labellings of one structure")
+        raise _refuse_size(f"over {largest:,} labellings of one structure")
     code = np.tile(codes, len(rows))
     longer = np.repeat(rows, len(codes), axis=0)
     return np.column_stack([longer, code.astype(np.int8)]), code
 
 
-def _orders_of_labels(group: NDArray[np.intp], edges: NDArray[np.intp]) -> list[list[int]]:
+def _order_labels(group: NDArray[np.intp], edges: NDArray[np.intp]) -> list[list[int]]:
     """For each automorphism the order in which it puts the labels of edges, then of nodes."""
     place = {(u, v): i for i, (u, v) in enumerate(edges.tolist())}
     place |= {(v, u): i for (u, v), i in list(place.items()) if (v, u) not in place}
@@ -240,7 +240,7 @@ def _orders_of_labels(group: NDArray[np.intp], edges: NDArray[np.intp]) -> list[
     ]
 
 
-def _too_large(what: str) -> TooLargeError:
+def _refuse_size(what: str) -> TooLargeError:
     return TooLargeError(
         f"a space must have fewer graphs to be listed, got {what}; use an optimiser that does not "
         "list it"

@@ -73,7 +73,14 @@ class Sketch:
 def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
     """A random graph one move away; a random one if there is none, the same if it is the only."""
     key = space.key(graph)
-    moves = (_label_move, _edge_label_move, _edge_move, _edge_move, _bend_move, _node_move)
+    moves = (
+        _change_label,
+        _change_edge_label,
+        _change_edge,
+        _change_edge,
+        _bend_edge,
+        _change_node,
+    )
     for _ in range(_TRIES):
         sketch = Sketch.of(space, graph)
         if moves[int(rng.integers(len(moves)))](sketch, rng):
@@ -89,13 +96,13 @@ def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> 
 
 def neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Graphs one label, one edge, one bent edge or one node away."""
-    candidates = [sketch.graph() for sketch in _all_moves(Sketch.of(space, graph))]
+    candidates = [sketch.graph() for sketch in _list_moves(Sketch.of(space, graph))]
     fits = space.rules.fits(space.batch(candidates))
     return list_others(space, graph, compress(candidates, fits))
 
 
-def _all_moves(sketch: Sketch) -> Iterator[Sketch]:
-    yield from _other_labels(sketch)
+def _list_moves(sketch: Sketch) -> Iterator[Sketch]:
+    yield from _list_other_labels(sketch)
     space, n = sketch.space, sketch.n
     codes = range(max(len(space.edge_ops), 1))
     for pair in space.pairs(n):
@@ -109,10 +116,10 @@ def _all_moves(sketch: Sketch) -> Iterator[Sketch]:
                 yield sketch.copy_with(edges={**without, pair: other})
         for bent in _bend(sketch, pair):
             yield sketch.copy_with(edges={**without, bent: sketch.edges[pair]})
-    yield from _other_sizes(sketch)
+    yield from _list_other_sizes(sketch)
 
 
-def _other_labels(sketch: Sketch) -> Iterator[Sketch]:
+def _list_other_labels(sketch: Sketch) -> Iterator[Sketch]:
     for v in range(sketch.n):
         for label in range(len(sketch.space.node_vocabulary)):
             if label != sketch.labels[v]:
@@ -128,7 +135,7 @@ def _bend(sketch: Sketch, pair: Pair) -> Iterator[Pair]:
             yield other
 
 
-def _other_sizes(sketch: Sketch) -> Iterator[Sketch]:
+def _list_other_sizes(sketch: Sketch) -> Iterator[Sketch]:
     space, n = sketch.space, sketch.n
     if n + 1 in space.sizes:
         for label in range(len(space.node_vocabulary) or 1):
@@ -153,7 +160,7 @@ def _join(sketch: Sketch, label: int) -> Iterator[Sketch]:
                 yield larger.copy_with(edges={**sketch.edges, (u, n): code, (n, v): code})
 
 
-def _label_move(sketch: Sketch, rng: np.random.Generator) -> bool:
+def _change_label(sketch: Sketch, rng: np.random.Generator) -> bool:
     labels = len(sketch.space.node_vocabulary)
     if labels < 2:
         return False
@@ -162,7 +169,7 @@ def _label_move(sketch: Sketch, rng: np.random.Generator) -> bool:
     return True
 
 
-def _edge_label_move(sketch: Sketch, rng: np.random.Generator) -> bool:
+def _change_edge_label(sketch: Sketch, rng: np.random.Generator) -> bool:
     ops = len(sketch.space.edge_ops)
     if ops < 2 or not sketch.edges:
         return False
@@ -171,7 +178,7 @@ def _edge_label_move(sketch: Sketch, rng: np.random.Generator) -> bool:
     return True
 
 
-def _edge_move(sketch: Sketch, rng: np.random.Generator) -> bool:
+def _change_edge(sketch: Sketch, rng: np.random.Generator) -> bool:
     pairs = sketch.space.pairs(sketch.n)
     if not pairs:
         return False
@@ -183,7 +190,7 @@ def _edge_move(sketch: Sketch, rng: np.random.Generator) -> bool:
     return True
 
 
-def _bend_move(sketch: Sketch, rng: np.random.Generator) -> bool:
+def _bend_edge(sketch: Sketch, rng: np.random.Generator) -> bool:
     if not sketch.edges:
         return False
     pair = list(sketch.edges)[int(rng.integers(len(sketch.edges)))]
@@ -194,8 +201,8 @@ def _bend_move(sketch: Sketch, rng: np.random.Generator) -> bool:
     return True
 
 
-def _node_move(sketch: Sketch, rng: np.random.Generator) -> bool:
-    choices = list(_other_sizes(sketch))
+def _change_node(sketch: Sketch, rng: np.random.Generator) -> bool:
+    choices = list(_list_other_sizes(sketch))
     if not choices:
         return False
     other = choices[int(rng.integers(len(choices)))]

@@ -109,29 +109,29 @@ class GraphRules:
     def fits(self, batch: GraphBatch) -> Mask:
         """Which graphs of a batch meet every demand."""
         found = np.ones(len(batch), dtype=bool)
-        for fits, _ in self._local(batch):
+        for fits, _ in self._check_local(batch):
             found &= fits
         # Distances cost most, so only what is left is measured.
         left = batch.take(found)
         connected = np.ones(len(left), dtype=bool)
-        for fits, _ in self._connections(left) if len(left) else ():
+        for fits, _ in self._check_connections(left) if len(left) else ():
             connected &= fits
         found[found] = connected
         return found
 
     def verdicts(self, batch: GraphBatch) -> Iterator[Verdict]:
         """Each demand in turn."""
-        yield from self._local(batch)
-        yield from self._connections(batch)
+        yield from self._check_local(batch)
+        yield from self._check_connections(batch)
 
-    def _local(self, batch: GraphBatch) -> Iterator[Verdict]:
+    def _check_local(self, batch: GraphBatch) -> Iterator[Verdict]:
         """The demands that need no distances."""
         edges = batch.edge_counts
         yield Verdict(edges >= self.min_edges, f"have at least {self.min_edges} edges")
         yield Verdict(edges <= self.max_edges, f"have at most {self.max_edges} edges")
-        yield from self._ends(batch)
-        yield from self._degrees(batch)
-        yield from self._fixed(batch)
+        yield from self._check_ends(batch)
+        yield from self._check_degrees(batch)
+        yield from self._check_fixed(batch)
 
     def ends(self, batch: GraphBatch) -> tuple[Mask, Mask]:
         """Sources and sinks; where there are none, every node that is not at the other end."""
@@ -144,7 +144,7 @@ class GraphRules:
             sinks if self.sinks else batch.exists & ~sources,
         )
 
-    def _ends(self, batch: GraphBatch) -> Iterator[Verdict]:
+    def _check_ends(self, batch: GraphBatch) -> Iterator[Verdict]:
         sources, sinks = self.ends(batch)
         if self.sources:
             yield Verdict(
@@ -155,7 +155,7 @@ class GraphRules:
                 sinks.sum(axis=1) == self.sinks, f"have {self.sinks} nodes labelled {OUTPUT}"
             )
 
-    def _degrees(self, batch: GraphBatch) -> Iterator[Verdict]:
+    def _check_degrees(self, batch: GraphBatch) -> Iterator[Verdict]:
         codes = np.zeros(batch.exists.shape, dtype=int)
         if batch.node_codes is not None:
             codes = np.maximum(batch.node_codes, 0)
@@ -169,7 +169,7 @@ class GraphRules:
             demand = f"have as many {name}edges at every node as its label allows"
             yield Verdict((inside | ~batch.exists).all(axis=1), demand)
 
-    def _fixed(self, batch: GraphBatch) -> Iterator[Verdict]:
+    def _check_fixed(self, batch: GraphBatch) -> Iterator[Verdict]:
         for (u, v), wanted in self.fixed.edges.items():
             there = batch.adjacency[:, u, v]
             if wanted >= 0 and batch.edge_codes is not None:
@@ -185,7 +185,7 @@ class GraphRules:
                 fits = np.isin(batch.node_codes[:, v], list(allowed))
                 yield Verdict(fits, f"have one of its fixed labels on node {v}")
 
-    def _connections(self, batch: GraphBatch) -> Iterator[Verdict]:
+    def _check_connections(self, batch: GraphBatch) -> Iterator[Verdict]:
         d, n = batch.distances, batch.n
         both = batch.exists[:, :, None] & batch.exists[:, None, :]
         if self.direction == "acyclic":

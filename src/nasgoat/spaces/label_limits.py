@@ -51,7 +51,7 @@ class LabelLimits:
         fixed: dict[tuple[Profile, tuple[int, ...]], int] = {}
         total = 0
         for batch, found in self.space.blank_structures():
-            for profile, group in zip(self._profiles(batch), found.automorphisms, strict=True):
+            for profile, group in zip(self._make_profiles(batch), found.automorphisms, strict=True):
                 orbits = 0
                 for symmetry in group:
                     cycles = self.space.sites.cycles(symmetry, profile.edges)
@@ -69,7 +69,7 @@ class LabelLimits:
         """
         for _ in range(_DRAWS):
             graph = self.space._draw(rng)
-            labelled = self._relabel(graph, self._profiles(self.space.batch([graph]))[0], rng)
+            labelled = self._relabel(graph, self._make_profiles(self.space.batch([graph]))[0], rng)
             if labelled is not None:
                 return labelled
         if self.by_place or self._fitting is None:
@@ -90,7 +90,7 @@ class LabelLimits:
         known: dict[Profile, int] = {}
         fitting = []
         for batch, _ in self.space.blank_structures():
-            for i, profile in enumerate(self._profiles(batch)):
+            for i, profile in enumerate(self._make_profiles(batch)):
                 if profile not in known:
                     places = self._single_places(profile)
                     known[profile] = self._count_labellings(profile, places)
@@ -98,7 +98,7 @@ class LabelLimits:
                     fitting.append((batch, i, profile))
         return fitting
 
-    def _profiles(self, batch: GraphBatch) -> list[Profile]:
+    def _make_profiles(self, batch: GraphBatch) -> list[Profile]:
         """What a limit sees of each structure of a batch."""
         deep = depths(batch, *self.space.ends(batch)).tolist()
         edges = batch.edge_counts.tolist()
@@ -126,7 +126,7 @@ class LabelLimits:
         """Labels place by place in random order, each leaving enough of every limit for others."""
         signed = [(x, sign) for x in self.limits for sign in _SIGNS[x.sense]]
         cost = np.array([sign * self.space.sites.costs_by_variable(x, graph) for x, sign in signed])
-        left = np.array([sign * (x.bound - _fixed_total(x, profile)) for x, sign in signed])
+        left = np.array([sign * (x.bound - _add_fixed(x, profile)) for x, sign in signed])
         left += [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
         least = cost.min(axis=2)
         left -= least.sum(axis=1)
@@ -154,7 +154,7 @@ class LabelLimits:
         """Which count vectors all limits allow."""
         fits = np.ones(len(counts), dtype=bool)
         for limit in self.limits:
-            total = counts @ self.space.sites.costs(limit) + _fixed_total(limit, profile)
+            total = counts @ self.space.sites.costs(limit) + _add_fixed(limit, profile)
             fits &= limit.holds(total)
         return fits
 
@@ -191,7 +191,7 @@ def label_counts(cycles: tuple[int, ...], k: int) -> tuple[NDArray[np.intp], tup
     return np.array(list(found), dtype=np.intp).reshape(len(found), k), tuple(found.values())
 
 
-def _fixed_total(limit: Limit, profile: Profile) -> float:
+def _add_fixed(limit: Limit, profile: Profile) -> float:
     """What a limit adds up to before any label is known."""
     fixed = limit.nodes * profile.nodes + limit.edges * profile.edges
     return fixed + limit.depth * profile.depth

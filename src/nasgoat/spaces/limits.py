@@ -74,14 +74,14 @@ class Limit:
             object.__setattr__(self, place, MappingProxyType(dict(getattr(self, place))))
         placed = {pair: MappingProxyType(dict(ops)) for pair, ops in self.edge_places.items()}
         object.__setattr__(self, "edge_places", MappingProxyType(placed))
-        numbers = [self.bound, *self._coefficients().values()]
+        numbers = [self.bound, *self._list_coefficients().values()]
         if not all(math.isfinite(number) for number in numbers):
             raise SpaceError(f"a limit must have finite numbers, got {self.text!r}")
 
     @property
     def text(self) -> str:
         """The limit as text that can be read again."""
-        terms = [_term(c, name) for name, c in self._coefficients().items() if c]
+        terms = [_term(c, name) for name, c in self._list_coefficients().items() if c]
         left = " ".join(terms).removeprefix("+ ") or "0"
         return f"{left} {self.sense} {_number(self.bound)}"
 
@@ -126,7 +126,7 @@ class Limit:
         placed = {pair: dict(table) for pair, table in self.edge_places.items()}
         return Limit, (self.name, self.sense, self.bound, *ops, *numbers, placed)
 
-    def _coefficients(self) -> dict[str, float]:
+    def _list_coefficients(self) -> dict[str, float]:
         both = set(self.node_ops) & set(self.edge_ops)
         found = {("node:" if op in both else "") + quote(op): c for op, c in self.node_ops.items()}
         found |= {("edge:" if op in both else "") + quote(op): c for op, c in self.edge_ops.items()}
@@ -156,11 +156,11 @@ def totals(
 ) -> NDArray[np.float64]:
     """The total of each limit on each graph, shape (limits, B); ``depth`` only if one needs it."""
     found = np.zeros((len(limits), len(batch)))
-    node_counts = _counts(batch.node_codes, len(batch.node_vocabulary))
+    node_counts = _count_labels(batch.node_codes, len(batch.node_vocabulary))
     edge_codes = batch.edge_codes
     if edge_codes is not None and not batch.directed:
         edge_codes = np.where(np.triu(np.ones((batch.n, batch.n), dtype=bool)), edge_codes, -1)
-    edge_counts = _counts(edge_codes, len(batch.edge_vocabulary))
+    edge_counts = _count_labels(edge_codes, len(batch.edge_vocabulary))
     for total, limit in zip(found, limits, strict=True):
         total += limit.nodes * batch.sizes + limit.edges * batch.edge_counts
         if node_counts is not None:
@@ -187,7 +187,7 @@ def quote(name: str) -> str:
     return name if plain and name not in ("nodes", "edges", "depth", "sum") else f"'{name}'"
 
 
-def _counts(codes: NDArray[np.int8] | None, labels: int) -> NDArray[np.intp] | None:
+def _count_labels(codes: NDArray[np.int8] | None, labels: int) -> NDArray[np.intp] | None:
     if codes is None:
         return None
     flat = codes.reshape(len(codes), -1)

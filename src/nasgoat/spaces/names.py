@@ -172,7 +172,7 @@ class GraphNames(Names):
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """Orders in which edges ascend, or that keep every label in its place."""
         if self.space.ordered:
-            found = [g for g in topological_orders(graph, most) if self._ends_in_place(g)]
+            found = [g for g in topological_orders(graph, most) if self._has_ends_in_place(g)]
             return list(dict.fromkeys([graph, *found]))
         first, n = self.space.rules.fixed.pinned, graph.n
         labels = graph.node_labels or [""] * n
@@ -185,7 +185,7 @@ class GraphNames(Names):
                 break
         return list(kept)
 
-    def _ends_in_place(self, graph: LabeledGraph) -> bool:
+    def _has_ends_in_place(self, graph: LabeledGraph) -> bool:
         labels, space = graph.node_labels, self.space
         if labels is None:
             return True
@@ -211,14 +211,14 @@ def topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         [('i', 'a', 'b', 'o'), ('i', 'b', 'a', 'o')]
     """
     found: dict[LabeledGraph, None] = {}
-    for order in _orders(graph, [], most):
+    for order in _list_orders(graph, [], most):
         found[graph.relabeled(order)] = None
         if len(found) >= most:
             break
     return list(found)
 
 
-def _orders(graph: LabeledGraph, prefix: list[int], most: int) -> list[list[int]]:
+def _list_orders(graph: LabeledGraph, prefix: list[int], most: int) -> list[list[int]]:
     """Topological orders that start with the prefix."""
     if len(prefix) == graph.n:
         return [prefix]
@@ -227,7 +227,7 @@ def _orders(graph: LabeledGraph, prefix: list[int], most: int) -> list[list[int]
     for v in range(graph.n):
         before = np.flatnonzero(graph.adjacency[:, v]).tolist()
         if v not in done and done.issuperset(before):
-            found += _orders(graph, [*prefix, v], most)
+            found += _list_orders(graph, [*prefix, v], most)
             if len(found) > 4 * most:
                 break
     return found

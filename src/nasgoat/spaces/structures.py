@@ -28,7 +28,7 @@ _CHUNK = 20_000  # structures between two looks at the clock
 
 
 @inner
-def _bits(x: int) -> int:
+def _count_bits(x: int) -> int:
     total = 0
     while x:
         x &= x - 1
@@ -44,8 +44,8 @@ def _fits(
     covered = edges = 0
     for w in range(v + 1):
         covered |= rows[w]
-        edges += _bits(rows[w])
-    still_open = _bits(((1 << (v + 1)) - 1) & ~covered)  # without successor, v among them
+        edges += _count_bits(rows[w])
+    still_open = _count_bits(((1 << (v + 1)) - 1) & ~covered)  # without successor, v among them
     if whole and v == n - 1:
         return still_open == 1 and edges <= max_edges
     # Two nodes that no edge joins could be swapped.
