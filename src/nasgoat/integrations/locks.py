@@ -12,11 +12,10 @@ import os
 import socket
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import filelock
 from optuna.storages import BaseStorage, RDBStorage
@@ -31,31 +30,7 @@ _PAUSE = 0.02  # seconds between two tries
 _LONGEST_NAME = 200  # characters of a holder's name that are shown
 
 
-class Lock(ABC):
-    """A lock that one process holds at a time."""
-
-    @abstractmethod
-    def acquire(self) -> bool:
-        """Take the lock if it is free; whether it is held now."""
-
-    @abstractmethod
-    def release(self) -> None:
-        """Give the lock back."""
-
-    @abstractmethod
-    def is_held(self) -> bool:
-        """Whether it is still ours."""
-
-    def sign(self) -> None:
-        """Leave word of who holds the lock, where others can read it."""
-        return
-
-    def read_holder(self) -> str:
-        """Who holds the lock; empty if that is not known."""
-        return ""
-
-
-class FileLock(Lock):
+class FileLock:
     """A lock on a file, freed by the system when its owner dies.
 
     Example:
@@ -74,7 +49,7 @@ class FileLock(Lock):
         self._lock = filelock.FileLock(path, thread_local=False)
 
     def acquire(self) -> bool:
-        """Take the lock if it is free."""
+        """Take the lock if it is free; whether it is held now."""
         if self.is_held():
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +80,7 @@ class FileLock(Lock):
             return ""
 
 
-class PostgresLock(Lock):
+class PostgresLock:
     """An advisory lock of PostgreSQL, freed by the server when its owner's connection breaks."""
 
     def __init__(self, address: StorageAddress, name: str) -> None:
@@ -118,7 +93,7 @@ class PostgresLock(Lock):
         self._connection: Connection | None = None
 
     def acquire(self) -> bool:
-        """Take the lock if it is free."""
+        """Take the lock if it is free; whether it is held now."""
         if self.is_held():
             return True
         self.release()
@@ -146,6 +121,16 @@ class PostgresLock(Lock):
         except SQLAlchemyError:
             return False
         return True
+
+    def sign(self) -> None:
+        """Do nothing: the server has no place to say who holds a lock."""
+
+    def read_holder(self) -> str:
+        """Who holds the lock: that is not known."""
+        return ""
+
+
+Lock: TypeAlias = FileLock | PostgresLock
 
 
 def make_study_lock(address: StorageAddress, study: str, purpose: str = "driver") -> Lock:
