@@ -223,4 +223,4 @@ def _has_solution(space: SearchSpace) -> bool:
     from nasgoat.formulations import domain_model
     from nasgoat.solvers.scip_model import ScipModel
 
-    return any(ScipModel(domain_model(space, n)).feasible() for n in space.sizes)
+    return any(ScipModel(domain_model(space, n)).is_feasible() for n in space.sizes)

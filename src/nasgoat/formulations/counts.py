@@ -180,7 +180,7 @@ def graph_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Cou
     counts = [_path_count(m, space, *kind) for kind in features.path_types]
     pairs = space.most_edges(m.n)
     counts += [
-        Count(edge_type_terms(m, space, a, b, x), upper=_most(m.n, pairs, a, b))
+        Count(edge_type_terms(m, space, a, b, x), upper=_bound_count(m.n, pairs, a, b))
         for a, b, x in features.edge_types
     ]
     place = {kind: j for j, kind in enumerate(features.path_types)}
@@ -220,9 +220,9 @@ def _path_count(m: TaggedModel, space: GraphSpace, s: int, a: int, b: int) -> Co
     if not space.directed:
         terms += [(1.0, m.p[u, v, s, b, a]) for u, v in pairs]
     ordered = m.n * (m.n - 1) // (2 if space.direction == "acyclic" else 1)
-    return Count(terms, upper=_most(m.n, ordered, a, b))
+    return Count(terms, upper=_bound_count(m.n, ordered, a, b))
 
 
-def _most(n: int, pairs: int, a: int, b: int) -> int:
+def _bound_count(n: int, pairs: int, a: int, b: int) -> int:
     """At most all pairs; between different labels at most as many as two halves have."""
     return pairs if a == b else min(pairs, n * n // 4)

@@ -58,19 +58,19 @@ def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedMode
     m = graph_encoding(n)
     labels = max(len(space.node_vocabulary), 1)
     node_label_variables(m, range(n), range(labels))
-    _edge_labels(m, space)
+    _state_edge_labels(m, space)
     one = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(n)]
     m.rows("graph", "label", one)
-    _kind(m, space, ordered)
-    _connections(m, space)
-    _ends(m, space, ordered)
-    _edge_numbers(m, space)
-    _degrees(m, space)
-    _fixed(m, space)
+    _state_kind(m, space, ordered)
+    _state_connections(m, space)
+    _state_ends(m, space, ordered)
+    _state_edge_numbers(m, space)
+    _state_degrees(m, space)
+    _state_fixed(m, space)
     return m
 
 
-def _edge_labels(m: TaggedModel, space: GraphSpace) -> None:
+def _state_edge_labels(m: TaggedModel, space: GraphSpace) -> None:
     """F[u, v, l] beside F[v, l], and one label for each edge."""
     if not space.edge_ops:
         return
@@ -80,7 +80,7 @@ def _edge_labels(m: TaggedModel, space: GraphSpace) -> None:
     m.rows("graph", "edge_label", [(pair, total[pair] == m.A[pair]) for pair in pairs])
 
 
-def _kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
+def _state_kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
     if space.direction == "undirected":
         restrict_undirected(m)
     if space.direction == "acyclic":
@@ -93,22 +93,22 @@ def _kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
         m.rows("graph", "order", ascend)
 
 
-def _connections(m: TaggedModel, space: GraphSpace) -> None:
+def _state_connections(m: TaggedModel, space: GraphSpace) -> None:
     rules = space.rules
     weak = rules.connectivity == "connected"
     if rules.connectivity == "strong" or (weak and not space.directed):
         restrict_strongly_connected(m)
     elif weak:
-        _weakly_connected(m)
+        _require_weakly_connected(m)
     elif rules.connectivity == "paths":
         last = len(space.node_vocabulary) - 1
         if space.sources:
-            _reached(m, "from_source", 0, lambda u, v: m.r[u, v])
+            _require_reached(m, "from_source", 0, lambda u, v: m.r[u, v])
         if space.sinks:
-            _reached(m, "to_sink", last, lambda u, v: m.r[v, u])
+            _require_reached(m, "to_sink", last, lambda u, v: m.r[v, u])
 
 
-def _reached(m: TaggedModel, name: str, label: int, reach: Any) -> None:
+def _require_reached(m: TaggedModel, name: str, label: int, reach: Any) -> None:
     """Every node is reached from (reaches) some node with the label."""
     keys = [(u, v) for u in range(m.n) for v in range(m.n)]
 
@@ -123,7 +123,7 @@ def _reached(m: TaggedModel, name: str, label: int, reach: Any) -> None:
     m.rows("graph", f"{name}_some", some)
 
 
-def _weakly_connected(m: TaggedModel) -> None:
+def _require_weakly_connected(m: TaggedModel) -> None:
     """Every node is joined to node 0 by edges in whichever direction."""
     n = m.n
     pairs = list(permutations(range(n), 2))
@@ -136,7 +136,7 @@ def _weakly_connected(m: TaggedModel) -> None:
         "W", [(v, s) for v in range(n) for s in range(n)], pyo.UnitInterval, _within_steps
     )
     keys = [(u, v, s) for u, v in pairs for s in steps]
-    y = m.variable("step", keys, pyo.UnitInterval, _one_step)
+    y = m.variable("step", keys, pyo.UnitInterval, _value_step)
     m.rows("graph", "start", [((v,), W[v, 0] == int(v == 0)) for v in range(n)])
     m.rows("graph", "step_edge", [((u, v, s), y[u, v, s] <= S[u, v]) for u, v, s in keys])
     m.rows("graph", "step_from", [((u, v, s), y[u, v, s] <= W[u, s - 1]) for u, v, s in keys])
@@ -153,11 +153,11 @@ def _within_steps(g: Any, v: int, s: int) -> float:
     return float(g.joined[0, v] <= s)
 
 
-def _one_step(g: Any, u: int, v: int, s: int) -> float:
+def _value_step(g: Any, u: int, v: int, s: int) -> float:
     return float((g.A[u, v] or g.A[v, u]) and g.joined[0, u] <= s - 1)
 
 
-def _ends(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
+def _state_ends(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
     """As many sources and sinks as declared; in a fixed place where edges ascend."""
     last = len(space.node_vocabulary) - 1
     fixed = ordered and space.ordered
@@ -173,32 +173,34 @@ def _ends(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
             m.rows("graph", f"{name}_first", [((v,), m.F[v, label] == 1) for v in places])
 
 
-def _edge_numbers(m: TaggedModel, space: GraphSpace) -> None:
+def _state_edge_numbers(m: TaggedModel, space: GraphSpace) -> None:
     total = sum((m.A[pair] for pair in space.pairs(m.n)), start=0)
     if m.n > 1:
         m.rows("graph", "most_edges", [((), total <= space.rules.max_edges)])
         m.rows("graph", "fewest_edges", [((), total >= space.rules.min_edges)])
 
 
-def _degrees(m: TaggedModel, space: GraphSpace) -> None:
+def _state_degrees(m: TaggedModel, space: GraphSpace) -> None:
     """Weighted degrees between the bounds of each node's label."""
     rules = space.rules
     others = {v: [u for u in range(m.n) if u != v] for v in range(m.n)}
-    into = {v: [t for u in others[v] for t in _weighted(m, space, u, v)] for v in others}
-    _between(m, "in", into, rules.degree_in)
+    into = {v: [t for u in others[v] for t in _weigh_edges(m, space, u, v)] for v in others}
+    _bound_degrees(m, "in", into, rules.degree_in)
     if space.directed:
-        out = {u: [t for v in others[u] for t in _weighted(m, space, u, v)] for u in others}
-        _between(m, "out", out, rules.degree_out)
+        out = {u: [t for v in others[u] for t in _weigh_edges(m, space, u, v)] for u in others}
+        _bound_degrees(m, "out", out, rules.degree_out)
 
 
-def _weighted(m: TaggedModel, space: GraphSpace, u: int, v: int) -> Terms:
+def _weigh_edges(m: TaggedModel, space: GraphSpace, u: int, v: int) -> Terms:
     if not space.edge_ops:
         return [(1.0, m.A[u, v])]
     a, b = (u, v) if space.directed or u < v else (v, u)
     return [(float(w), m.Fe[a, b, label]) for label, w in enumerate(space.rules.weights)]
 
 
-def _between(m: TaggedModel, name: str, degrees: dict[int, Terms], bounds: DegreeBounds) -> None:
+def _bound_degrees(
+    m: TaggedModel, name: str, degrees: dict[int, Terms], bounds: DegreeBounds
+) -> None:
     most = max((sum(c for c, _ in terms) for terms in degrees.values()), default=0.0)
     high = [min(float(h), most) for h in bounds.high]
     if (bounds.high < UNBOUNDED).any():
@@ -215,7 +217,7 @@ def _between(m: TaggedModel, name: str, degrees: dict[int, Terms], bounds: Degre
         m.rows("graph", f"{name}_degree_least", rows)
 
 
-def _fixed(m: TaggedModel, space: GraphSpace) -> None:
+def _state_fixed(m: TaggedModel, space: GraphSpace) -> None:
     parts = space.rules.fixed
     rows = []
     for (u, v), code in parts.edges.items():

@@ -165,7 +165,7 @@ def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
     n = m.n
     if features.space.indexed:
         # A cell of a smaller size lacks the last nodes.
-        return [_binary(m.ds[u, v, s]) if v < n else _NONE for s, u, v in features.path_types]
+        return [_make_column(m.ds[u, v, s]) if v < n else _NONE for s, u, v in features.path_types]
     return [
         Column(m.P[s, a, b], [(c * c, m.Pc[s, a, b, c]) for c in range(1, n * n + 1)])
         if s < n
@@ -191,7 +191,9 @@ def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
             Column(m.E[kind], [(c2, m.Ec[(*kind, c)]) for c2, c in squares])
             for kind in features.edge_types
         ]
-    return [_binary(m.F[u, v, label]) if v < m.n else _NONE for u, v, label in features.edge_types]
+    return [
+        _make_column(m.F[u, v, label]) if v < m.n else _NONE for u, v, label in features.edge_types
+    ]
 
 
 def linear_kernel_with(m: TaggedModel, features: FeatureMap, weighted_row: Array) -> Any:
@@ -232,5 +234,5 @@ def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:
     ]
 
 
-def _binary(var: Any) -> Column:
+def _make_column(var: Any) -> Column:
     return Column(var, [(1, var)])

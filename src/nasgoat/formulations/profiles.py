@@ -99,12 +99,12 @@ def profiles_of(d: NDArray[np.uint8]) -> Profiles:
         apart[place, d[:, 0, -1] - 1] = True
         ends.append(apart)
     inner = np.unique(d[:, 1:-1, 1:-1], axis=0)
-    crossing = tuple(_crossing(inner == s) for s in steps)
+    crossing = tuple(_count_crossing(inner == s) for s in steps)
     distinct = tuple(values for values, _ in found)
     return Profiles(distinct, together, tuple(ends), crossing, tuple(places))
 
 
-def _crossing(apart: NDArray[np.bool_]) -> int:
+def _count_crossing(apart: NDArray[np.bool_]) -> int:
     """The most pairs, over structures and sets of nodes, that lead out of the set."""
     size = apart.shape[1]
     most = 0
@@ -175,14 +175,14 @@ def _together_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, 
     rows: list[tuple[tuple[int, ...], Any]] = []
     for (f, g), both in profiles.together.items():
         others: list[Terms] = [[(1.0, m.W[g, j])] for j in range(both.shape[1])]
-        rows += [((f, g, *key), row) for key, row in _implied(m, f, both, others)]
+        rows += [((f, g, *key), row) for key, row in _bound_others(m, f, both, others)]
     for f, apart in enumerate(profiles.ends):
         others = [distance_terms(m, 0, m.n - 1, s) for s in range(1, m.n)]
-        rows += [((f, 3, *key), row) for key, row in _implied(m, f, apart, others)]
+        rows += [((f, 3, *key), row) for key, row in _bound_others(m, f, apart, others)]
     return rows
 
 
-def _implied(
+def _bound_others(
     m: TaggedModel, f: int, possible: NDArray[np.bool_], others: list[Terms]
 ) -> list[tuple[tuple[int, ...], Any]]:
     """W[f, i] ≤ Σ of the possible others, written by those that are not where they are fewer."""

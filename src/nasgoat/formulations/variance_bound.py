@@ -58,7 +58,7 @@ class Functional(NamedTuple):
     square: Terms
 
 
-class Tangent(NamedTuple):
+class VarianceTangent(NamedTuple):
     """σ ≤ slope · a + slopes · z + constant."""
 
     slope: float
@@ -86,7 +86,7 @@ class VarianceBound:
     affine: Terms
     constant: float
 
-    def tangent(self, z: Array, affine: float) -> Tangent:
+    def tangent(self, z: Array, affine: float) -> VarianceTangent:
         """The tangent at a point.
 
         Example:
@@ -94,14 +94,14 @@ class VarianceBound:
             >>> one = np.ones((1, 1))
             >>> bound = VarianceBound(np.array([0]), [None], one, np.zeros(1), [], 0.0)
             >>> bound.tangent(np.array([3.0]), 25.0)  # σ² ≤ a - z², so σ = 4 there
-            Tangent(slope=0.125, slopes=array([-0.75]), constant=3.125)
+            VarianceTangent(slope=0.125, slopes=array([-0.75]), constant=3.125)
         """
         q = self.B.T @ (z - self.centre)
         squared = float(q @ q)
         theta = max(float(np.sqrt(max(affine - squared, 0.0))), _SMALLEST)
         normal = 2 * (self.B @ q)
         constant = (normal @ self.centre + squared) / (2 * theta) + theta / 2
-        return Tangent(1 / (2 * theta), -normal / (2 * theta), float(constant))
+        return VarianceTangent(1 / (2 * theta), -normal / (2 * theta), float(constant))
 
 
 def variance_bound(
@@ -135,7 +135,7 @@ def variance_bound(
     affine: Terms = [(float(c), x) for c, x in zip(cross, variables, strict=True)]
     for weight, functional in zip(d, functionals, strict=True):
         affine += [(float(weight) * c2, x) for c2, x in functional.square]
-    B = _factor(V, V.T @ split @ V)
+    B = _factorise(V, V.T @ split @ V)
     return VarianceBound(free, variables, B, centre, affine, float(constant))
 
 
@@ -165,7 +165,7 @@ def single_counts(
     return [Functional(unit[j], most, squares[j]) for j, most in largest.items()]
 
 
-def _factor(V: Array, S: Array) -> Array:
+def _factorise(V: Array, S: Array) -> Array:
     values, vectors = np.linalg.eigh(S)
     kept = values > _NEGLIGIBLE * max(float(values.max(initial=0.0)), 1e-300)
     B: Array = V @ (vectors[:, kept] * np.sqrt(values[kept]))
@@ -203,13 +203,13 @@ def convex_diagonal(covariance: Array, V: Array, c: Array, L: Array | None = Non
     weight = 1.0
     stop = _PRECISION * max(float(c.sum()), 1e-12) / V.shape[1]
     while weight > stop:
-        d = _centre(d, U, target, c, weight)
+        d = _find_centre(d, U, target, c, weight)
         weight *= _SHRINK
     _check_convex(_convex_part(d, U, target))
     return d * scale
 
 
-def _centre(d: Array, U: Array, target: Array, c: Array, weight: float) -> Array:
+def _find_centre(d: Array, U: Array, target: Array, c: Array, weight: float) -> Array:
     """Newton's method on the barrier, with steps that stay strictly feasible."""
     ridge = 1e-12 * np.eye(len(d))
     for _ in range(_STEPS):

@@ -28,10 +28,10 @@ def solve(task: SolveTask) -> Report:
     Raises:
         SolverMissingError: If gurobipy is missing or its licence refuses the model.
     """
-    gurobi = _gurobipy()
+    gurobi = _import_gurobipy()
     start = time.perf_counter()
     try:
-        model, by_name = _gurobi_model(gurobi, task.rows)
+        model, by_name = _build_model(gurobi, task.rows)
         built = time.perf_counter() - start
         chosen = {name: by_name[name] for name in task.decisions}
         report = _widen_pool(gurobi, model, chosen, task, start)
@@ -50,7 +50,7 @@ def solve(task: SolveTask) -> Report:
         raise SolverError(f"Gurobi must not fail, got {problem}") from None
 
 
-def _gurobipy() -> Any:
+def _import_gurobipy() -> Any:
     try:
         import gurobipy
     except ImportError:
@@ -91,7 +91,7 @@ def _widen_pool(
         size *= 4
 
 
-def _gurobi_model(gurobi: Any, rows: TaggedModel) -> tuple[Any, dict[str, Any]]:
+def _build_model(gurobi: Any, rows: TaggedModel) -> tuple[Any, dict[str, Any]]:
     environment = gurobi.Env(params={"OutputFlag": 0})
     model = gurobi.Model(env=environment)
     of, by_name = {}, {}

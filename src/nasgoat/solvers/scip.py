@@ -85,7 +85,7 @@ class _Search:
 
     def _work(self) -> None:
         """Grow one tree after the other."""
-        while (tree := self._next()) is not None:
+        while (tree := self._take_next()) is not None:
             root = len(self.trees) > 1 and not tree.is_planted
             alone = sum(t.is_open for t in self.trees) <= self.threads
             seconds = self.left if root or alone else max(_SLICE * self.left, _SHORTEST)
@@ -99,7 +99,7 @@ class _Search:
                     self._busy.remove(tree)
                     self._free.notify_all()
 
-    def _next(self) -> _Tree | None:
+    def _take_next(self) -> _Tree | None:
         """The tree to grow now, once there is one that no other thread grows."""
         with self._free:
             while not self._is_over():

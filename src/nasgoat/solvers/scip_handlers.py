@@ -71,7 +71,7 @@ class GraphHandler(pyscipopt.Conshdlr):
         return {"result": SCIP_RESULT.SEPARATED if added else SCIP_RESULT.DIDNOTFIND}
 
     def conscheck(self, constraints: Any, solution: Any, *_: Any) -> dict[str, Any]:
-        values = self._values(solution)
+        values = self._read_values(solution)
         if values is not None:
             self._consider(values)
         return {"result": SCIP_RESULT.INFEASIBLE}
@@ -98,7 +98,7 @@ class GraphHandler(pyscipopt.Conshdlr):
         return {"result": SCIP_RESULT.REDUCEDDOM if self.tighten() else SCIP_RESULT.DIDNOTFIND}
 
     def _enforce(self) -> dict[str, Any]:
-        values = self._values(None)
+        values = self._read_values(None)
         if values is None:
             return {"result": SCIP_RESULT.INFEASIBLE}
         points = self._consider(values)
@@ -112,7 +112,7 @@ class GraphHandler(pyscipopt.Conshdlr):
         # No point to cut off: it broke rows of the model, and those will deal with it.
         return {"result": SCIP_RESULT.CONSADDED if points else SCIP_RESULT.INFEASIBLE}
 
-    def _values(self, solution: Any) -> dict[str, float] | None:
+    def _read_values(self, solution: Any) -> dict[str, float] | None:
         values = {name: self.model.getSolVal(solution, var) for name, var in self.decisions.items()}
         if any(abs(value - round(value)) > _INTEGRAL for value in values.values()):
             return None

@@ -58,7 +58,9 @@ class ScipModel:
             if row.parent_component().local_name not in left_out:
                 self._add_row(row)
         for objective in rows.pyomo.component_data_objects(pyo.Objective):
-            self.scip.setObjective(self._in_scip(read_expression(objective.expr)), "minimize")
+            self.scip.setObjective(
+                self._write_expression(read_expression(objective.expr)), "minimize"
+            )
         first = rows.branched_first
         self._first = {id(x) for x in rows.variables() if x.parent_component().local_name in first}
         self._branch_first()
@@ -151,7 +153,7 @@ class ScipModel:
             raise SolverError("the number of feasible points must be countable, got an overflow")
         return int(self.scip.getNCountedSols())
 
-    def feasible(self, seconds: float = 60.0) -> bool:
+    def is_feasible(self, seconds: float = 60.0) -> bool:
         """Whether the rows have a solution at all.
 
         Raises:
@@ -173,9 +175,9 @@ class ScipModel:
 
     def _add_row(self, constraint: Any) -> None:
         row = read_row(constraint)
-        self.scip.addCons(row.compare(self._in_scip(row.body, row.name)), name=row.name)
+        self.scip.addCons(row.compare(self._write_expression(row.body, row.name)), name=row.name)
 
-    def _in_scip(self, body: Expression, row: str = "") -> Any:
+    def _write_expression(self, body: Expression, row: str = "") -> Any:
         """An expression in PySCIPOpt's terms, but for columns that parts add to this row."""
         of, terms = self._by_id, []
         for c, x in body.linear:
@@ -186,21 +188,21 @@ class ScipModel:
         terms += [c * of[id(x)] * of[id(y)] for c, x, y in body.quadratic]
         expression = pyscipopt.quicksum(terms) + body.constant
         if body.nonlinear is not None:
-            expression = expression + self._nonlinear(body.nonlinear)
+            expression = expression + self._write_nonlinear(body.nonlinear)
         return expression
 
-    def _nonlinear(self, node: Any) -> Any:
+    def _write_nonlinear(self, node: Any) -> Any:
         """Sums and multiples of exp(linear), which is all that (exponential) needs."""
         if isinstance(node, NegationExpression):
-            return -self._nonlinear(node.args[0])
+            return -self._write_nonlinear(node.args[0])
         if isinstance(node, SumExpression):
-            return pyscipopt.quicksum(self._nonlinear(part) for part in node.args)
+            return pyscipopt.quicksum(self._write_nonlinear(part) for part in node.args)
         if isinstance(node, UnaryFunctionExpression) and node.getname() == "exp":
-            return pyscipopt.exp(self._in_scip(read_expression(node.args[0])))
+            return pyscipopt.exp(self._write_expression(read_expression(node.args[0])))
         if isinstance(node, ProductExpression) and not isinstance(node, MonomialTermExpression):
             factor, rest = node.args
             if not hasattr(factor, "is_expression_type") or not factor.is_potentially_variable():
-                return finite(pyo.value(factor), node) * self._nonlinear(rest)
+                return finite(pyo.value(factor), node) * self._write_nonlinear(rest)
         raise SolverError(f"a row must be quadratic or hold exp of a linear term, got {node}")
 
 

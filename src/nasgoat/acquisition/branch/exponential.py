@@ -234,7 +234,7 @@ class HalfLabellings:
 
 
 @dataclass
-class Tangent:
+class KernelTangent:
     """A bound that is linear in the kernel vector and in κ.
 
     Args:
@@ -252,7 +252,7 @@ class Tangent:
         return kernel @ self.weights - self.slope * prior - self.constant
 
 
-def take_tangent(model: Model, white: Floats, deviation: float) -> Tangent:
+def take_tangent(model: Model, white: Floats, deviation: float) -> KernelTangent:
     """The tangent at ψ₀ = ``white`` and S₀ = ``deviation`` (Lemma 7).
 
     Example:
@@ -265,7 +265,7 @@ def take_tangent(model: Model, white: Floats, deviation: float) -> Tangent:
     weights = model.dual + sqrt_beta / deviation * (white @ model.whitening)
     square = deviation**2 + white @ white
     slope = sqrt_beta / (2 * deviation)
-    return Tangent(weights, float(slope), float(slope * square))
+    return KernelTangent(weights, float(slope), float(slope * square))
 
 
 def score_kernels(model: Model, kernel: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:

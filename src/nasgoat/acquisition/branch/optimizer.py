@@ -21,7 +21,7 @@ from nasgoat.acquisition.branch.exponential import (
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.runs import ALONE, LinearRun, Run, Threads, one_blas_thread
+from nasgoat.acquisition.branch.runs import ALONE, BlockRun, LinearRun, Threads, one_blas_thread
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest
@@ -164,7 +164,7 @@ class BranchAndBound:
         sqrt_beta: float,
         deadline: float | None,
         pool: ThreadPoolExecutor,
-    ) -> Iterator[Run]:
+    ) -> Iterator[BlockRun]:
         """A run for every block, small ones first."""
         if isinstance(posterior, ExponentialPosterior):
             yield from self._exponential_runs(posterior, sqrt_beta, deadline, pool)
@@ -189,7 +189,7 @@ class BranchAndBound:
         sqrt_beta: float,
         deadline: float | None,
         pool: ThreadPoolExecutor,
-    ) -> Iterator[Run]:
+    ) -> Iterator[BlockRun]:
         factors, model = make_factors(self._features, posterior), make_model(posterior, sqrt_beta)
         for block in self._exponential.blocks(deadline):
             bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
@@ -199,7 +199,7 @@ class BranchAndBound:
             split = self.space.labels_on == "edges" and most > _LABELLINGS
             yield (SplitRun if split else ExponentialRun)(problem, Threads(threads, pool))
 
-    def _finish(self, run: Run, best: KBest, deadline: float | None) -> bool:
+    def _finish(self, run: BlockRun, best: KBest, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.cutoff)) is not None:

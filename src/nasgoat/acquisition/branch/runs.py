@@ -98,7 +98,7 @@ class _Phase(enum.Enum):
     SEARCH = enum.auto()  # look below all that their bounds leave
 
 
-class Run(Protocol):
+class BlockRun(Protocol):
     """A search that can be continued."""
 
     @property
