@@ -27,7 +27,7 @@ from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear
 from nasgoat.formulations.variance_bound import project_counts, single_counts, variance_bound
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
-from nasgoat.surrogate.posterior import Posterior, of_paper_kernel
+from nasgoat.surrogate.posterior import KernelPosterior, Posterior, of_paper_kernel
 
 Array = NDArray[np.float64]
 Squares = dict[int, Terms]  # by count: the terms of its square
@@ -134,8 +134,8 @@ def kernel_rows(
 
 
 def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acquisition) -> None:
-    """(Acq-Opt), lines 2 to 4, on the kernel variables of Appendix B, literally."""
-    posterior = of_paper_kernel(acquisition.posterior).on_counts(features, m.n)
+    """(Acq-Opt), lines 2 to 4, by Appendix B; values too, so that a wrong number is noticed."""
+    of_paper_kernel(acquisition.posterior)
     fitted, kernel = acquisition.gp.gpr_, acquisition.gp.gpr_.kernel_
     weights: Array = kernel.weights()
     weighted: Array = fitted.X_train_ * weights
@@ -150,12 +150,13 @@ def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acqu
 
     kernel_rows(m, expressions, variance, linear)
     K, dual = list(m.K.values()), np.asarray(fitted.alpha_, dtype=float).ravel()
-    posterior_mean_row(m, linear_sum(zip(dual, K, strict=True)), posterior)
+    stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).on_counts(features, m.n)
+    posterior_mean_row(m, linear_sum(zip(dual, K, strict=True)), stated)
     t = range(len(K))
     inverse = cho_solve((fitted.L_, True), np.eye(len(K)))
     squares = sum(float(inverse[i, i]) * K[i] ** 2 for i in t)
     products = sum(2 * float(inverse[i, j]) * K[i] * K[j] for i in t for j in t[i + 1 :])
-    posterior_variance_row(m, [squares, products], m.K_xx, posterior)
+    posterior_variance_row(m, [squares, products], m.K_xx, stated)
 
 
 def compact_posterior_rows(
