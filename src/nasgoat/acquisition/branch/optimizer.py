@@ -114,7 +114,7 @@ class BranchAndBound:
         """The k best graphs that are not excluded.
 
         The first call in a process loads the compiled search, or compiles it if it never ran on
-        this machine (about a minute); that is not part of the certificate's seconds.
+        this machine (about half a minute); that is not part of the certificate's seconds.
 
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         """

@@ -55,19 +55,19 @@ def _copy_to(target: Floats, source: Floats) -> None:
 def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labels: int) -> Changes:
     """Changes of all classes under a posterior, and their products (Lemma 1)."""
     total, path = len(classes.home), tables.pairs.path
+    own, move = np.zeros((total, path.shape[-1])), np.zeros((total, labels, path.shape[-1]))
+    used = np.flatnonzero(classes.home[:, 0] >= 0)
     if shapes.ends.shape[1] > 0:
-        p, i = classes.home.T
+        p, i = classes.home[used].T
         edge = tables.edge[shapes.size[p], shapes.ends[p, i, 0], shapes.ends[p, i, 1]]
-        edge[p < 0] = 0.0
-        own, move = edge[:, -1].copy(), edge[:, :-1] - edge[:, -1:]
+        own[used], move[used] = edge[:, -1], edge[:, :-1] - edge[:, -1:]
     else:
-        own, move = np.zeros((total, path.shape[-1])), np.zeros((total, labels, path.shape[-1]))
         whole = bool(shapes.last_label[0] < 0)
         places = shapes.size, shapes.nodes, shapes.distance
         _measure_nodes(path, tables.shift, *places, classes.home, whole, own, move)
-    gram = np.zeros((len(classes.pairs), labels, labels))
+    square, gram = np.zeros((total, labels)), np.zeros((len(classes.pairs), labels, labels))
+    square[used] = np.einsum("clr,clr->cl", move[used, :, 1:], move[used, :, 1:])
     _multiply(move, classes.pairs, gram)
-    square = np.einsum("clr,clr->cl", move[..., 1:], move[..., 1:])
     return Changes(own=own, move=move, square=square, gram=gram)
 
 

@@ -93,9 +93,11 @@ def bound_structures(
             tables.edge[group.size, :, :, -1].reshape(-1, width),
         ]
     )[group.feature]
-    structures = _add_up(pairs, shapes, changes, group, features[:, 1:], multipliers)
-    classes = _multiply(pairs, changes, group, features[:, 1:])
-    found: Floats = structures.h @ features[:, 0]
+    means = features[:, 0].copy()
+    features[:, 0] = 0.0  # so that products of columns are those of vectors
+    structures = _add_up(pairs, shapes, changes, group, features, multipliers)
+    classes = _multiply(pairs, changes, group, features)
+    found: Floats = structures.h @ means
     potentials, message = _make_lanes(variables, labels)
     states = np.full(variables, labels, dtype=np.int64)
     _bound(structures, classes, potentials, message, states, sweeps, found)
@@ -110,7 +112,7 @@ def _add_up(
     vector: Floats,
     multipliers: Multipliers,
 ) -> _Structures:
-    """What Lemma 2 asks of each reference graph; ``vector`` holds p_f, (F, r)."""
+    """What Lemma 2 asks of each reference graph; ``vector`` holds 0 and p_f, (F, 1 + r)."""
     h, apart = group.times.astype(float), group.pairs.astype(float)
     known = slice(1, 1 + apart.shape[1])
     products = pairs.both_gram[group.size, known, known]
@@ -133,16 +135,16 @@ def _add_up(
 
 def _multiply(pairs: PairTables, changes: Changes, group: Group, vector: Floats) -> _ClassTables:
     """Products of changes and interactions with the features of the reference graphs."""
-    total, r = len(group.rows), vector.shape[1]
+    total, width = len(group.rows), vector.shape[1]
     labels = changes.move.shape[1]
     both = np.zeros((total, 0, labels, labels))
     if pairs.both.shape[2]:
         most = int(group.apart.max(initial=0)) + 1
         both = group.times.astype(float) @ (
-            vector @ pairs.both[group.size, :most, :, :, 1:].reshape(-1, r).T
+            vector @ pairs.both[group.size, :most].reshape(-1, width).T
         )
         both = both.reshape(total, most, labels, labels)
-    along = changes.move[..., 1:].reshape(-1, r) @ vector.T
+    along = changes.move.reshape(-1, width) @ vector.T
     return _ClassTables(
         along=along.reshape(*changes.square.shape, -1),
         square=changes.square,
