@@ -12,6 +12,7 @@ import pytest
 from nasgoat import LabeledGraph
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import (
+    ChildAnswerError,
     ChildError,
     ChildFailedError,
     ChildLostError,
@@ -35,6 +36,15 @@ def die(send: Send) -> None:
 
 def fail(send: Send) -> None:
     raise RuntimeError("no luck")
+
+
+def answer_twice(send: Send) -> int:
+    send(("result", 1))
+    return 2
+
+
+def answer_at_length() -> str:
+    return "a" * 2**27
 
 
 def hoard(send: Send) -> int:
@@ -80,6 +90,23 @@ def test_another_thread_can_kill_a_child_that_is_waited_for() -> None:
     threading.Timer(1.0, child.kill).start()
     with pytest.raises(ChildLostError, match="killed by signal 9"):
         child.ask(time.sleep, 600.0)
+
+
+def test_an_answer_to_another_task_is_refused() -> None:
+    child = ChildProcess("the solver")
+    assert list(child.run(answer_twice)) == [("result", 1)]
+    with pytest.raises(ChildAnswerError, match="the solver must be answered once"):
+        child.ask(os.getpid)
+    assert child.ask(pow, 2, 10) == 1024  # by a new child
+    child.kill()
+
+
+def test_an_answer_that_is_too_long_is_named() -> None:
+    child = ChildProcess()
+    with pytest.raises(ChildFailedError, match="must have at most 64 MiB, got 128 MiB"):
+        child.ask(answer_at_length)
+    assert child.ask(pow, 2, 10) == 1024
+    child.kill()
 
 
 class OwnFamily:

@@ -3,7 +3,8 @@
 Objectives, pictures and solvers run in one: they may hang, crash in native code, outgrow the
 memory or swallow Ctrl-C, and the search must survive that. The child is a fresh interpreter (never
 a fork, no re-import of the caller's script) that leads its own process group. It lives on between
-tasks, so that imports are paid once, and kills its group when its parent is gone.
+tasks, so that imports are paid once, and kills what it started when its parent is gone. Tasks are
+numbered, and so are answers: one to another task is refused.
 
 Messages in both directions are pickles that may name only what an allow-list admits
 (:mod:`nasgoat.restricted_pickle`).
@@ -16,29 +17,31 @@ import contextlib
 import math
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from uuid import uuid4
 
 from nasgoat.errors import (
+    ChildAnswerError,
     ChildError,
     ChildFailedError,
     ChildLostError,
     ChildMemoryError,
     ChildTimeoutError,
 )
+from nasgoat.process_tree import group_memory, kill_group, kill_marked, make_mark
 from nasgoat.restricted_pickle import AllowList, loads
 
 #: What kind of message it is, and its content.
 Message = tuple[str, Any]
 
 _POLL = 0.1  # seconds between two looks at deadline and memory
-_LONGEST = 2**26  # bytes of a message; answers are metrics, graphs and reports
+LONGEST = 2**26  # bytes of a message; answers are metrics, graphs and reports
 _SECRET = ("NASGOAT_STORAGE",)  # holds a password that no child needs
 _PINNED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 _BUILTINS = ("set", "frozenset", "range", "slice", "complex", "bytearray", "object")
@@ -82,6 +85,7 @@ class ChildProcess:
         self._answers = answers
         self._added_memory = added_memory
         self._folder = Path()
+        self._number = 0  # of the task
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
@@ -142,10 +146,12 @@ class ChildProcess:
     ) -> Iterator[Message]:
         """Hand in a task, and yield what comes back until it has ended."""
         process, connection = self._start_if_needed()
+        self._number += 1
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         ended = False
         try:
-            _send(process, connection, (sys.path, self._added_memory, *task), args)
+            header = (self._number, sys.path, self._added_memory, *task)
+            _send(process, connection, header, args)
             while not ended:
                 message = self._receive(process, connection, deadline)
                 if message is not None:
@@ -177,14 +183,15 @@ class ChildProcess:
         # One thread per process: several processes share the machine's cores.
         pinned = {name: os.environ.get(name, "1") for name in _PINNED}
         public = {name: value for name, value in os.environ.items() if name not in _SECRET}
+        mark = uuid4().hex  # of it and all it starts
         self._folder = Path.cwd()  # where it finds the user's modules
         with theirs:
             process = subprocess.Popen(  # noqa: S603 our own interpreter and module
-                [sys.executable, "-m", "nasgoat.child_worker", str(theirs.fileno())],
+                [sys.executable, "-m", "nasgoat.child_worker", str(theirs.fileno()), mark],
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what the work prints
-                env={**public, **pinned},
+                env={**public, **pinned, **make_mark(mark)},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
@@ -197,8 +204,12 @@ class ChildProcess:
         """The next message, if one comes before it is time to look at the limits again."""
         try:
             if connection.poll(max(0.0, min(_POLL, deadline - time.monotonic()))):
-                kind, content = loads(connection.recv_bytes(_LONGEST), self._answers)
-                return kind, content
+                number, kind, content = loads(connection.recv_bytes(LONGEST), self._answers)
+                if number == self._number:
+                    return kind, content
+                raise ChildAnswerError(
+                    f"{self.task} must be answered once, got a second answer to the task before"
+                )
             # What it started may hold the connection open when it is gone itself.
             gone = process.poll() is not None and not connection.poll()
         except ChildError:  # the answer is refused
@@ -208,18 +219,6 @@ class ChildProcess:
         if gone:
             raise _make_lost_error(process)
         return None
-
-
-def group_memory(group: int) -> int:
-    """Bytes of main memory that a process group holds; 0 where the system does not say."""
-    total = 0
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            # Behind the name, which may hold spaces: state, parent, group, ..., pages (field 24).
-            fields = entry.read_text().rpartition(")")[2].split()
-            if int(fields[2]) == group:
-                total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-    return total
 
 
 def _name(work: Callable[..., Any]) -> str:
@@ -235,9 +234,10 @@ def _send(process: subprocess.Popen[bytes], connection: Connection, *values: Any
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a child's process group, and wait until the child is gone."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    """Kill a child with everything it started, and wait until it is gone."""
+    *_, mark = cast("list[str]", process.args)
+    kill_group(process.pid)
+    kill_marked(mark)
     process.wait()
 
 

@@ -1,7 +1,8 @@
-"""What a child process does: ``python -m nasgoat.child_worker DESCRIPTOR``.
+"""What a child process does: ``python -m nasgoat.child_worker DESCRIPTOR MARK``.
 
 Its parent is a :class:`nasgoat.child_process.ChildProcess`, at the other end of the connection that
-the file descriptor names. A task is two messages: how to do it, and the arguments.
+the file descriptor names; the mark is on all processes that come of this one. A task is two
+messages, how to do it and the arguments; each answer bears the task's number.
 """
 
 from __future__ import annotations
@@ -20,9 +21,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from nasgoat.child_process import FAILED, NO_MEMORY, NOTHING_NAMED, OUR_OWN, RESULT, Message
+from nasgoat.child_process import (
+    FAILED,
+    LONGEST,
+    NO_MEMORY,
+    NOTHING_NAMED,
+    OUR_OWN,
+    RESULT,
+    Message,
+)
+from nasgoat.errors import ChildAnswerError
+from nasgoat.process_tree import kill_group, kill_marked
 from nasgoat.restricted_pickle import loads
 
 
@@ -35,18 +46,47 @@ def serve() -> None:
     frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, frames), daemon=True).start()
 
-    def send(message: Message) -> None:
-        connection.send_bytes(pickle.dumps(message))
-
+    own = os.getpid()
     while True:
         header, args = frames.get(), frames.get()
+        number, *task = loads(header, NOTHING_NAMED)
+        send = functools.partial(_send, connection, number)
         try:
-            send((RESULT, _work(header, args, send)))
+            result: Message = (RESULT, _work(task, args, send))
         except MemoryError:
-            send((NO_MEMORY, None))
+            result = (NO_MEMORY, None)
         except (Exception, SystemExit) as problem:
-            text = " ".join(str(problem).split())
-            send((FAILED, f"{type(problem).__name__}: {text}" if text else type(problem).__name__))
+            result = (FAILED, _describe(problem))
+        if os.getpid() != own:
+            _leave_copy()
+        try:
+            send(result)
+        except Exception as problem:  # it can't be pickled, or is too long
+            send((FAILED, _describe(problem)))
+
+
+def _send(connection: Connection, number: int, message: Message) -> None:
+    content = pickle.dumps((number, *message))
+    if len(content) > LONGEST:
+        size = f"{len(content) / 2**20:.0f} MiB"
+        raise ChildAnswerError(f"an answer must have at most {LONGEST // 2**20} MiB, got {size}")
+    connection.send_bytes(content)
+
+
+def _describe(problem: BaseException) -> str:
+    text = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+def _leave_copy() -> NoReturn:
+    """End a copy of this process that came back from a task; only the original answers."""
+    print(
+        "nasgoat: what is evaluated must not return in a copy of its process, got one that did; "
+        "its value is left out; end a copy with os._exit",
+        file=sys.stderr,
+        flush=True,
+    )
+    os._exit(1)
 
 
 def _listen(connection: Connection, frames: queue.SimpleQueue[bytes]) -> None:
@@ -54,11 +94,12 @@ def _listen(connection: Connection, frames: queue.SimpleQueue[bytes]) -> None:
     with contextlib.suppress(OSError, EOFError):
         while True:
             frames.put(connection.recv_bytes())
-    os.killpg(os.getpgid(0), signal.SIGKILL)
+    kill_marked(sys.argv[2])
+    kill_group(os.getpgid(0))
 
 
-def _work(header: bytes, args: bytes, send: Callable[[Message], None]) -> Any:
-    paths, added_memory, name, sending, packages = loads(header, NOTHING_NAMED)
+def _work(task: list[Any], args: bytes, send: Callable[[Message], None]) -> Any:
+    paths, added_memory, name, sending, packages = task
     sys.path += [path for path in paths if path not in sys.path]
     module, _, qualified = name.partition(":")
     work: Any = importlib.import_module(module)

@@ -101,6 +101,10 @@ class ChildFailedError(ChildError):
     """What a child was asked to do raised an exception; the child lives on."""
 
 
+class ChildAnswerError(ChildError):
+    """What a child answered can't be used: it is too long, or answers another question."""
+
+
 class ObjectiveError(NasgoatError, RuntimeError):
     """The objective fails: at its first evaluation, or several times in a row."""
 

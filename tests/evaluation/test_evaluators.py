@@ -52,6 +52,21 @@ def hoards(graph):
     block = bytearray(400 * 2**20)
     time.sleep(1000)
 
+def forks(graph):
+    os.fork()
+    time.sleep(0.1 * (os.getppid() == PARENT))  # the copy comes back first
+    return len(graph.edges)
+
+def forgets(graph):
+    started = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    open("started", "w").write(str(started.pid))
+    return 1.0
+
+def overflows(graph):
+    return {"error": 1.0, "losses": "a" * 5 * 2**20}
+
+PARENT = os.getppid()
+
 def draws(graph):
     import random
     return random.random()
@@ -173,6 +188,31 @@ def test_a_dead_process_is_tried_once_more() -> None:
     found = Isolated("objectives:dies_once")(CELL, 0)
     assert found.metrics == {"error": 1.5}
     assert found.attempts == 2
+
+
+def test_copies_that_an_objective_makes_of_its_process_shift_no_answers(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    chains = [LabeledGraph.from_edges(n, [(i, i + 1) for i in range(n - 1)]) for n in range(2, 6)]
+    outcomes = [Isolated("objectives:forks")(chain, 0) for chain in chains]
+    assert [outcome.metrics for outcome in outcomes] == [{"error": float(n)} for n in range(1, 5)]
+    kill_children()
+    assert "must not return in a copy of its process" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_process_in_a_session_of_its_own_does_not_outlive_the_search() -> None:
+    assert Isolated("objectives:forgets")(CELL, 0).metrics == {"error": 1.0}
+    started = int(Path("started").read_text())
+    os.kill(started, 0)
+    kill_children()
+    assert gone(started)
+
+
+def test_metrics_that_are_too_large_are_named() -> None:
+    outcome = Isolated("objectives:overflows")(CELL, 0)
+    assert kind(outcome) is FailureKind.VALUE
+    assert "the metrics must have at most 4 MiB as JSON, got 5.0 MiB" in reason(outcome)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

@@ -15,7 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nasgoat.child_process import ChildProcess
-from nasgoat.errors import ChildError, ChildMemoryError, ChildTimeoutError, SettingError
+from nasgoat.errors import (
+    ChildAnswerError,
+    ChildError,
+    ChildMemoryError,
+    ChildTimeoutError,
+    SettingError,
+)
 from nasgoat.evaluation.objectives import describe_exception, describe_problem, evaluate
 from nasgoat.evaluation.outcomes import Failure, FailureKind, Objective, Outcome
 from nasgoat.graphs import LabeledGraph
@@ -130,6 +136,8 @@ class Isolated:
             return Outcome.failed(FailureKind.TIMEOUT, str(problem))
         except ChildMemoryError as problem:
             return Outcome.failed(FailureKind.MEMORY, str(problem))
+        except ChildAnswerError as problem:
+            return Outcome.failed(FailureKind.VALUE, str(problem))
         except (ChildError, OSError) as problem:
             return Outcome.failed(FailureKind.LOST, str(problem))
         found = json.loads(answer)

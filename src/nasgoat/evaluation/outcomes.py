@@ -20,6 +20,9 @@ Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
 #: A larger error is an overflow in disguise; no training error comes near it.
 LARGEST_ERROR = 1e100
 
+#: Characters of JSON that all metrics of an evaluation may have; every reader holds them.
+LARGEST_METRICS = 4 * 2**20
+
 
 class FailureKind(enum.StrEnum):
     """Why an evaluation has no error."""
@@ -107,7 +110,13 @@ def check_metrics(answer: object) -> dict[str, Any]:
         names = reprlib.repr(sorted(map(str, answer)))
         raise ObservationError(f"the objective must return 'error', got {names}")
     others = {str(name): _make_plain(value) for name, value in answer.items() if name != "error"}
-    return {"error": _check_error(answer["error"]), **others}
+    metrics = {"error": _check_error(answer["error"]), **others}
+    if (size := len(json.dumps(metrics))) > LARGEST_METRICS:
+        raise ObservationError(
+            f"the metrics must have at most {LARGEST_METRICS // 2**20} MiB as JSON, "
+            f"got {size / 2**20:.1f} MiB; write the rest to a file and return its name"
+        )
+    return metrics
 
 
 def _check_error(value: object) -> float:
