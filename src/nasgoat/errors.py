@@ -70,7 +70,7 @@ class DataError(NasgoatError, RuntimeError):
 
 
 class SurrogateError(NasgoatError, RuntimeError):
-    """The Gaussian process can't be fitted, even with the largest jitter."""
+    """The Gaussian process can't be fitted, or its matrix is too ill-conditioned to search with."""
 
 
 class TooLargeError(NasgoatError, RuntimeError):

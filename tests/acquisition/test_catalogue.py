@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from nasgoat import (
 from nasgoat.acquisition import Status, make_optimizer, random_problem
 from nasgoat.acquisition.catalogue import cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
+from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
 
 SPACES: list[SearchSpace] = [
@@ -76,6 +78,42 @@ def test_a_damaged_catalogue_is_built_again(caplog: pytest.LogCaptureFixture) ->
     assert "counts.npy does not have its checksum" in caplog.text
     (folder / "meta.json").write_text("{")
     assert len(Catalogue(space)) == before
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("a digit", lambda text: text.replace('"parts": {"3": [0, ', '"parts": {"3": [1, ')),
+        ("no checksums", lambda text: json.dumps(json.loads(text) | {"checksums": {}})),
+        ("a short list", lambda text: json.dumps(json.loads(text) | {"parts": {"3": [0]}})),
+        ("a list", lambda text: "[]"),
+        ("a number", lambda text: "7"),
+        ("deep nesting", lambda text: "[" * 100_000),
+        ("text of no encoding", lambda text: text.replace("parts", "\udcff")),
+        ("another seal", lambda text: json.dumps(json.loads(text) | {"checksum": [1]})),
+    ],
+)
+def test_a_changed_description_is_built_again(
+    what: str, change: Callable[[str], str], caplog: pytest.LogCaptureFixture
+) -> None:
+    space = EdgeLabeledSpace(3, ["described", what])
+    before = [Catalogue(space).graph(i) for i in range(len(Catalogue(space)))]
+    meta = next(cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "meta.json"
+    sound = meta.read_text()
+    assert change(sound) != sound
+    meta.write_bytes(change(sound).encode(errors="surrogateescape"))
+    with caplog.at_level(logging.WARNING):
+        again = Catalogue(space)
+    assert "is damaged" in caplog.text
+    assert [again.graph(i) for i in range(len(again))] == before
+    assert meta.read_text() == sound
+
+
+def test_counts_that_do_not_fit_in_a_byte_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = FeatureMap.counts
+    monkeypatch.setattr(FeatureMap, "counts", lambda self, batch: counted(self, batch) + 255)
+    with pytest.raises(TooLargeError, match="counts must be at most 255, got 256; use another"):
+        Catalogue(EdgeLabeledSpace(3, ["many"]))
 
 
 def test_a_catalogue_of_other_columns_is_not_used() -> None:

@@ -9,7 +9,7 @@ import pytest
 from nasgoat import LabeledGraph, Optimizer, nasbench201, search
 from nasgoat.acquisition import Certificate, LowerConfidenceBound, Pool, Status
 from nasgoat.bayesopt import Driver, MemoryLedger, Plan, Stop, Ticket, Workers
-from nasgoat.errors import ObjectiveError, SolverLostError, WorkersLostError
+from nasgoat.errors import ObjectiveError, SolverLostError, SurrogateError, WorkersLostError
 from nasgoat.evaluation import Inline
 from nasgoat.spaces import NodeLabeledSpace
 
@@ -154,8 +154,10 @@ def test_running_graphs_are_accounted_for() -> None:
     assert asker.ask(1)[0].graph != first.graph
 
 
-@pytest.mark.parametrize("how", ["nothing", "crash", "memory"])
-def test_a_solver_that_ends_with_nothing_is_replaced_by_a_heuristic(how: str) -> None:
+@pytest.mark.parametrize("how", ["nothing", "crash", "memory", "disagreement"])
+def test_a_solver_that_ends_with_nothing_is_replaced_by_a_heuristic(
+    how: str, caplog: pytest.LogCaptureFixture
+) -> None:
     class Weak:
         name = "weak"
 
@@ -166,6 +168,8 @@ def test_a_solver_that_ends_with_nothing_is_replaced_by_a_heuristic(how: str) ->
                 raise SolverLostError("the solver died")
             if how == "memory":
                 raise MemoryError
+            if how == "disagreement":
+                raise SurrogateError("the search and the surrogate must agree")
             return Pool((), Certificate(Status.FEASIBLE))
 
     space = nasbench201()
@@ -175,6 +179,8 @@ def test_a_solver_that_ends_with_nothing_is_replaced_by_a_heuristic(how: str) ->
     statuses = {str(e.proposal.certificate.status) for e in result.evaluations[6:]}
     assert statuses == {"heuristic"}
     assert result.certified == 0.0
+    reasons = {"crash": "died", "memory": "MemoryError", "disagreement": "must agree"}
+    assert reasons.get(how, "found nothing") in caplog.text
 
 
 def test_errors_fall_or_stay_along_the_curve() -> None:

@@ -4,9 +4,9 @@ A catalogue lists the space once, with the integer kernel counts of every graph,
 disk. It is exact for any kernel and acquisition, and the oracle for every other optimiser.
 
 Each space has a folder in the user's cache directory, named by the declaration's fingerprint:
-``counts.npy``, ``adjacency.npy`` (bits), ``codes.npy`` and ``meta.json``. The folder is written
-under another name and renamed when complete, so that an interrupted build leaves nothing behind;
-later runs check it and map it into memory.
+``counts.npy``, ``adjacency.npy`` (bits), ``codes.npy`` and ``meta.json``, which describes them and
+has their checksums and its own. The folder is written under another name and renamed when complete,
+so that an interrupted build leaves nothing behind; later runs check it and map it into memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from nasgoat.surrogate import Posterior
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2  # of the layout and of the order of enumeration; raise it when either changes
+VERSION = 3  # of the layout and of the order of enumeration; raise it when either changes
 _FILES = ("counts", "adjacency", "codes")
 #: Values closer than this are a tie, broken by the order of the catalogue: floating-point noise
 #: between equal feature rows (about 1e-15) must not decide, real differences are far larger.
@@ -194,7 +194,7 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
         start = parts[size].start if size in parts else total
         total += len(batch)
         parts[size] = slice(start, total)
-        counts.append(features.counts(batch).astype(np.uint8))
+        counts.append(_fit_in_bytes(features.counts(batch)))
         adjacency.append(np.packbits(batch.adjacency.reshape(len(batch), -1), axis=1))
         none = np.zeros((len(batch), 0), dtype=np.int8)
         given = [c for c in (none, batch.node_codes, batch.edge_codes) if c is not None]
@@ -215,7 +215,8 @@ def _save(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
                 "parts": {str(n): [part.start, part.stop] for n, part in arrays.parts.items()},
                 "checksums": {name: _compute_checksum(whole / f"{name}.npy") for name in _FILES},
             }
-            (whole / "meta.json").write_text(json.dumps(meta))
+            sealed = meta | {"checksum": _seal(meta)}
+            (whole / "meta.json").write_text(json.dumps(sealed))
     except OSError as problem:
         logger.warning("the catalogue could not be kept in %s: %s", folder.parent, problem)
 
@@ -232,17 +233,34 @@ def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
         return None
     try:
         meta = json.loads((folder / "meta.json").read_text())
+        if not isinstance(meta, dict) or meta.pop("checksum", None) != _seal(meta):
+            raise ValueError("meta.json does not have its checksum")
         if any(meta.get(name) != value for name, value in _describe_features(features).items()):
             return None
-        for name, checksum in meta["checksums"].items():
-            if _compute_checksum(folder / f"{name}.npy") != checksum:
+        for name in _FILES:
+            if _compute_checksum(folder / f"{name}.npy") != meta["checksums"].get(name):
                 raise ValueError(f"{name}.npy does not have its checksum")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES}
         parts = {int(n): slice(*ends) for n, ends in meta["parts"].items()}
         return CatalogueArrays(**arrays, parts=parts)
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         logger.warning("the catalogue in %s is damaged (%s); building it again", folder, problem)
         return None
+
+
+def _fit_in_bytes(counts: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """The counts as one byte each."""
+    most, largest = int(counts.max(initial=0)), np.iinfo(np.uint8).max
+    if most > largest:
+        raise TooLargeError(
+            f"a catalogue's counts must be at most {largest}, got {most}; use another optimiser"
+        )
+    return counts.astype(np.uint8)
+
+
+def _seal(meta: dict[str, Any]) -> int:
+    """The checksum of a description, whatever the order of its fields."""
+    return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
 
 
 def _compute_checksum(path: Path) -> int:

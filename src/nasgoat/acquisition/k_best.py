@@ -1,6 +1,7 @@
 """The k best graphs that an optimiser has found so far, and the pool of proposals made of them.
 
-:class:`KBest` keeps them; :func:`descend` fills it with good graphs before a proof starts.
+:class:`KBest` keeps them; :func:`descend` fills it with good graphs before a proof starts, and
+:func:`fill_up` where a time limit ended a proof before there were k.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ AGREEMENT = 1e-7
 #: Local search: graphs drawn at random, descents that start from the best of them, mutations of the
 #: best graph once the descents have ended.
 _DRAWS, _STARTS, _MUTATIONS = 100, 6, 20
+_FILL_SECONDS = 1.0  # of local search, once the time of a proof is up
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,24 @@ def descend(
         scores = pool.add(mutants)
         best = int(np.argmin(scores))
         _walk_down(pool, mutants[best], scores[best], deadline)
+
+
+def fill_up(pool: KBest, rng: np.random.Generator) -> None:
+    """Find graphs until the pool has k, for when a proof ended early; fewer if none are left.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> from nasgoat.acquisition import random_problem
+        >>> best = KBest(nasbench201(), random_problem(nasbench201(), 10).acquisition, k=5)
+        >>> fill_up(best, np.random.default_rng(0))
+        >>> len(best.found)
+        5
+    """
+    if len(pool.found) < pool.k:
+        descend(pool, rng, [kept.graph for kept in pool.found], _FILL_SECONDS)
+    if (missing := pool.k - len(pool.found)) > 0:
+        taken = {*pool.exclude, *(pool.space.key(kept.graph) for kept in pool.found)}
+        pool.add(pool.space.sample(missing, rng, taken))
 
 
 def _walk_down(pool: KBest, graph: LabeledGraph, value: float, deadline: float) -> None:

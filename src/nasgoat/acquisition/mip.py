@@ -17,7 +17,7 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blocks import OutOfTimeError
 from nasgoat.acquisition.branch.composition_bounds import bound_compositions
 from nasgoat.acquisition.costs import mip_cost
-from nasgoat.acquisition.k_best import KBest, descend
+from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
@@ -122,9 +122,9 @@ class MipOptimizer:
             logger.warning("%s; going on with the best graphs found so far", failure)
             answer.reports.clear()
         self.last_ = answer
-        if not answer.graphs:
-            descend(pool, np.random.default_rng(self.seed))
         pool.add(answer.graphs)
+        if not answer.complete:
+            fill_up(pool, np.random.default_rng(self.seed))
         return answer.certify(pool, time.perf_counter() - start)
 
     def _branch_and_bound(self) -> BranchAndBound | None:

@@ -88,6 +88,12 @@ class MipAnswer:
         """What every graph outside the pool is worth at least."""
         return min((report.bound for report in self.reports.values()), default=-math.inf)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every size that was worked on was searched to its end."""
+        done = [report.status is SolveStatus.COMPLETE for report in self.reports.values()]
+        return bool(done) and all(done)
+
     def take(self, message: Message, progress: Callable[[str], None] | None = None) -> None:
         """Take note of what :func:`solve_sizes` sends.
 
@@ -109,11 +115,7 @@ class MipAnswer:
 
     def certify(self, best: KBest, seconds: float) -> Pool:
         """The best graphs as proposals, with what the reports prove about each."""
-        complete = bool(self.reports) and all(
-            report.status is SolveStatus.COMPLETE for report in self.reports.values()
-        )
-        none = Certificate(Status.EXHAUSTED if complete else Status.HEURISTIC, seconds=seconds)
-        bound = self.bound
+        bound, status = self.bound, Status.EXHAUSTED if self.complete else Status.HEURISTIC
 
         def certify_value(value: float) -> Certificate:
             if bound <= -1e19:  # SCIP's infinity is 1e20
@@ -122,7 +124,7 @@ class MipAnswer:
             close = value - lower <= best.gap * abs(value) + rounding
             return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)
 
-        return best.pool(certify_value, none)
+        return best.pool(certify_value, Certificate(status, seconds=seconds))
 
 
 def solve_sizes(problem: MipProblem, send: Send) -> None:

@@ -22,7 +22,7 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
-from nasgoat.errors import SettingError, SolverLostError, UnknownNameError
+from nasgoat.errors import SettingError, SolverLostError, SurrogateError, UnknownNameError
 from nasgoat.kernels import kernel_names
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
@@ -175,8 +175,9 @@ class Optimizer(AskTell):
         """The k best graphs; heuristic ones, said so, if the optimiser found none in its limits."""
         try:
             pool = self.acquisition_optimizer.optimize(acquisition, k, exclude)
-        except (MemoryError, SolverLostError) as problem:
-            logger.warning("the acquisition optimiser gave up (%s); falling back", problem)
+        except (MemoryError, SolverLostError, SurrogateError) as problem:
+            reason = str(problem) or type(problem).__name__
+            logger.warning("the acquisition optimiser gave up (%s); falling back", reason)
         else:
             if len(pool) or pool.certificate.status is Status.EXHAUSTED:
                 return list(pool)

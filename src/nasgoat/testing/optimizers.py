@@ -143,6 +143,16 @@ class OptimizerContract(Contract):
         best = score_all(space, problem)
         assert_honest(limited.optimize(problem.acquisition, self.k, problem.observed), best)
 
+    def test_a_limit_that_is_hit_leaves_no_pool_half_full(
+        self, space: SearchSpace, kernel: str
+    ) -> None:
+        limited = self.make_limited(space)
+        if limited is None:
+            pytest.skip("the optimiser has no limits")
+        problem = self.problem(space, kernel, 0)
+        pool = limited.optimize(problem.acquisition, self.k, problem.observed)
+        assert len(pool) in {0, min(self.k, len(score_all(space, problem)))}
+
     def test_wrong_calls_are_refused(self, space: SearchSpace) -> None:
         optimizer = self.make(space)
         problem = self.problem(space, self.kernels[0], 0)

@@ -24,7 +24,7 @@ from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.runs import ALONE, BlockRun, LinearRun, Threads, one_blas_thread
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
-from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.errors import SettingError
@@ -117,6 +117,7 @@ class BranchAndBound:
         this machine (about half a minute); that is not part of the certificate's seconds.
 
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
+        What was not found by then is filled up by local search, under the same bound.
         """
         best = KBest(self.space, acquisition, k, exclude)
         self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
@@ -126,6 +127,8 @@ class BranchAndBound:
             left = self._search(acquisition, best, deadline)
             seconds = time.perf_counter() - start
             best.rescore()
+            if left is not None:
+                fill_up(best, np.random.default_rng(0))
 
         def certify(value: float) -> Certificate:
             bound = value if left is None else min(value, left)
