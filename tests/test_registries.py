@@ -20,7 +20,7 @@ from nasgoat.cli.app import run
 from nasgoat.errors import SettingError
 from nasgoat.kernels import kernel_names, register_kernel
 from nasgoat.search_methods import available, methods, own_batch, register_method, remedy
-from nasgoat.spaces import find_space, preset_names, register_space
+from nasgoat.spaces import load_space, preset_names, register_space
 
 SPACE = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"])
 
@@ -39,7 +39,7 @@ def test_a_registered_kernel_is_a_setting() -> None:
 def test_auto_takes_what_is_exact_for_a_registered_kernel_or_says_that_nothing_is() -> None:
     register_kernel("smooth", lambda features: RBF())
     assert choose(nasbench201(), "smooth").name == "catalogue"
-    assert choose(find_space("nb101"), "smooth").name == "catalogue"
+    assert choose(load_space("nb101"), "smooth").name == "catalogue"
     assert choose(darts(), "smooth").name == "mutation"
     with pytest.raises(SettingError, match="linear or exponential for the optimizer branch"):
         make_optimizer("branch", nasbench201(), kernel="smooth")
@@ -52,7 +52,7 @@ def test_a_registered_optimizer_space_and_method_are_found() -> None:
     assert "bigger" in optimizer_names()
     assert make_optimizer("bigger", SPACE).name == "sampling"
     assert "tiny" in preset_names()
-    assert find_space("tiny") == SPACE
+    assert load_space("tiny") == SPACE
     assert methods()["chance"] == "random search"
     assert (available("chance"), remedy("chance"), own_batch("chance")) == (True, "", 1)
     assert len(make_method("chance", SPACE, initial=2).ask(4)) == 4

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nasgoat.upper_layers import connect
+
 if TYPE_CHECKING:
     from nasgoat.acquisition import Catalogue, Certificate, LowerConfidenceBound, Pool, Proposal
     from nasgoat.acquisition.branch import BranchAndBound
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
         nasbench_graph,
     )
     from nasgoat.surrogate import GraphGP
+
+    __version__: str
 
 # Names are imported when they are first used, so that `nasgoat --help` stays fast.
 _HOME = {
@@ -69,6 +73,7 @@ _HOME = {
     "GoatSampler": "integrations",
     "suggest_graph": "integrations",
 }
+connect({"open a study": "nasgoat.integrations.stored_search:open_study"})
 __all__ = [
     "BranchAndBound",
     "Catalogue",
@@ -110,6 +115,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("nasgoat")
     if name in _HOME:
         return getattr(import_module(f"nasgoat.{_HOME[name]}"), name)
     raise AttributeError(f"module 'nasgoat' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What completion offers: the names that are imported when they are first used as well."""
+    return sorted([*globals(), *__all__, "__version__"])

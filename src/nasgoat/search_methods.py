@@ -12,7 +12,7 @@ from typing import Any
 from nasgoat.baselines import Method, Setup
 from nasgoat.bayesopt import Asker, Optimizer
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import SearchSpace, load_space
 
 __all__ = [
     "OURS",
@@ -108,7 +108,7 @@ def remedy(name: str) -> str:
 
 def make_method(
     name: str,
-    space: SearchSpace,
+    space: SearchSpace | str,
     initial: int = 10,
     seed: int = 0,
     evaluations: int = 160,
@@ -119,7 +119,7 @@ def make_method(
 
     Args:
         name: One of :func:`methods`.
-        space: The space to search.
+        space: The space to search, or its name as for :func:`~nasgoat.load_space`.
         initial: Random graphs before the method's own proposals.
         seed: Seed of everything random.
         evaluations: Budget of the search, for methods that plan with it.
@@ -136,7 +136,8 @@ def make_method(
     if name == OURS:
         return Optimizer(space, initial=initial, seed=seed, **options)
     check_options(name, options)
-    method: Asker = _find_class(name)(Setup(space, initial, seed, evaluations, noisy), **options)
+    setup = Setup(load_space(space), initial, seed, evaluations, noisy)
+    method: Asker = _find_class(name)(setup, **options)
     return method
 
 

@@ -130,16 +130,26 @@ class TomlDocument:
                 raise self.wrong_value((*path, key), f"must be {values[key].said}", value)
         return {key: values[key].convert(value) for key, value in table.items()}
 
-    def read_choice(self, path: Keys, key: str, valid: Collection[str]) -> str:
-        """The name that a key of a table holds: one of some, and it must be there."""
+    def read_choice(
+        self, path: Keys, key: str, valid: Collection[str], spelt: Mapping[str, str] | None = None
+    ) -> str:
+        """The name that a key of a table holds: one of some, and it must be there.
+
+        Args:
+            path: The table.
+            key: The key.
+            valid: The names.
+            spelt: Other spellings that are read as one of them.
+        """
         table = self.table(path, required=True)
         if key not in table:
             raise self.error_at(path, f"must have the key {key}: {', '.join(valid)}, got none")
         name = table[key]
         if not isinstance(name, str):
             raise self.wrong_value((*path, key), "must be text", name)
+        name = (spelt or {}).get(name, name)
         if name not in valid:
-            raise self.wrong_value((*path, key), _one_of(valid), name)
+            raise self.wrong_value((*path, key), _one_of(valid), name, _suggest(name, valid))
         return name
 
     def build(self, make: Callable[..., Made], path: Keys, content: Mapping[str, Any]) -> Made:
@@ -157,9 +167,7 @@ class TomlDocument:
         """Refuse keys that are not among the valid ones."""
         for key in table:
             if key not in valid:
-                near = difflib.get_close_matches(key, list(valid), n=1, cutoff=0.5)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise self.wrong_value((*path, key), _one_of(valid), key, hint)
+                raise self.wrong_value((*path, key), _one_of(valid), key, _suggest(key, valid))
 
     def wrong_value(self, path: Keys, demand: str, value: Any, hint: str = "") -> FileError:
         """The error of a key that holds a wrong value."""
@@ -182,6 +190,11 @@ class TomlDocument:
         ends = range(len(path), 0, -1)
         line = next((self.lines[path[:end]] for end in ends if path[:end] in self.lines), 1)
         return self.error(self.file, line, ".".join(path), said)
+
+
+def _suggest(name: str, valid: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _one_of(valid: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from nasgoat.acquisition.costs import (
     shape_cost,
 )
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.spaces import CellSpace, Limit, SearchSpace, find_space
+from nasgoat.spaces import CellSpace, Limit, SearchSpace, load_space
 from nasgoat.spaces.listed_trees import ListedTreeSpace
 
 OPS = ["a", "b", "c"]
@@ -64,7 +64,7 @@ def test_a_family_of_ones_own_gets_true_answers(kernel: str) -> None:
 
 
 def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> None:
-    molecules = find_space("molecules")
+    molecules = load_space("molecules")
     listed = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])
     refused = branch_cost(molecules, "linear", 1)
     assert isinstance(refused, Reason)

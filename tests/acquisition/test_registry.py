@@ -38,7 +38,7 @@ from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli.app import run
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
-from nasgoat.spaces import ChainSpace, find_space, to_toml
+from nasgoat.spaces import ChainSpace, load_space, to_toml
 
 OPS = ["a", "b", "c"]
 DENSE = NodeLabeledSpace(10, OPS)
@@ -221,7 +221,7 @@ def test_solvers_and_formulations_are_listed_in_one_place(names: tuple[str, ...]
 FILES = {
     "eight nodes": NodeLabeledSpace(8, OPS),
     "twelve layers": ChainSpace(12, tuple(OPS)),
-    "graph": find_space("molecules"),
+    "graph": load_space("molecules"),
 }
 
 

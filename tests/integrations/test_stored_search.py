@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from nasgoat import LabeledGraph, search
+from nasgoat.bayesopt import MemoryLedger
 from nasgoat.cli.app import run
-from nasgoat.errors import StudyError
+from nasgoat.errors import SettingError, StudyError
 from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.stored_search import read_stored_search
+from nasgoat.integrations.stored_search import list_studies, read_status, read_stored_search
 from nasgoat.spaces import nasbench201
 from tests.postgres_server import PASSWORD
 from tests.report.studies import OURS, made, store
@@ -61,3 +63,40 @@ def test_a_report_from_postgresql_does_not_tell_the_password(
     html = target.read_text()
     assert "postgresql+psycopg://goat:***@127.0.0.1" in html
     assert PASSWORD not in html + printed.out + printed.err
+
+
+def train(cell: LabeledGraph) -> float:
+    return 5.0 + len(cell.edges)
+
+
+def test_a_search_with_a_storage_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    trained: list[LabeledGraph] = []
+
+    def counting(cell: LabeledGraph) -> float:
+        trained.append(cell)
+        return train(cell)
+
+    search(counting, "nb201", evaluations=12, initial=6, storage=url, study="s")
+    result = search(counting, "nb201", evaluations=17, initial=6, storage=url, study="s")
+    assert len(result.evaluations) == len(trained) == 17
+    unbroken = search(train, "nb201", evaluations=17, initial=6)
+    assert [e.graph for e in result.evaluations] == [e.graph for e in unbroken.evaluations]
+    assert len(search(counting, "nb201", 17, initial=6, storage=url, study="s").evaluations) == 17
+    assert len(trained) == 17
+    status = read_status(StorageAddress.of(url), "s")
+    assert (status.finished, status.complete, status.budget) == (True, 17, 17)
+    assert list_studies(StorageAddress.of(url)) == ["s"]
+
+
+def test_a_stored_search_is_refused_with_other_values_or_another_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    search(train, "nb201", evaluations=5, initial=5, storage=path)
+    with pytest.raises(StudyError, match="seed was 0, asked 1"):
+        search(train, "nb201", evaluations=5, initial=5, seed=1, storage=path)
+    with pytest.raises(StudyError, match=r"objective\.objective was .*train', asked"):
+        search(len, "nb201", evaluations=5, initial=5, storage=path)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="study must come with storage, got 's' alone"):
+        search(train, "nb201", study="s")
+    with pytest.raises(SettingError, match="storage must come without a ledger"):
+        search(train, "nb201", storage=path, ledger=MemoryLedger())

@@ -26,7 +26,7 @@ from nasgoat.errors import (
     SpaceError,
 )
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import SearchSpace, load_space
 from nasgoat.spaces.limits import Limit
 
 _INITIAL_STREAM = 0  # keeps the random numbers of the initial design apart from any others
@@ -49,16 +49,16 @@ class AskTell(ABC):
     """Proposes graphs and remembers their errors; a subclass decides what to propose.
 
     Args:
-        space: The space to search.
+        space: The space to search, or its name as for :func:`~nasgoat.load_space`.
         initial: Random graphs before the method's own proposals.
         seed: Seed of everything random.
     """
 
-    def __init__(self, space: SearchSpace, initial: int = 10, seed: int = 0) -> None:
+    def __init__(self, space: SearchSpace | str, initial: int = 10, seed: int = 0) -> None:
         if initial < 1:
             raise SettingError(f"initial must be at least 1, got {initial}")
-        require_satisfiable(space)
-        self.space = space
+        self.space = load_space(space)
+        require_satisfiable(self.space)
         self.initial = initial
         self.seed = seed
         self._graphs: list[LabeledGraph] = []

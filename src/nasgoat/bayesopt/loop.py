@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
@@ -15,11 +19,12 @@ from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective
 from nasgoat.evaluation.objectives import function_path
 from nasgoat.spaces import SearchSpace
+from nasgoat.upper_layers import find
 
 
 def search(  # noqa: D417 what belongs together is described together
     objective: Objective | str,
-    space: SearchSpace,
+    space: SearchSpace | str,
     evaluations: int = 160,
     batch: int = 5,
     initial: int = 10,
@@ -35,13 +40,15 @@ def search(  # noqa: D417 what belongs together is described together
     timeout: float | None = None,
     memory_limit: float | None = None,
     ledger: Ledger | None = None,
+    storage: str | Path | None = None,
+    study: str | None = None,
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
     Args:
         objective: Takes a graph, returns its error or a mapping with ``error`` and more metrics;
             or ``"module:function"``, which runs in a process of its own.
-        space: The space to search.
+        space: The space to search, or its name: ``"nb101"``, ``"my_space.toml"``.
         evaluations: How many graphs to evaluate; fewer if the space has no more.
         batch: How many graphs to propose at a time after the initial design.
         initial, seed, settings, optimizer, progress: As for :class:`~nasgoat.Optimizer`.
@@ -50,9 +57,13 @@ def search(  # noqa: D417 what belongs together is described together
         workers: Evaluations at a time; local processes if no executor is given.
         asynchronous: Give a freed worker the next graph at once instead of proposing in batches.
         timeout, memory_limit: Seconds and bytes that an evaluation may take before it is killed.
-        ledger: Keeps what happens; see :class:`nasgoat.integrations.StudyLedger` to resume.
+        storage: Where to keep the search: a file, or a URL like ``"sqlite:///runs.db"``. The same
+            call goes on where an earlier one stopped.
+        study: The name of the search in its storage; ``"search"`` if none is given.
+        ledger: Keeps what happens, instead of a storage.
 
     Raises:
+        StudyError: If the stored search was begun with other values, is damaged or in use.
         ObjectiveError: If the first evaluation fails, or three in a row.
 
     Example:
@@ -63,10 +74,12 @@ def search(  # noqa: D417 what belongs together is described together
     """
     plan = Plan(evaluations, batch, asynchronous)
     asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
+    said = _declare(objective, asker, optimizer, initial, plan)
     in_processes = executor is None and bool(workers)
     evaluator = _make_evaluator(objective, timeout, memory_limit, seed, in_processes)
     events = Events(on_evaluation, iteration=on_iteration)
-    return _drive(asker, evaluator, plan, events, ledger, _find_workers(executor, workers))
+    with _open_ledger(ledger, storage, study, asker, said, plan) as kept:
+        return _drive(asker, evaluator, plan, events, kept, _find_workers(executor, workers))
 
 
 def run(
@@ -88,6 +101,52 @@ def run(
     """
     events = Events(on_evaluation, iteration=on_iteration)
     return _drive(asker, Inline(objective), Plan(evaluations, batch), events)
+
+
+def _declare(
+    objective: Objective | str,
+    asker: Optimizer,
+    optimizer: str | AcquisitionOptimizer,
+    initial: int,
+    plan: Plan,
+) -> dict[str, Any]:
+    """What must be the same when a stored search is resumed, as ``nasgoat search`` says it."""
+    name = objective
+    if not isinstance(name, str):
+        thing = objective if hasattr(objective, "__qualname__") else type(objective)
+        name = f"{thing.__module__}:{thing.__qualname__}"
+    return {
+        "objective": {"objective": name},
+        "direction": "minimize",
+        "method": "goat",
+        "settings": asdict(asker.settings),
+        "optimizer": optimizer if isinstance(optimizer, str) else optimizer.name,
+        "initial": initial,
+        "batch": None if plan.asynchronous else plan.batch,
+        "asynchronous": plan.asynchronous,
+        "seed": asker.seed,
+    }
+
+
+def _open_ledger(
+    ledger: Ledger | None,
+    storage: str | Path | None,
+    study: str | None,
+    asker: Optimizer,
+    declaration: dict[str, Any],
+    plan: Plan,
+) -> AbstractContextManager[Ledger | None]:
+    """The ledger that was given, or that of a stored search."""
+    if storage is None:
+        if study is not None:
+            raise SettingError(f"study must come with storage, got {study!r} alone")
+        return nullcontext(ledger)
+    if ledger is not None:
+        raise SettingError("storage must come without a ledger, got both")
+    opened: AbstractContextManager[Ledger | None] = find("open a study")(
+        storage, study or "search", asker.space, declaration, plan.evaluations
+    )
+    return opened
 
 
 def _find_workers(executor: Executor | None, workers: int | None) -> Workers:

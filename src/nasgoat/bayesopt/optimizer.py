@@ -108,7 +108,7 @@ class Optimizer(AskTell):
     """Proposes graphs to evaluate and learns from their errors.
 
     Args:
-        space: The space to search.
+        space: The space to search, or its name as for :func:`~nasgoat.load_space`.
         settings: Kernel, target and batch strategy.
         optimizer: Acquisition optimiser, by name or ready made.
         initial: Random graphs before the first fit.
@@ -127,7 +127,7 @@ class Optimizer(AskTell):
 
     def __init__(
         self,
-        space: SearchSpace,
+        space: SearchSpace | str,
         settings: Settings | None = None,
         optimizer: str | AcquisitionOptimizer = "auto",
         initial: int = 10,
@@ -136,7 +136,7 @@ class Optimizer(AskTell):
     ) -> None:
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
-        self.acquisition_optimizer = self.settings.find_optimizer(optimizer, space, progress)
+        self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         self.surrogate: GraphGP | None = None
 
     def _propose(self, k: int) -> list[Proposal]:

@@ -34,13 +34,20 @@ app = typer.Typer(
     name="nasgoat",
     help="Find the best graph in the fewest evaluations, with proof.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 for verb in (search, status, report, solve, methods, compare, kernels, scale):
     app.command(verb.__name__)(verb)
 app.add_typer(space_verbs, name="space")
 app.add_typer(data_verbs, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from nasgoat import __version__
+
+        print(f"nasgoat {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -52,6 +59,12 @@ def nasgoat(
         list[str] | None,
         typer.Option(help="Module to import: it may register kernels, spaces, methods, ..."),
     ] = None,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
 ) -> None:
     """Find the best graph in the fewest evaluations, with proof."""
     for module in plugin or ():

@@ -216,6 +216,6 @@ def import_(
 
 
 def _find_space(name: str) -> SearchSpace:
-    from nasgoat.spaces import find_space
+    from nasgoat.spaces import load_space
 
-    return find_space(name)
+    return load_space(name)

@@ -27,7 +27,7 @@ from nasgoat.evaluation import Evaluator, Isolated, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations import StudyLedger
 from nasgoat.search_methods import OURS, make_method, own_batch
-from nasgoat.spaces import SearchSpace, find_space
+from nasgoat.spaces import SearchSpace, load_space
 
 _DEFAULT_BENCHMARK = "nb201/cifar10"
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
@@ -185,7 +185,7 @@ def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
         raise SettingError("--benchmark must come without --objective and --command, got both")
     if target.space is None:
         raise SettingError("--objective and --command must come with --space, got none")
-    space = find_space(target.space)
+    space = load_space(target.space)
     require_satisfiable(space)
     objective = target.objective
     argv = _split(target.command) if target.command is not None else None

@@ -35,10 +35,10 @@ def solve(
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
     from nasgoat.acquisition import choose, make_optimizer, random_problem
-    from nasgoat.spaces import find_space
+    from nasgoat.spaces import load_space
 
     effort = solving.effort(memory=memory)
-    found = find_space(space)
+    found = load_space(space)
     if nodes is not None:
         found = found.with_nodes(nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)

@@ -28,7 +28,7 @@ from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_claim_lock, take_turn
 from nasgoat.integrations.trial_graphs import GraphParameters, Replay, TrialGraphs, write_claim
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import SearchSpace, load_space
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class GoatSampler(BaseSampler):
     """Proposes the graph of an Optuna trial; other parameters go to an inner sampler.
 
     Args:
-        space: The space of graphs.
+        space: The space of graphs, or its name as for :func:`~nasgoat.load_space`.
         settings, optimizer, initial: As for :class:`~nasgoat.Optimizer`.
         batch: Proposals to compute at a time; the next trials get them without a new fit.
         seed: Seed of everything random here.
@@ -57,7 +57,7 @@ class GoatSampler(BaseSampler):
         True
     """
 
-    space: SearchSpace
+    space: SearchSpace | str
     settings: Settings | None = None
     optimizer: str | AcquisitionOptimizer = "auto"
     initial: int = 10
@@ -69,11 +69,12 @@ class GoatSampler(BaseSampler):
     def __post_init__(self) -> None:
         if self.batch < 1:
             raise SettingError(f"batch must be at least 1, got {self.batch}")
+        self._space = self.space = load_space(self.space)
         self._settings = self.settings = self.settings or Settings()
         self._own_inner = self.inner is None
         self._inner = self.inner = self.inner or TPESampler(seed=self.seed)
         self._alone: set[tuple[str, int]] = set()  # studies without other relative parameters
-        self.parameters = GraphParameters(self.space, self.name)
+        self.parameters = GraphParameters(self._space, self.name)
         self._graphs = TrialGraphs(self.parameters)
         self._pool: list[Proposal] = []
         self._own = threading.local()  # each thread's optimiser
@@ -155,7 +156,7 @@ class GoatSampler(BaseSampler):
                 proposals = self._proposals(study, trial) if quick else proposals
                 taken = set() if quick else self._list_taken(study, trial)
                 for i, proposal in enumerate(proposals):
-                    if self.space.key(proposal.graph) not in taken:
+                    if self._space.key(proposal.graph) not in taken:
                         write_claim(storage, trial, proposal)
                         self._pool = proposals[i + 1 :]
                         return proposal.graph
@@ -186,8 +187,8 @@ class GoatSampler(BaseSampler):
 
     def _fresh(self) -> Optimizer:
         """An optimiser that knows nothing yet."""
-        self.optimizer = self._settings.find_optimizer(self.optimizer, self.space)
-        return Optimizer(self.space, self._settings, self.optimizer, self.initial, self.seed)
+        self.optimizer = self._settings.find_optimizer(self.optimizer, self._space)
+        return Optimizer(self._space, self._settings, self.optimizer, self.initial, self.seed)
 
     def _list_taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
         graphs = map(self._graphs.find, _list_others(study, trial))
@@ -196,14 +197,14 @@ class GoatSampler(BaseSampler):
     def _draw_any_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
         """A random graph, new if there is one; ends ``optimize`` if the space is used up."""
         rng = np.random.default_rng([self.seed, trial.number])
-        fresh = self.space.sample(1, rng, self._list_taken(study, trial))
+        fresh = self._space.sample(1, rng, self._list_taken(study, trial))
         if not fresh:
             logger.warning("every graph of the space has been evaluated")
             try:
                 study.stop()
             except RuntimeError:  # not inside optimize: the caller decides
                 logger.info("the caller asks and tells, it goes on")
-        graph = (fresh or self.space.sample(1, rng))[0]
+        graph = (fresh or self._space.sample(1, rng))[0]
         write_claim(study._storage, trial, Proposal(graph, Certificate(Status.HEURISTIC)))
         return graph
 
@@ -213,7 +214,9 @@ def _list_others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
 
 
-def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") -> LabeledGraph:
+def suggest_graph(
+    trial: optuna.Trial, space: SearchSpace | str, name: str = "graph"
+) -> LabeledGraph:
     """The graph of a trial; prunes the trial if another sampler made up one outside the space.
 
     Example:
@@ -225,7 +228,7 @@ def suggest_graph(trial: optuna.Trial, space: SearchSpace, name: str = "graph") 
         >>> len(study.trials)
         5
     """
-    parameters = GraphParameters(space, name)
+    parameters = GraphParameters(load_space(space), name)
     values = {
         key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
         for key, distribution in parameters.distributions.items()

@@ -1,11 +1,13 @@
-"""Reading a stored search without disturbing it: how it stands, and everything it holds."""
+"""Stored searches: opening one to go on with it, reading one without disturbing it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from optuna.storages import RDBStorage
@@ -23,6 +25,7 @@ from nasgoat.integrations.study_format import (
     read_ticket,
     read_ticket_number,
 )
+from nasgoat.integrations.study_ledger import StudyLedger
 from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.spaces import SearchSpace, declared_space
 
@@ -82,6 +85,29 @@ class StoredSearch:
     started: datetime | None
     ended: datetime | None
     version: str | None
+
+
+def open_study(
+    storage: str | Path,
+    name: str,
+    space: SearchSpace,
+    declaration: Mapping[str, Any],
+    evaluations: int,
+) -> StudyLedger:
+    """The ledger of a search that begins or goes on in a storage.
+
+    Raises:
+        StudyError: If the study is damaged, was declared differently, or has a living driver.
+        StorageError: If it can't be reached or written.
+    """
+    ledger = StudyLedger(StorageAddress.of(storage), name, space, declaration)
+    try:
+        ledger.tickets()  # a damaged study is refused before anything is written
+        ledger.note({"evaluations": evaluations, "command": None, "version": version("nasgoat")})
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
 
 
 def list_studies(address: StorageAddress) -> list[str]:

@@ -12,7 +12,7 @@ from nasgoat.spaces.names import Names
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.presets import (
     darts,
-    find_space,
+    load_space,
     molecules,
     nasbench101,
     nasbench201,
@@ -24,7 +24,6 @@ from nasgoat.spaces.presets import (
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_file import (
     declared_space,
-    load_space,
     parse_space,
     register_family,
     to_toml,
@@ -46,7 +45,6 @@ __all__ = [
     "SearchSpace",
     "darts",
     "declared_space",
-    "find_space",
     "load_space",
     "molecules",
     "nasbench101",

@@ -5,13 +5,13 @@ from importlib import resources
 from pathlib import Path
 from typing import cast
 
-from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.errors import SettingError, SpaceError, UnknownNameError
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import load_space, parse_space, to_toml
+from nasgoat.spaces.toml_file import parse_space, read_space_file, to_toml
 
 _FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
 _ALIASES = {"darts": "darts-normal"}
@@ -131,14 +131,30 @@ def preset(name: str) -> SearchSpace:
     return _OTHERS[name]() if name in _OTHERS else parse_space(preset_text(name), name)
 
 
-def find_space(name: str) -> SearchSpace:
-    """A space by the name of a preset or by the path of a TOML file.
+def load_space(name: SearchSpace | str | Path) -> SearchSpace:
+    """A space by the name of a preset or by the path of a TOML file; a space as it is.
+
+    Raises:
+        UnknownNameError: If no preset has the name.
+        SpaceFileError: If the file can't be read or declares no space.
 
     Example:
-        >>> find_space("nb201").count()
+        >>> load_space("nb201").count()
         9280
+        >>> load_space("nb102")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        nasgoat.errors.UnknownNameError: space must be one of darts, ..., got 'nb102'; did you mean
+        nb101 or ...
     """
-    return load_space(name) if is_file_name(name) else preset(name)
+    if isinstance(name, SearchSpace):
+        return name
+    if not isinstance(name, str | Path):
+        raise SpaceError(
+            f"the space must be a SearchSpace, the name of a preset or a file, got {name!r:.80}"
+        )
+    if isinstance(name, Path) or is_file_name(name):
+        return read_space_file(name)
+    return preset(name)
 
 
 def is_file_name(name: str) -> bool:

@@ -83,6 +83,8 @@ KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
         },
     ),
 }
+#: Kinds in American spelling, as the classes have it.
+_AMERICAN = {"node-labeled": "node-labelled", "edge-labeled": "edge-labelled"}
 _ANYTHING = Value("a value", lambda value: True, _as_tuple)
 _TABLES = ("name", "description", "space", "limits", "costs")
 _COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
@@ -109,7 +111,7 @@ def register_family(family: type[SearchSpace]) -> None:
     KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
 
 
-def load_space(path: str | Path) -> SearchSpace:
+def read_space_file(path: str | Path) -> SearchSpace:
     r"""The space that a TOML file declares.
 
     Raises:
@@ -120,7 +122,7 @@ def load_space(path: str | Path) -> SearchSpace:
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder) / "triangles.toml"
         ...     _ = path.write_text('[space]\nkind = "edge-labelled"\nnodes = 3\nops = ["a", "b"]')
-        ...     load_space(path).count()
+        ...     read_space_file(path).count()
         12
     """
     return parse_space(read_text(path, SpaceFileError), str(path))
@@ -132,6 +134,8 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     Example:
         >>> parse_space('[space]\nkind = "edge-labelled"\nnodes = 3\nops = ["a", "b"]').count()
         12
+        >>> parse_space('[space]\nkind = "edge-labeled"\nnodes = 3\nops = ["a", "b"]').kind
+        'edge-labelled'
         >>> parse_space('[space]\nkind = "edge-labelled"\nnode = 3', "my.toml")
         Traceback (most recent call last):
         nasgoat.errors.SpaceFileError: my.toml:3: space.node must be one of connected, kind, nodes,
@@ -142,7 +146,7 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     for key in ("name", "description"):
         if not TEXT.holds(given := document.content.get(key, "")):
             raise document.wrong_value((key,), "must be text", given)
-    make, values = KINDS[document.read_choice(("space",), "kind", KINDS)]
+    make, values = KINDS[document.read_choice(("space",), "kind", KINDS, _AMERICAN)]
     content = document.read(("space",), {**values, "kind": TEXT})
     del content["kind"]
     space = document.build(make, ("space",), content)

@@ -1,0 +1,28 @@
+"""What a lower layer offers its users with the help of an upper one, without importing it.
+
+``nasgoat/__init__.py``, which knows every package, says where each of these functions lives; it is
+imported when it is first asked for.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+_PLACES: dict[str, str] = {}
+
+
+def connect(places: dict[str, str]) -> None:
+    """Say where functions live: ``"module:function"`` by what they do."""
+    _PLACES.update(places)
+
+
+def find(purpose: str) -> Callable[..., Any]:
+    """The function that serves a purpose.
+
+    Example:
+        >>> find("open a study").__name__
+        'open_study'
+    """
+    module, _, name = _PLACES[purpose].partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
