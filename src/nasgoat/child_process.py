@@ -43,7 +43,13 @@ Message = tuple[str, Any]
 _POLL = 0.1  # seconds between two looks at deadline and memory
 LONGEST = 2**26  # bytes of a message; answers are metrics, graphs and reports
 _SECRET = ("NASGOAT_STORAGE",)  # holds a password that no child needs
-_PINNED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+#: What libraries read to know how many threads to start; PyTorch reads the first and the third.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 _BUILTINS = ("set", "frozenset", "range", "slice", "complex", "bytearray", "object")
 RESULT, FAILED, NO_MEMORY = "result", "failed", "no memory"  # the last message of a task
 #: Numbers, texts and plain containers: all that code of the user's may answer.
@@ -68,6 +74,10 @@ class ChildProcess:
         added_memory: Bytes of address space that tasks may add to what their imports hold; the
             operating system refuses more. None for no limit.
 
+    Attributes:
+        environment: Variables it gets beside those of this process. Once they change, a new
+            process takes its place.
+
     Example:
         >>> child = ChildProcess()
         >>> child.ask(pow, 2, 10)
@@ -84,8 +94,9 @@ class ChildProcess:
         self.task = task
         self._answers = answers
         self._added_memory = added_memory
-        self._folder = Path()
         self._number = 0  # of the task
+        self.environment: dict[str, str] = {}
+        self._started_in: tuple[Path, dict[str, str]] = (Path(), {})
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
 
@@ -173,25 +184,26 @@ class ChildProcess:
                 self.kill()
 
     def _start_if_needed(self) -> tuple[subprocess.Popen[bytes], Connection]:
-        """The living child, of the folder that this process is in now."""
+        """The living child, of the folder and the environment that are asked for now."""
         process, connection = self._process, self._connection
+        surroundings = (Path.cwd(), dict(self.environment))
         if process is not None and connection is not None:
-            if process.poll() is None and self._folder == Path.cwd():
+            if process.poll() is None and self._started_in == surroundings:
                 return process, connection
             self.kill()
         connection, theirs = Pipe()
         # One thread per process: several processes share the machine's cores.
-        pinned = {name: os.environ.get(name, "1") for name in _PINNED}
+        pinned = {name: os.environ.get(name, "1") for name in THREAD_VARIABLES}
         public = {name: value for name, value in os.environ.items() if name not in _SECRET}
         mark = uuid4().hex  # of it and all it starts
-        self._folder = Path.cwd()  # where it finds the user's modules
+        self._started_in = surroundings  # the folder is where it finds the user's modules
         with theirs:
             process = subprocess.Popen(  # noqa: S603 our own interpreter and module
                 [sys.executable, "-m", "nasgoat.child_worker", str(theirs.fileno()), mark],
-                cwd=self._folder,
+                cwd=surroundings[0],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what the work prints
-                env={**public, **pinned, **make_mark(mark)},
+                env={**public, **pinned, **self.environment, **make_mark(mark)},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )

@@ -215,3 +215,32 @@ def test_an_objective_does_not_see_the_password(monkeypatch: pytest.MonkeyPatch)
         assert run([*call, *space, "--objective", "looks:look"]) == 0
     assert '"error": 0.0' in Path("run/result.json").read_text()
     assert os.environ["NASGOAT_STORAGE"]
+
+
+def test_the_progress_says_what_each_worker_gets(capsys: pytest.CaptureFixture[str]) -> None:
+    call = [*SEARCH, *declare(["a"]), "--evaluations", "3"]
+    assert run([*call, "--gpus", "0,5", "--threads-per-worker", "2", "--fresh-process"]) == 0
+    said = capsys.readouterr().err
+    assert "2 on devices 0, 5; 2 threads each; every evaluation has a new process" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--gpus", "0"], "gpus must be at least 1, got 0"),
+        (["--gpus", "0,0"], "distinct names like 0,1,2,3, got '0,0'"),
+        (["--threads-per-worker", "0"], "threads per worker must be at least 1, got 0"),
+        (["--dask-resources", "GPU=1"], "--dask-resources must come with --dask, got none"),
+        (["--dask", "tcp://127.0.0.1:1", "--gpus", "1"], "--gpus must be left out with --dask"),
+    ],
+)
+def test_a_wrong_share_is_refused(
+    given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*SEARCH, *declare(["a"]), "--evaluations", "3", *given]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_table_takes_no_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SEARCH, "--gpus", "1"]) == 2
+    assert "--gpus must come with --objective or --command" in capsys.readouterr().err

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from nasgoat import NodeLabeledSpace, search
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import (
     FailureKind,
     Inline,
     Isolated,
     Outcome,
+    Share,
     allow_children,
     kill_children,
+    list_devices,
 )
 from nasgoat.graphs import LabeledGraph
 
@@ -66,6 +69,12 @@ def overflows(graph):
     return {"error": 1.0, "losses": "a" * 5 * 2**20}
 
 PARENT = os.getppid()
+
+def tells(graph):
+    names = ("NASGOAT_SLOT", "NASGOAT_DEVICE", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
+             "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    time.sleep(0.3)
+    return {"error": 1.0, "process": os.getpid(), **{name: os.environ.get(name) for name in names}}
 
 def draws(graph):
     import random
@@ -276,3 +285,60 @@ def test_children_die_with_their_parent(tmp_path: Path) -> None:
             return
         time.sleep(0.1)
     pytest.fail("the child outlived its parent")
+
+
+SPACE = NodeLabeledSpace((3, 4), ["a", "b"])
+
+
+def told(**options: object) -> list[dict[str, object]]:
+    """What the evaluations of a small search tell of their processes."""
+    result = search("objectives:tells", SPACE, 6, initial=6, **options)  # type: ignore[arg-type]
+    return [dict(evaluation.metrics) for evaluation in result.evaluations]
+
+
+def test_each_worker_has_a_device_of_its_own_and_keeps_it() -> None:
+    rows = told(gpus="4,7")
+    by_process = {(r["process"], r["NASGOAT_DEVICE"], r["NASGOAT_SLOT"]) for r in rows}
+    assert {device for _, device, _ in by_process} == {"4", "7"}
+    assert len(by_process) == 2
+    assert all(r["CUDA_VISIBLE_DEVICES"] == r["NASGOAT_DEVICE"] for r in rows)
+
+
+def test_four_workers_share_two_devices() -> None:
+    rows = told(gpus=2, workers=4)
+    pairs = {(r["NASGOAT_SLOT"], r["CUDA_VISIBLE_DEVICES"]) for r in rows}
+    assert {int(str(slot)) % 2 == int(str(device)) for slot, device in pairs} == {True}
+    assert len(pairs) == 4
+
+
+def test_workers_have_one_thread_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    kill_children()
+    assert told()[0]["OMP_NUM_THREADS"] == "1"
+    row = told(threads_per_worker=3)[0]
+    assert [row[f"{name}_NUM_THREADS"] for name in ("OMP", "MKL", "OPENBLAS")] == ["3"] * 3
+    assert row["CUDA_VISIBLE_DEVICES"] == os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def test_a_process_serves_many_evaluations_unless_each_is_to_have_its_own() -> None:
+    assert len({row["process"] for row in told()}) == 1
+    assert len({row["process"] for row in told(fresh_process=True)}) == 6
+
+
+@pytest.mark.parametrize("gpus", ["", "0,,1", "0,0", [], 0, -1])
+def test_devices_that_make_no_sense_are_refused(gpus: object) -> None:
+    with pytest.raises(SettingError, match="gpus must be"):
+        list_devices(gpus)  # type: ignore[arg-type]
+
+
+def test_no_more_devices_than_are_visible() -> None:
+    with pytest.raises(SettingError, match="at most the 2 that CUDA_VISIBLE_DEVICES lists, got 3"):
+        list_devices(3, {"CUDA_VISIBLE_DEVICES": "4,5"})
+    with pytest.raises(SettingError, match="threads per worker must be at least 1, got 0"):
+        Share(threads=0)
+
+
+def test_devices_need_processes_that_can_import_the_objective() -> None:
+    with pytest.raises(SettingError, match="another process can import"):
+        search(lambda graph: 1.0, SPACE, 2, gpus=1)

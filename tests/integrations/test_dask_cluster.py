@@ -1,5 +1,6 @@
 """A real local Dask cluster, its workers killed."""
 
+import itertools
 import json
 import os
 import signal
@@ -15,10 +16,10 @@ import pytest
 from nasgoat import LabeledGraph, Optimizer
 from nasgoat.bayesopt import Driver, Events, MemoryLedger, Plan, Ticket, Workers
 from nasgoat.cli.app import run
-from nasgoat.errors import WorkersLostError
+from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.evaluation import Inline
 from nasgoat.integrations import StudyLedger
-from nasgoat.integrations.dask_cluster import dask_workers, is_loopback
+from nasgoat.integrations.dask_cluster import dask_workers, is_loopback, read_resources
 from nasgoat.spaces import NodeLabeledSpace
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -164,7 +165,7 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
     monkeypatch.chdir(tmp_path)
     connect, keep = dask_workers, StudyLedger.finish
 
-    def impatient(where: str, warn: Callable[[str], None]) -> Workers:
+    def impatient(where: str, warn: Callable[[str], None], **options: Any) -> Workers:
         return connect(where, warn, patience=2.0)
 
     def finish(ledger: StudyLedger, ticket: Ticket) -> None:
@@ -182,3 +183,39 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
     assert 0 < done < 160
     assert run([*call, "--evaluations", str(done + 2)]) == 0  # here, without the cluster
     assert json.loads(capsys.readouterr().out)["evaluations"] == done + 2
+
+
+def test_an_evaluation_takes_a_resource_of_its_worker() -> None:
+    """Four threads, but two slots: no more than two evaluations run at a time."""
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=2,
+        resources={"GPU": 1},
+        dashboard_address=None,
+        host="127.0.0.1",
+    ) as cluster:
+        workers = dask_workers(cluster.scheduler_address, resources={"GPU": 1})
+        assert workers.slots() == 2
+        ran = [workers.executor.submit(take_time).result for _ in range(6)]
+        spans = [result() for result in ran]
+        workers.close()
+        none = dask_workers(cluster.scheduler_address, resources={"TPU": 1}, patience=0.0)
+        none.slots()
+        with pytest.raises(WorkersLostError, match="a worker with TPU=1, got none"):
+            none.check()
+        none.close()
+    for process in {process for process, _, _ in spans}:
+        own = sorted((begin, end) for other, begin, end in spans if other == process)
+        assert all(one[1] <= two[0] for one, two in itertools.pairwise(own))
+
+
+def take_time() -> tuple[int, float, float]:
+    begin = time.monotonic()
+    time.sleep(0.2)
+    return os.getpid(), begin, time.monotonic()
+
+
+@pytest.mark.parametrize("text", ["", "GPU", "GPU=x", "GPU=0", "=1", "GPU=1,,"])
+def test_resources_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="must be like GPU=1"):
+        read_resources(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from nasgoat.bayesopt.history import Evaluation, Iteration, Ledger, MemoryLedger
 from nasgoat.bayesopt.optimizer import Optimizer, Settings
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.errors import ObjectiveError, SettingError
-from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective
+from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
 from nasgoat.evaluation.objectives import function_path
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import find
@@ -42,6 +42,9 @@ def search(  # noqa: D417 what belongs together is described together
     ledger: Ledger | None = None,
     storage: str | Path | None = None,
     study: str | None = None,
+    gpus: int | str | Sequence[int | str] | None = None,
+    threads_per_worker: int | None = None,
+    fresh_process: bool = False,
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
@@ -61,6 +64,11 @@ def search(  # noqa: D417 what belongs together is described together
             call goes on where an earlier one stopped.
         study: The name of the search in its storage; ``"search"`` if none is given.
         ledger: Keeps what happens, instead of a storage.
+        gpus: How many devices, or which (``"0,1"``): each worker gets one of them in
+            ``CUDA_VISIBLE_DEVICES`` and ``NASGOAT_DEVICE``. As many workers unless told otherwise.
+        threads_per_worker: Threads of numerical libraries in each worker's process; otherwise what
+            ``OMP_NUM_THREADS`` and its like say, or one.
+        fresh_process: Start a new process for every evaluation instead of one for each worker.
 
     Raises:
         StudyError: If the stored search was begun with other values, is damaged or in use.
@@ -75,8 +83,17 @@ def search(  # noqa: D417 what belongs together is described together
     plan = Plan(evaluations, batch, asynchronous)
     asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
     said = _declare(objective, asker, optimizer, initial, plan)
-    in_processes = executor is None and bool(workers)
-    evaluator = _make_evaluator(objective, timeout, memory_limit, seed, in_processes)
+    share = Share(list_devices(gpus), threads_per_worker)
+    if share.devices and executor is not None:
+        raise SettingError("gpus must come without an executor, got both; give its workers theirs")
+    workers = workers or len(share.devices) or None
+    limits = {
+        "timeout": timeout,
+        "memory_limit": memory_limit,
+        "share": share,
+        "fresh_process": fresh_process,
+    }
+    evaluator = _make_evaluator(objective, limits, seed, executor is None and bool(workers))
     events = Events(on_evaluation, iteration=on_iteration)
     with _open_ledger(ledger, storage, study, asker, said, plan) as kept:
         return _drive(asker, evaluator, plan, events, kept, _find_workers(executor, workers))
@@ -156,22 +173,18 @@ def _find_workers(executor: Executor | None, workers: int | None) -> Workers:
 
 
 def _make_evaluator(
-    objective: Objective | str,
-    timeout: float | None,
-    memory_limit: float | None,
-    seed: int,
-    in_processes: bool,
+    objective: Objective | str, limits: Mapping[str, Any], seed: int, in_processes: bool
 ) -> Evaluator:
-    limited = timeout is not None or memory_limit is not None
+    limited = any(value not in (None, False, Share()) for value in limits.values())
     path = objective if isinstance(objective, str) else function_path(objective)
     if isinstance(objective, str) or ((limited or in_processes) and path is not None):
-        isolated = Isolated(path, None, timeout, memory_limit, seed=seed)
+        isolated = Isolated(path, seed=seed, **limits)
         isolated.check()
         return isolated
     if limited:
         raise SettingError(
-            "an objective with limits must be a function that another process can import, "
-            f"got {objective!r}; define it in a module"
+            "an objective with limits, devices or processes of its own must be a function that "
+            f"another process can import, got {objective!r}; define it in a module"
         )
     return Inline(objective)
 

@@ -131,6 +131,8 @@ class Session:
         space = self.task.space
         if not self._output.quiet:
             note(f"searching {self.task.name}: {space.describe()}")
+            if isinstance(self.task.evaluator, Isolated):
+                note(self.task.evaluator.describe(workers.slots()))
         with StudyLedger(self.address, self.study, space, self.declaration) as ledger:
             asker, evaluator, plan = self._make_asker(), self.task.evaluator, self.plan
             # Reads the whole study: a damaged one is refused before anything is written.
@@ -180,6 +182,7 @@ class Session:
 def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
     """The task that the options of ``nasgoat search`` describe."""
     if target.objective is None and target.command is None:
+        _refuse_share(evaluating)
         return _make_table_task(target, seed)
     if target.benchmark is not None or target.noisy:
         raise SettingError("--benchmark must come without --objective and --command, got both")
@@ -190,11 +193,25 @@ def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
     objective = target.objective
     argv = _split(target.command) if target.command is not None else None
     memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
-    isolated = Isolated(objective, argv, evaluating.timeout, memory, evaluating.retries, seed)
+    limits = (evaluating.timeout, memory, evaluating.retries)
+    where = (evaluating.share, evaluating.fresh_process)
+    isolated = Isolated(objective, argv, *limits, seed, *where)
     isolated.check()
     what = {"objective": objective} if objective else {"command": list(argv or ())}
     name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
     return Task(name, space, isolated, what)
+
+
+def _refuse_share(evaluating: Evaluating) -> None:
+    """A table needs no process of its own, let alone a device."""
+    given = {
+        "--gpus": evaluating.gpus,
+        "--threads-per-worker": evaluating.threads_per_worker,
+        "--fresh-process": evaluating.fresh_process,
+    }
+    for option, value in given.items():
+        if value:
+            raise SettingError(f"{option} must come with --objective or --command, got neither")
 
 
 def _make_table_task(target: Target, seed: int) -> Task:

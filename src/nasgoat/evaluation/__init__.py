@@ -18,6 +18,7 @@ from nasgoat.evaluation.outcomes import (
     Outcome,
     check_metrics,
 )
+from nasgoat.evaluation.slots import Share, list_devices
 
 __all__ = [
     "LARGEST_ERROR",
@@ -28,7 +29,9 @@ __all__ = [
     "Isolated",
     "Objective",
     "Outcome",
+    "Share",
     "allow_children",
     "check_metrics",
     "kill_children",
+    "list_devices",
 ]

@@ -11,7 +11,7 @@ import atexit
 import json
 import threading
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from nasgoat.child_process import ChildProcess
@@ -24,6 +24,7 @@ from nasgoat.errors import (
 )
 from nasgoat.evaluation.objectives import describe_exception, describe_problem, evaluate
 from nasgoat.evaluation.outcomes import Failure, FailureKind, Objective, Outcome
+from nasgoat.evaluation.slots import Share, own_slot
 from nasgoat.graphs import LabeledGraph
 
 _START_SECONDS = 300.0  # an objective's imports may take long, but not for ever
@@ -74,6 +75,9 @@ class Isolated:
         retries: How often to start again after its process died. What raised, ran too long or
             used too much memory would do so again and is not repeated.
         seed: Seed of the global random generators before each evaluation.
+        share: Devices and threads of each worker's process.
+        fresh_process: Whether every evaluation starts a new process; otherwise each worker keeps
+            its own, so that imports are paid once.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
@@ -87,6 +91,8 @@ class Isolated:
     memory_limit: float | None = None
     retries: int = 1
     seed: int = 0
+    share: Share = field(default_factory=Share)
+    fresh_process: bool = False
 
     def __post_init__(self) -> None:
         if (self.objective is None) == (not self.command):
@@ -106,14 +112,21 @@ class Isolated:
             "graph": graph.to_dict(),
             "seed": (self.seed * 1_000_003 + number) % 2**32,
         }
+        _child().environment = self.share.variables(own_slot())
         for attempt in range(1, self.retries + 2):
             outcome = replace(self._attempt(request), attempts=attempt)
+            if self.fresh_process:
+                _child().kill()
             lost = outcome.failure is not None and outcome.failure.kind is FailureKind.LOST
             if not lost or _closing.is_set():
                 break
         if lost and _closing.is_set():
             return Outcome.failed(FailureKind.CANCELLED, "the search was cancelled")
         return outcome
+
+    def describe(self, workers: int) -> str:
+        """A line that says what each of so many workers gets."""
+        return self.share.describe(workers, self.fresh_process)
 
     def check(self) -> None:
         """Raise :class:`SettingError` unless the objective can be found."""
@@ -123,6 +136,9 @@ class Isolated:
             found = _child().ask(describe_problem, self.objective, seconds=_START_SECONDS)
         except ChildError as problem:
             raise SettingError(f"the objective must be importable, got {problem}") from None
+        finally:
+            if self.fresh_process:
+                _child().kill()
         if found is not None:
             raise SettingError(found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from nasgoat.bayesopt import Workers
-from nasgoat.errors import MissingPackageError, WorkersLostError
+from nasgoat.errors import MissingPackageError, SettingError, WorkersLostError
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ def dask_workers(
     address: str,
     warn: Callable[[str], None] = logger.warning,
     patience: float = PATIENCE,
+    resources: Mapping[str, float] | None = None,
 ) -> Workers:
     """The workers of an existing Dask cluster.
 
@@ -38,6 +39,8 @@ def dask_workers(
         address: Of the scheduler, such as ``tcp://127.0.0.1:8786``.
         warn: Told if the address is not this machine's own.
         patience: Seconds without scheduler or workers after which a search ends.
+        resources: What one evaluation takes of the workers' own resources, such as ``{"GPU": 1}``
+            of workers that were started with ``--resources GPU=1``.
 
     Raises:
         WorkersLostError: If the scheduler can't be reached.
@@ -59,8 +62,10 @@ def dask_workers(
             f"a Dask scheduler must answer at {address} within {CONNECT_SECONDS:g} s, got {problem}"
         ) from None
     client.run_on_scheduler(_limit_runs)
-    watch = _Watch(client, patience)
-    executor: Executor = client.get_executor(pure=False, retries=0)
+    needs = dict(resources or {})
+    watch = _Watch(client, patience, needs)
+    options: dict[str, Any] = {"resources": needs} if needs else {}
+    executor: Executor = client.get_executor(pure=False, retries=0, **options)
     return Workers(executor, watch.slots, watch.check, lambda: _let_go(client, executor))
 
 
@@ -88,6 +93,34 @@ def is_loopback(address: str) -> bool:
         return False
 
 
+def read_resources(text: str | None) -> dict[str, float]:
+    """The resources that a text names.
+
+    Example:
+        >>> read_resources("GPU=1,memory=2e9")
+        {'GPU': 1.0, 'memory': 2000000000.0}
+    """
+    found: dict[str, float] = {}
+    for part in text.split(",") if text is not None else ():
+        name, _, amount = part.partition("=")
+        try:
+            found[name.strip()] = float(amount)
+        except ValueError:
+            found[name.strip()] = 0.0
+        if not name.strip() or not 0 < found[name.strip()] < float("inf"):
+            raise SettingError(f"Dask's resources must be like GPU=1,disk=2, got {text!r}")
+    return found
+
+
+def _count_slots(needs: dict[str, float], dask_scheduler: Any) -> int:
+    """On the scheduler: how many evaluations fit its workers' threads and resources."""
+    total = 0
+    for worker in dask_scheduler.workers.values():
+        fitting = (int(worker.resources.get(name, 0) // needs[name]) for name in needs)
+        total += min([worker.nthreads, *fitting])
+    return total
+
+
 def _limit_runs(dask_scheduler: Any) -> None:
     """On the scheduler: a task may lose its worker once."""
     dask_scheduler.allowed_failures = min(dask_scheduler.allowed_failures, _RUNS - 1)
@@ -99,6 +132,7 @@ class _Watch:
 
     client: Any
     patience: float
+    needs: Mapping[str, float]
     _threads: int = 1
     _looked: float = field(default=-_LOOK_EVERY)
     _alive: float = field(default_factory=time.monotonic)
@@ -113,8 +147,9 @@ class _Watch:
         self._look()
         silent = time.monotonic() - self._alive
         if silent > self.patience:
+            needed = "".join(f" with {name}={amount:g}" for name, amount in self.needs.items())
             raise WorkersLostError(
-                f"the Dask cluster must have a worker, got none for {silent:.0f} s"
+                f"the Dask cluster must have a worker{needed}, got none for {silent:.0f} s"
             )
 
     def _look(self) -> None:
@@ -123,7 +158,7 @@ class _Watch:
             return
         self._looked = now
         try:
-            self._threads = sum(self.client.nthreads().values())
+            self._threads = self.client.run_on_scheduler(_count_slots, needs=dict(self.needs))
         except Exception as problem:  # whatever a broken connection raises
             logger.info("the Dask scheduler does not answer: %r", problem)
             self._threads = 0
