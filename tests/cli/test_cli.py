@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nasgoat.cli.app import run
+from nasgoat.cli.terminal import command_line
 from nasgoat.spaces import nasbench201
 
 SMALL = ["search", "--no-pictures", "--evaluations", "20", "--initial", "5"]
@@ -53,11 +54,50 @@ def test_search_shows_the_cell_and_writes_its_folder(capsys: pytest.CaptureFixtu
     assert result["history"][-1]["certificate"]["status"] == "optimal"
 
 
-def test_a_second_run_does_not_overwrite_the_first() -> None:
-    for _ in range(2):
-        assert run([*SMALL, "--quiet", "--json", "--report", "out"]) == 0
-    assert Path("out/result.json").exists()
-    assert Path("out-2/result.json").exists()
+@pytest.mark.parametrize("place", [[], ["--report", "out"], ["--storage", "s.db"]])
+def test_a_finished_search_is_shown_and_not_paid_for_again(
+    place: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("costly.py").write_text(
+        "def train(graph):\n    open('calls', 'a').write('.')\n    return 1.0 + len(graph.edges)\n"
+    )
+    task = ["--space", "nb201", "--objective", "costly:train", "--study", "s", *place]
+    call = ["search", "--evaluations", "6", "--initial", "4", "--no-pictures", "--json", *task]
+    found = []
+    for options in ([], [], ["--new"], []):
+        assert run([*call, *options]) == 0
+        captured = capsys.readouterr()
+        found.append(json.loads(captured.out))
+    assert Path("calls").read_text() == "." * 12
+    assert "finished before: 6 evaluations" in captured.err
+    assert "--new begins another run" in captured.err
+    assert found[0]["best"] == found[1]["best"]
+    key = "study" if "--storage" in place else "report"
+    assert [each[key][-2:] == "-2" for each in found] == [False, False, True, True]
+
+
+def test_a_new_run_is_resumed_without_the_option_that_began_it() -> None:
+    Path("brittle.py").write_text("def train(graph):\n    raise ValueError\n")
+    task = ["--space", "nb201", "--objective", "brittle:train"]
+    assert run(["search", "--evaluations", "6", "--report", "out", "--new", *task]) == 1
+    assert "--new" not in command_line()
+
+
+def test_a_report_must_be_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("chain.toml").write_text("kind = 'chain'\n")
+    for report in ("chain.toml", "chain.toml/deeper"):
+        assert run([*SMALL, "--quiet", "--report", report]) == 2
+        said = capsys.readouterr().err
+        assert "--report must be a folder, got the file" in said
+        assert "resume with" not in said
+
+
+def test_a_refused_method_leaves_no_study(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("flat.py").write_text("def train(graph):\n    return 1.0 + len(graph.edges)\n")
+    task = ["--space", "molecules", "--objective", "flat:train", "--report", "out"]
+    assert run(["search", "--method", "tpe", *task]) == 2
+    assert "must have a space of cells" in capsys.readouterr().err
+    assert not Path("out").exists()
 
 
 def test_search_is_deterministic_by_seed_and_noise_changes_it(
@@ -148,14 +188,6 @@ def test_a_wrong_call_gets_one_line_and_exit_code_2(
     assert error.startswith("nasgoat: ")
     assert message in error
     assert "Traceback" not in captured.err
-
-
-def test_a_report_folder_that_can_not_be_made_is_exit_code_1(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    Path("file").write_text("in the way")
-    assert run([*SMALL, "--quiet", "--report", "file/inside"]) == 1
-    assert "nasgoat: " in capsys.readouterr().err
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -139,6 +139,9 @@ class Output:
     storage: Storage = None
     study: Annotated[str | None, typer.Option(help="Name of the study; resumed if there.")] = None
     report: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None
+    new: Annotated[
+        bool, typer.Option("--new", help="Begin a new run, NAME-2, beside the one that is there.")
+    ] = False
     pictures: Annotated[
         bool, typer.Option("--pictures/--no-pictures", help="Draw every cell for the dashboard.")
     ] = True
@@ -151,7 +154,10 @@ class Output:
 def search(
     target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
 ) -> None:
-    """Find the best graph in few evaluations and show it; the same call resumes a broken one."""
+    """Find the best graph in few evaluations and show it.
+
+    The same call resumes a broken search, and shows a finished one without evaluating anything.
+    """
     from nasgoat.cli.search_output import describe_result, show_result, write_files
     from nasgoat.cli.search_session import Session
     from nasgoat.evaluation import allow_children, kill_children

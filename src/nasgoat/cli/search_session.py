@@ -20,7 +20,7 @@ from nasgoat.benchmarks import benchmark as find_benchmark
 from nasgoat.cli.options import Solving
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target
 from nasgoat.cli.search_output import Painter, ProgressTable
-from nasgoat.cli.stored_runs import choose_folder, make_slug
+from nasgoat.cli.stored_runs import choose_run, make_slug
 from nasgoat.cli.terminal import command_line, note
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Isolated, Outcome
@@ -120,10 +120,9 @@ class Session:
             "space": self.task.space.to_dict(),
         }
         self.declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
-        self.study = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
-        self.folder, self.address = choose_folder(
-            output.report, output.storage, self.study, self.declaration, self.plan.evaluations
-        )
+        name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
+        run = choose_run(output.report, output.storage, name, self.declaration, output.new)
+        self.study, self.folder, self.address = run.study, run.folder, run.address
         self._painter = Painter()
 
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
@@ -133,8 +132,8 @@ class Session:
             note(f"searching {self.task.name}: {space.describe()}")
             if isinstance(self.task.evaluator, Isolated):
                 note(self.task.evaluator.describe(workers.slots()))
+        asker, evaluator, plan = self._make_asker(), self.task.evaluator, self.plan
         with StudyLedger(self.address, self.study, space, self.declaration) as ledger:
-            asker, evaluator, plan = self._make_asker(), self.task.evaluator, self.plan
             # Reads the whole study: a damaged one is refused before anything is written.
             events = self._make_events(ledger)
             # Proposals are computed in a thread, so that signals are heard meanwhile.
@@ -164,6 +163,9 @@ class Session:
         if self._output.quiet:
             return Events(proposed=proposed)
         done = sum(ticket.finished for ticket in past)
+        if done >= self.plan.evaluations:
+            note(f"finished before: {done} evaluations in {self.folder}; --new begins another run")
+            return Events(proposed=proposed)
         return ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
 
     def _make_asker(self) -> Asker:

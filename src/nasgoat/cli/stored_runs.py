@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 
 from nasgoat.cli.options import Json, Storage
 from nasgoat.cli.terminal import note, print_json, restore_password, show
-from nasgoat.errors import ReportError, StudyError
+from nasgoat.errors import ReportError, SettingError, StudyError
 
 if TYPE_CHECKING:
     from nasgoat.integrations import StorageAddress
@@ -25,39 +25,76 @@ RunOrExperiment = Annotated[
 _REPORT_FILE = "report.html"
 
 
-def choose_folder(
-    wanted: Path | None,
-    storage: str | None,
-    study: str,
-    declaration: dict[str, Any],
-    evaluations: int,
-) -> tuple[Path, StorageAddress]:
-    """The folder of a run and the address of its study.
+@dataclass(frozen=True)
+class Run:
+    """Where a search is kept.
 
-    The same call goes on with its unfinished run, if there is one; after a finished one it begins
-    anew in ``NAME-2``, ``NAME-3``, ... A folder or storage that the call names is never passed over
-    because it holds another search: the study's ledger refuses that and says what differs.
+    Args:
+        study: The name of its study.
+        folder: Where its files go.
+        address: Where its study is stored.
+    """
+
+    study: str
+    folder: Path
+    address: StorageAddress
+
+
+def choose_run(
+    report: Path | None, storage: str | None, study: str, declaration: dict[str, Any], new: bool
+) -> Run:
+    """The run that a call goes on with: the latest of those it began before, or a new one.
+
+    Runs of one name are NAME, NAME-2, NAME-3, ...: studies in a storage that the call names, else
+    folders. A finished run is gone on with too, and shown without another evaluation, unless a new
+    one is asked for. A name that the call gives is never passed over because it holds another
+    search: the study's ledger refuses that and says what differs.
     """
     from nasgoat.integrations import StorageAddress
     from nasgoat.integrations.stored_search import read_status
 
-    first = wanted or RUNS / make_slug(study)
-    if storage is not None:
-        return first, StorageAddress.of(restore_password(storage))
-    number = 1
+    if report is not None:
+        _check_folder(report)
+    address = None if storage is None else StorageAddress.of(restore_password(storage))
+    held = set() if address is None else set(_list_all_studies(address))
+    chosen, number = None, 1
     while True:
-        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
-        path = folder / STUDY_FILE
-        reported = (folder / "result.json").exists()
-        if not path.exists() and not reported:
-            return folder, StorageAddress.of(path)
-        if path.exists():
-            status = read_status(StorageAddress.of(path), study)
-            same = status.declaration == declaration
-            left = status.complete + status.failed < evaluations or not reported
-            if (same and left) or (not same and wanted is not None):
-                return folder, StorageAddress.of(path)
+        run = _make_run(report, address, study, number)
+        stored = run.study in held if address else run.address.path.exists()
+        if not stored and (address or not (run.folder / "result.json").exists()):
+            return run if new or chosen is None else chosen
+        if stored and not new:
+            if read_status(run.address, run.study).declaration == declaration:
+                chosen = run
+            elif number == 1 and (report or address):
+                return run
         number += 1
+
+
+def _make_run(report: Path | None, address: StorageAddress | None, study: str, number: int) -> Run:
+    """The run of a name and a number, which only those after the first show."""
+    from nasgoat.integrations import StorageAddress
+
+    end = "" if number == 1 else f"-{number}"
+    if address is not None:
+        return Run(study + end, report or RUNS / make_slug(study + end), address)
+    first = report or RUNS / make_slug(study)
+    folder = first.with_name(first.name + end)
+    return Run(study, folder, StorageAddress.of(folder / STUDY_FILE))
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise :class:`SettingError` unless a folder is there or may be made."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not there.is_dir():
+        raise SettingError(f"--report must be a folder, got the file {there}")
+
+
+def _list_all_studies(address: StorageAddress) -> list[str]:
+    """The names of the searches in a storage; none where there is no file yet."""
+    from nasgoat.integrations.stored_search import list_studies
+
+    return [] if address.is_file and not address.path.exists() else list_studies(address)
 
 
 def make_slug(name: str) -> str:

@@ -79,10 +79,9 @@ def mask_passwords(text: str) -> str:
 
 
 def command_line() -> str:
-    """The command that is running, fit to be typed again, without passwords."""
-    return mask_passwords(
-        shlex.join(["nasgoat", *(_arguments if _arguments is not None else sys.argv[1:])])
-    )
+    """The command that is running, fit to be typed again, without passwords and ``--new``."""
+    given = _arguments if _arguments is not None else sys.argv[1:]
+    return mask_passwords(shlex.join(["nasgoat", *(each for each in given if each != "--new")]))
 
 
 def remember_arguments(arguments: list[str] | None) -> None:
