@@ -17,8 +17,8 @@ from nasgoat.acquisition.costs import (
     shape_cost,
 )
 from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.benchmarks.listed_trees import ListedTreeSpace
 from nasgoat.spaces import CellSpace, Limit, SearchSpace, load_space
-from nasgoat.spaces.listed_trees import ListedTreeSpace
 
 OPS = ["a", "b", "c"]
 

@@ -5,8 +5,8 @@ import pytest
 
 from nasgoat import LabeledGraph, make_method, run
 from nasgoat.benchmarks import NasBenchGraph, benchmark
+from nasgoat.benchmarks.listed_trees import ListedTreeSpace
 from nasgoat.errors import GraphError, SettingError
-from nasgoat.spaces.listed_trees import ListedTreeSpace
 
 SPACE = ListedTreeSpace(
     ["gcn", "fc"],

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from nasgoat import DartsSpace, EdgeLabeledSpace, LabeledGraph, NodeLabeledSpace, darts
+from nasgoat.benchmarks.listed_trees import ListedTreeSpace
 from nasgoat.errors import EmptySpaceError, GraphError
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.spaces.listed_trees import ListedTreeSpace
 from tests.strategies import generators, limited_spaces
 
 TREES = ListedTreeSpace(

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from nasgoat.benchmarks.listed_trees import ListedTreeSpace, Tree
 from nasgoat.benchmarks.table_files import find_packaged, read_packaged
 from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces.listed_trees import ListedTreeSpace, Tree
 
 GRAPH_DATASETS = (
     *("cora", "citeseer", "pubmed", "cs", "physics"),

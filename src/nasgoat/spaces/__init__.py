@@ -1,11 +1,10 @@
 """Search spaces: sets of labelled graphs that can be sampled, walked, counted and listed."""
 
 from nasgoat.spaces.cell_space import CellSpace, EdgeRow
-from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
-from nasgoat.spaces.indexed import IndexedSpace
+from nasgoat.spaces.indexed import ChainSpace, IndexedSpace
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import Names
@@ -19,13 +18,13 @@ from nasgoat.spaces.presets import (
     nasbench_graph,
     preset,
     preset_names,
+    register_family,
     register_space,
 )
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_file import (
     declared_space,
     parse_space,
-    register_family,
     to_toml,
 )
 

@@ -61,7 +61,15 @@ class CellSpace(SearchSpace):
 
     A subclass is a frozen dataclass with a field ``ops`` and, the last of them, ``limits``. It sets
     ``labels_on`` and ``kind`` and provides :attr:`sizes` and :meth:`structures`; everything else
-    has a default, which it may replace by something quicker.
+    has a default, which it may replace by something quicker. To the description of every space
+    (:class:`~nasgoat.SearchSpace`) it adds:
+
+    - structures: :meth:`structures`, their number (:meth:`structure_bound`), and whether they may
+      be grown node by node (:attr:`grows`);
+    - the same as linear rows of a program: :meth:`structure_rows`, :attr:`on_paths`,
+      :meth:`edge_places`, :attr:`edge_limit`; without rows a program chooses among a list;
+    - variables, each of them with any of ``ops``: :attr:`labels_on` and :attr:`sites`;
+    - the depth that limits speak of: :meth:`end_pairs`.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import SpaceError, UnknownNameError
-from nasgoat.spaces.graph_rules import UNBOUNDED, FixedParts
+from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds, FixedParts, GraphRules
+from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.search_space import read_range, say_range
 
 if TYPE_CHECKING:
@@ -82,7 +84,57 @@ def describe(space: GraphSpace) -> str:
     return "; ".join(parts)
 
 
-def read_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
+def put_tables_last(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as plain values: tables behind what is no table, and only non-empty ones."""
+    values = {name: x for name, x in declared.items() if not isinstance(x, Mapping)}
+    return values | {n: _plain(x) for n, x in declared.items() if isinstance(x, Mapping) and x}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def count_choices(space: GraphSpace) -> int:
+    """How many ways there are to put labels and edges on nodes: at least the number of graphs."""
+    labels, ops = len(space.node_vocabulary) or 1, len(space.edge_ops) or 1
+    high = space.rules.degree_in.high.max()
+    total = 0
+    for n in space.sizes:
+        # An acyclic graph has an order of its nodes in which edges ascend.
+        pairs = space.most_edges(n)
+        most = min(space.edge_limit, pairs)
+        if high < UNBOUNDED:
+            most = min(most, n * int(high) // (1 if space.directed else 2))
+        choices = range(space.min_edges, most + 1)
+        total += labels**n * sum(comb(pairs, k) * ops**k for k in choices)
+    return total
+
+
+def read_rules(space: GraphSpace) -> GraphRules:
+    """What the declaration demands of a graph, as arrays."""
+    labels = space.node_vocabulary or ("",)
+    kinds = ("in_degree", "out_degree") if space.directed else ("degree", "degree")
+    into, out = (
+        DegreeBounds.of(getattr(space, kind), labels, kind, end)
+        for kind, end in zip(kinds, (INPUT, OUTPUT), strict=True)
+    )
+    return GraphRules(
+        space.direction,
+        space.connectivity,
+        space.sources,
+        space.sinks,
+        space.min_edges,
+        space.edge_limit,
+        into,
+        out,
+        _read_weights(space.edge_weights, space.edge_ops),
+        read_fixed_parts(space),
+    )
+
+
+def _read_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
     """What an edge of each operation adds to a degree, in code order."""
     for op, weight in weights.items():
         if op not in ops:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from math import comb
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,22 +17,9 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
-from nasgoat.spaces import graph_draws, graph_moves
-from nasgoat.spaces.graph_declaration import (
-    check_numbers,
-    describe,
-    read_fixed_parts,
-    read_weights,
-)
+from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
 from nasgoat.spaces.graph_listing import Listing
-from nasgoat.spaces.graph_rules import (
-    CONNECTIVITIES,
-    DIRECTIONS,
-    UNBOUNDED,
-    Bounds,
-    DegreeBounds,
-    GraphRules,
-)
+from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
@@ -119,7 +105,7 @@ class GraphSpace(SearchSpace):
         ops = check_ops(self.node_ops, reserved=(INPUT, OUTPUT) if ends else ())
         inner = self.sizes[-1] - self.sources - self.sinks
         object.__setattr__(self, "node_ops", (_INNER,) if ends and not ops and inner > 0 else ops)
-        check_numbers(self)
+        graph_declaration.check_numbers(self)
         self.rules  # noqa: B018  (its own checks)
 
     def names(self, n: int) -> Names:
@@ -152,22 +138,7 @@ class GraphSpace(SearchSpace):
     @cached_property
     def rules(self) -> GraphRules:
         """The declaration as arrays."""
-        labels = self.node_vocabulary or ("",)
-        into, out = self.in_degree, self.out_degree
-        if not self.directed:
-            into = out = self.degree
-        return GraphRules(
-            self.direction,
-            self.connectivity,
-            self.sources,
-            self.sinks,
-            self.min_edges,
-            self.edge_limit,
-            DegreeBounds.of(into, labels, "in_degree" if self.directed else "degree", INPUT),
-            DegreeBounds.of(out, labels, "out_degree" if self.directed else "degree", OUTPUT),
-            read_weights(self.edge_weights, self.edge_ops),
-            read_fixed_parts(self),
-        )
+        return graph_declaration.read_rules(self)
 
     @property
     def sizes(self) -> range:
@@ -234,14 +205,14 @@ class GraphSpace(SearchSpace):
         return sum(len(batch) for batch in self._enumerate())
 
     def size_bound(self) -> int:
-        return self._bound
+        return self._bound  # counted once
 
     def _is_quickly_counted(self) -> bool:
         return self._bound <= _MANY
 
     @cached_property
     def _bound(self) -> int:
-        bound = self._bound_by_choices()
+        bound = graph_declaration.count_choices(self)
         if bound > _FEW and self.sizes[-1] <= _LISTED_NODES[self.direction]:
             try:
                 listing = Listing(self, _MANY)
@@ -249,20 +220,6 @@ class GraphSpace(SearchSpace):
             except TooLargeError:
                 return bound
         return bound
-
-    def _bound_by_choices(self) -> int:
-        labels, ops = len(self.node_vocabulary) or 1, len(self.edge_ops) or 1
-        high = self.rules.degree_in.high.max()
-        total = 0
-        for n in self.sizes:
-            # An acyclic graph has an order of its nodes in which edges ascend.
-            pairs = self.most_edges(n)
-            most = min(self.edge_limit, pairs)
-            if high < UNBOUNDED:
-                most = min(most, n * int(high) // (1 if self.directed else 2))
-            choices = range(self.min_edges, most + 1)
-            total += labels**n * sum(comb(pairs, k) * ops**k for k in choices)
-        return total
 
     def _enumerate(self) -> Iterator[GraphBatch]:
         for n in self.sizes:
@@ -274,13 +231,10 @@ class GraphSpace(SearchSpace):
         return replace(self, nodes=(n, n))
 
     def _declaration(self) -> dict[str, Any]:
-        """Tables behind what is no table, and only those that say something."""
-        given = super()._declaration().items()
-        values = {name: value for name, value in given if not isinstance(value, Mapping)}
-        return values | {name: _plain(x) for name, x in given if isinstance(x, Mapping) and x}
+        return graph_declaration.put_tables_last(super()._declaration())
 
     def _describe(self) -> str:
-        return describe(self)
+        return graph_declaration.describe(self)
 
     @cached_property
     def first_graphs(self) -> list[GraphBatch]:
@@ -290,9 +244,3 @@ class GraphSpace(SearchSpace):
     @cached_property
     def _listing(self) -> Listing:
         return Listing(self)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value

@@ -13,8 +13,8 @@ An operation that is no plain word, or is called like one of the words above, st
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,13 +26,15 @@ from nasgoat.spaces.limits import Limit, Pair, quote
 #: For each cost: what an operation costs (a number), what it costs in each layer of a chain (a
 #: list), or a table of operations for one place ("0>3", or a layer's number in a chain).
 Costs = Mapping[str, Mapping[str, Any]]
+_Token = tuple[str, str]  # its kind and its text
+Part = tuple[str, str | tuple[Pair, str], float]  # where, what of it, the coefficient
 _LONGEST = 20_000  # characters of a limit: a term for each layer and operation fits
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<sense><=|>=|==)
-      | (?P<cost>sum\s*\(\s*(?P<costname>[^()'"]*?)\s*\))
+      | sum\s*\(\s*(?P<cost>[^()'"]*?)\s*\)
       | (?P<kind>node:|edge:)
-      | (?P<place>\[\s*(?P<placename>\d+(?:\s*>\s*\d+)?)\s*\])
+      | \[\s*(?P<place>\d+(?:\s*>\s*\d+)?)\s*\]
       | (?P<quoted>'[^']*'|"[^"]*")
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])
       | (?P<word>\w+)
@@ -63,29 +65,34 @@ class Vocabulary:
     layers: int = 0
 
     def __post_init__(self) -> None:
-        for name, table in self.costs.items():
-            for key, cost in table.items():
-                self._check_cost(f"costs.{name}", key, cost)
+        for name in self.costs:
+            list(self.list_cost(name))  # for its checks
 
-    def _check_cost(self, name: str, key: str, cost: Any) -> None:
-        if isinstance(cost, Mapping):
-            self.place(key)
-            for op, number in cost.items():
-                if op not in self.edge_ops:
-                    raise UnknownNameError(f"an operation of {name}.{key}", op, self.edge_ops)
-                _check_number(f"{name}.{key}.{op}", number)
-            return
-        if key not in (*self.node_ops, *self.edge_ops):
-            known = (*self.node_ops, *self.edge_ops)
-            raise UnknownNameError(f"an operation of {name}", key, known)
-        if isinstance(cost, list | tuple):
-            if len(cost) != self.layers:
-                must = f"have {self.layers} numbers, one a layer" if self.layers else "be a number"
-                raise SpaceError(f"{name}.{key} must {must}, got {len(cost)} numbers")
-            for layer, number in enumerate(cost):
-                _check_number(f"{name}.{key}[{layer}]", number)
-            return
-        _check_number(f"{name}.{key}", cost)
+    def list_cost(self, name: str) -> Iterator[Part]:
+        """What each operation adds to a cost: everywhere, or at one place."""
+        if name not in self.costs:
+            raise UnknownNameError("the cost of a limit", name, self.costs or ["(none)"])
+        known, m = (*self.node_ops, *self.edge_ops), self.layers
+        for key, cost in self.costs[name].items():
+            path = f"costs.{name}.{key}"
+            if isinstance(cost, Mapping):
+                pair = self.place(key)
+                for op, number in cost.items():
+                    if op not in self.edge_ops:
+                        raise UnknownNameError(f"an operation of {path}", op, self.edge_ops)
+                    yield "place", (pair, op), _read_number(f"{path}.{op}", number)
+            elif key not in known:
+                raise UnknownNameError(f"an operation of costs.{name}", key, known)
+            elif isinstance(cost, list | tuple):
+                if len(cost) != m:
+                    must = f"have {m} numbers, one a layer" if m else "be a number"
+                    raise SpaceError(f"{path} must {must}, got {len(cost)} numbers")
+                for i, number in enumerate(cost):
+                    yield "place", ((i, i + 1), key), _read_number(f"{path}[{i}]", number)
+            else:
+                number = _read_number(path, cost)
+                places = (("node", self.node_ops), ("edge", self.edge_ops))
+                yield from ((where, key, number) for where, ops in places if key in ops)
 
     def place(self, text: str) -> Pair:
         """The edge that a place such as ``0>3``, or a layer of a chain, stands for."""
@@ -121,13 +128,7 @@ def parse_limit(text: str, words: Vocabulary, name: str | None = None) -> Limit:
         raise SpaceError(f"a limit must be text, got {text!r}")
     if len(text) > _LONGEST:
         raise SpaceError(f"a limit must have at most {_LONGEST} characters, got {len(text)}")
-    reader = _Reader(text, words, list(_tokens(text)))
-    return reader.limit(name or " ".join(text.split()))
-
-
-_Token = tuple[str, str]
-_Part = tuple[str, str | tuple[Pair, str], float]  # where, what of it, the coefficient
-_INSIDE = {"cost": "costname", "place": "placename"}  # what is between a token's brackets
+    return _Reader(text, words).limit(name or " ".join(text.split()))
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -137,19 +138,18 @@ def _tokens(text: str) -> Iterator[_Token]:
         if match is None:
             rest = text[place:].strip()
             hint = "; write <= or >=" if rest[0] in "<>=" else ""
-            raise SpaceError(
-                f"a limit must be like 'conv + 2*pool <= 3', got {rest[:20]!r} in {text!r}{hint}"
-            )
-        kind = next(k for k in ("cost", "place", str(match.lastgroup)) if match.group(k))
-        yield kind, match.group(_INSIDE.get(kind, kind))
+            said = f"got {rest[:20]!r} in {text!r}{hint}"
+            raise SpaceError(f"a limit must be like 'conv + 2*pool <= 3', {said}")
+        kind = str(match.lastgroup)
+        yield kind, match[kind]
         place = match.end()
 
 
 class _Reader:
     """Reads tokens from left to right, adding up coefficients."""
 
-    def __init__(self, text: str, words: Vocabulary, tokens: list[_Token]) -> None:
-        self.text, self.words, self.tokens = text, words, tokens
+    def __init__(self, text: str, words: Vocabulary) -> None:
+        self.text, self.words, self.tokens = text, words, list(_tokens(text))
         self.place = 0
         self.parts: dict[str, dict[Any, float]] = defaultdict(lambda: defaultdict(float))
         self.constant = 0.0
@@ -160,38 +160,26 @@ class _Reader:
         self._sum(-1.0)
         if self.place < len(self.tokens):
             raise self._wrong("one <=, >= or ==")
-        counts = self.parts["count"]
+        if not any(c for part in self.parts.values() for c in part.values()):
+            raise SpaceError(f"a limit must name an operation or a count, got {self.text!r}")
+        nodes, edges, depth = (self.parts["count"].get(word, 0.0) for word in _COUNTED)
         placed: dict[Pair, dict[str, float]] = {}
         for (pair, op), c in self.parts["place"].items():
             placed.setdefault(pair, {})[op] = c
-        if not any(c for part in self.parts.values() for c in part.values()):
-            raise SpaceError(f"a limit must name an operation or a count, got {self.text!r}")
-        return Limit(
-            name,
-            sense,
-            -self.constant + 0.0,  # no negative zero
-            self.parts["node"],
-            self.parts["edge"],
-            **{word: counts.get(word, 0.0) for word in _COUNTED},
-            edge_places=placed,
-        )
+        ops = (self.parts["node"], self.parts["edge"])
+        return Limit(name, sense, 0.0 - self.constant, *ops, nodes, edges, depth, placed)
 
     def _sum(self, factor: float) -> None:
-        sign = self._sign() or "+"
-        while True:
-            self._term(factor if sign == "+" else -factor)
-            sign = self._sign()
-            if not sign:
-                return
-
-    def _sign(self) -> str:
-        if self._peek() in (("sign", "+"), ("sign", "-")):
-            return self._next("sign", "+ or -")
-        return ""
+        signs = {("sign", "+"): factor, ("sign", "-"): -factor}
+        if self._peek() not in signs:
+            self._term(factor)
+        while self._peek() in signs:
+            self.place += 1
+            self._term(signs[self.tokens[self.place - 1]])
 
     def _term(self, factor: float) -> None:
         if self._peek()[0] == "number":
-            factor *= self._number()
+            factor *= float(self._next("number", "a number"))
             if self._peek() != ("sign", "*"):
                 self.constant += factor
                 return
@@ -201,56 +189,28 @@ class _Reader:
             parts = self._item()
             if self._peek() == ("sign", "*"):
                 self.place += 1
-                factor *= self._number()
+                factor *= float(self._next("number", "a number"))
         for kind, name, coefficient in parts:
             self.parts[kind][name] += factor * coefficient
 
-    def _number(self) -> float:
-        return _as_float(self._next("number", "a number"))
-
-    def _item(self) -> list[_Part]:
+    def _item(self) -> list[Part]:
         """An operation, a count or a cost, as coefficients."""
         kind, value = self._peek()
         if kind not in ("cost", "kind", "word", "quoted"):
             raise self._wrong("an operation, a count or a number")
         self.place += 1
         if kind == "cost":
-            return self._cost(value)
+            return list(self.words.list_cost(value))
         if kind == "kind":
-            follows = self._peek()[0]
-            name = self._next(follows if follows == "quoted" else "word", "an operation")
-            return self._read_place(self._operation(name.strip("'\""), value[:-1]))
+            quoted = self._peek()[0] == "quoted"
+            name = self._next("quoted" if quoted else "word", "an operation")
+            return [self._operation(name.strip("'\""), value[:-1])]
         if kind == "word" and value in _COUNTED:
             return [("count", value, 1.0)]
-        return self._read_place(self._operation(value.strip("'\"")))
+        return [self._operation(value.strip("'\""))]
 
-    def _read_place(self, parts: list[_Part]) -> list[_Part]:
+    def _operation(self, op: str, kind: str | None = None) -> Part:
         """An operation, on one edge alone if a place follows it."""
-        if self._peek()[0] != "place":
-            return parts
-        where, op, c = parts[0]
-        if where != "edge":
-            raise SpaceError(f"only operations on edges must have a place, got {op!r} of nodes")
-        pair = self.words.place(self._next("place", "a place"))
-        return [("place", (pair, str(op)), c)]
-
-    def _cost(self, name: str) -> list[_Part]:
-        if name not in self.words.costs:
-            raise UnknownNameError("the cost of a limit", name, self.words.costs or ["(none)"])
-        found: list[_Part] = []
-        for key, cost in self.words.costs[name].items():
-            if isinstance(cost, Mapping):
-                pair = self.words.place(key)
-                found += [("place", (pair, op), _as_float(c)) for op, c in cost.items()]
-            elif isinstance(cost, list | tuple):
-                layers = enumerate(cost)
-                found += [("place", ((i, i + 1), key), _as_float(c)) for i, c in layers]
-            else:
-                places = (("node", self.words.node_ops), ("edge", self.words.edge_ops))
-                found += [(where, key, _as_float(cost)) for where, ops in places if key in ops]
-        return found
-
-    def _operation(self, op: str, kind: str | None = None) -> list[_Part]:
         words = {"node": self.words.node_ops, "edge": self.words.edge_ops}
         kinds = [k for k in words if op in words[k] and kind in (None, k)]
         if not kinds:
@@ -261,7 +221,11 @@ class _Reader:
                 f"an operation of nodes and of edges must be told apart in a limit, got {op!r}; "
                 f"write node:{quote(op)} or edge:{quote(op)}"
             )
-        return [(kinds[0], op, 1.0)]
+        if self._peek()[0] != "place":
+            return kinds[0], op, 1.0
+        if kinds[0] != "edge":
+            raise SpaceError(f"only operations on edges must have a place, got {op!r} of nodes")
+        return "place", (self.words.place(self._next("place", "a place")), op), 1.0
 
     def _peek(self) -> _Token:
         return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "the end")
@@ -273,19 +237,13 @@ class _Reader:
         return self.tokens[self.place - 1][1]
 
     def _wrong(self, expected: str) -> SpaceError:
-        found = self._peek()[1]
-        return SpaceError(f"a limit must have {expected} here, got {found!r} in {self.text!r}")
+        said = f"got {self._peek()[1]!r} in {self.text!r}"
+        return SpaceError(f"a limit must have {expected} here, {said}")
 
 
-def _check_number(name: str, cost: Any) -> None:
+def _read_number(name: str, cost: Any) -> float:
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise SpaceError(f"{name} must be a number, got {cost!r}")
-    if not math.isfinite(_as_float(cost)):
+    if not abs(cost) <= sys.float_info.max:  # NaN is not, nor is an integer too large for a float
         raise SpaceError(f"{name} must be finite, got {cost!r}")
-
-
-def _as_float(number: str | float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf
+    return float(cost)

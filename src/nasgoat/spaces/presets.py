@@ -1,9 +1,10 @@
-"""The published search spaces, from the TOML files beside this module."""
+"""The published search spaces, from the TOML files beside this module, and those of others."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from nasgoat.errors import SettingError, SpaceError, UnknownNameError
 from nasgoat.spaces.darts_like import DartsSpace
@@ -11,13 +12,15 @@ from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import parse_space, read_space_file, to_toml
+from nasgoat.spaces.toml_file import KINDS, as_tuple, parse_space, read_space_file, to_toml
+from nasgoat.toml_reader import Value
 
 _FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
 _ALIASES = {"darts": "darts-normal"}
 _ENDING = ".toml"
 #: Spaces that others registered.
 _OTHERS: dict[str, Callable[[], SearchSpace]] = {}
+_ANYTHING = Value("a value", lambda value: True, as_tuple)
 
 
 def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
@@ -35,6 +38,27 @@ def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
     if name in _list_published():
         raise SettingError(f"a new space must have a name of its own, got {name!r}")
     _OTHERS[name] = make
+
+
+def register_family(family: type[SearchSpace]) -> None:
+    """Let files and stored studies declare spaces of a family by its ``kind``.
+
+    The keys of its table ``[space]`` are the fields of the dataclass; lists come as tuples.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from nasgoat.spaces import ChainSpace, declared_space
+        >>> @dataclass(frozen=True)
+        ... class LongChains(ChainSpace):
+        ...     kind = "long-chain"
+        >>> register_family(LongChains)
+        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
+        1048576
+    """
+    if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
+        raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
+    keys = [field.name for field in fields(cast(Any, family)) if field.name != "limits"]
+    KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
 
 
 def nasbench101() -> NodeLabeledSpace:

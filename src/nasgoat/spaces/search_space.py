@@ -30,7 +30,15 @@ class SearchSpace(ABC):
 
     A subclass is a frozen dataclass that declares itself in a few fields, ``limits`` the last of
     them, and provides membership, moves and enumeration without regard to limits; the public
-    methods here add the limits.
+    methods here add the limits. What a family says of itself is its *description*, and all that
+    kernels, optimisers, drawings and exports know of it:
+
+    - graphs: :attr:`sizes`, the vocabularies, :attr:`indexed`, :attr:`directed`;
+    - features of the kernels: :meth:`path_types` and the vocabularies;
+    - limits as linear rows: :attr:`all_limits`;
+    - variables of a mathematical program and back: :meth:`names`;
+    - structures with free labels: :class:`~nasgoat.spaces.CellSpace`, where :attr:`layout` is
+      ``"cell"``.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace

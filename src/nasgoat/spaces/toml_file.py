@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
-from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
+from nasgoat.spaces.indexed import ChainSpace
+from nasgoat.spaces.limit_text import Costs
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.toml_reader import (
@@ -48,7 +48,8 @@ from nasgoat.toml_reader import (
 )
 
 
-def _as_tuple(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
+    """A list of a file as the tuple that a frozen dataclass holds."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -56,20 +57,18 @@ _LIST = Value("a list of names", lambda value: isinstance(value, list))
 _RANGE = Value(
     "a number or [smallest, largest]",
     lambda value: WHOLE.holds(value) or isinstance(value, list),
-    _as_tuple,
+    as_tuple,
 )
 _DEGREES = Value(
-    TABLE.said, TABLE.holds, lambda table: {op: _as_tuple(value) for op, value in table.items()}
+    TABLE.said, TABLE.holds, lambda table: {op: as_tuple(value) for op, value in table.items()}
 )
+_SIZED = {"nodes": _RANGE, "ops": _LIST}
 #: The kinds of space that a file may declare: the dataclass, and what each key holds that the table
 #: ``[space]`` may have. A further kind is a further entry; nothing else here knows the kinds.
 KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
-    "node-labelled": (NodeLabeledSpace, {"nodes": _RANGE, "ops": _LIST, "max_edges": WHOLE}),
-    "edge-labelled": (EdgeLabeledSpace, {"nodes": _RANGE, "ops": _LIST, "connected": FLAG}),
-    "darts-like": (
-        DartsSpace,
-        {"nodes": _RANGE, "ops": _LIST, "inputs": WHOLE, "predecessors": WHOLE},
-    ),
+    "node-labelled": (NodeLabeledSpace, {**_SIZED, "max_edges": WHOLE}),
+    "edge-labelled": (EdgeLabeledSpace, {**_SIZED, "connected": FLAG}),
+    "darts-like": (DartsSpace, {**_SIZED, "inputs": WHOLE, "predecessors": WHOLE}),
     "chain": (ChainSpace, {"layers": _RANGE, "ops": _LIST}),
     "graph": (
         GraphSpace,
@@ -85,30 +84,9 @@ KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
 }
 #: Kinds in American spelling, as the classes have it.
 _AMERICAN = {"node-labeled": "node-labelled", "edge-labeled": "edge-labelled"}
-_ANYTHING = Value("a value", lambda value: True, _as_tuple)
 _TABLES = ("name", "description", "space", "limits", "costs")
 _COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
 _PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to another
-
-
-def register_family(family: type[SearchSpace]) -> None:
-    """Let files and stored studies declare spaces of a family by its ``kind``.
-
-    The keys of its table ``[space]`` are the fields of the dataclass; lists come as tuples.
-
-    Example:
-        >>> from dataclasses import dataclass
-        >>> @dataclass(frozen=True)
-        ... class LongChains(ChainSpace):
-        ...     kind = "long-chain"
-        >>> register_family(LongChains)
-        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
-        1048576
-    """
-    if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
-        raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
-    keys = [field.name for field in fields(cast(Any, family)) if field.name != "limits"]
-    KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
 
 
 def read_space_file(path: str | Path) -> SearchSpace:
@@ -153,7 +131,7 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     return _read_limits(document, space, _read_costs(document, space))
 
 
-def _read_limits(document: TomlDocument, space: SearchSpace, costs: Any) -> SearchSpace:
+def _read_limits(document: TomlDocument, space: SearchSpace, costs: Costs) -> SearchSpace:
     """The space with the limits of a document."""
     given = document.content.get("limits", {})
     if not isinstance(given, dict | list):
@@ -172,7 +150,7 @@ def _read_limits(document: TomlDocument, space: SearchSpace, costs: Any) -> Sear
     return space
 
 
-def _read_costs(document: TomlDocument, space: SearchSpace) -> dict[str, Any]:
+def _read_costs(document: TomlDocument, space: SearchSpace) -> Costs:
     """For each cost its table: numbers by operation, lists by layer, tables by place."""
     costs = document.table(("costs",))
     ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))
@@ -242,17 +220,16 @@ def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
 
 
 def _write(declared: dict[str, Any]) -> str:
-    limits = declared.pop("limits", [])
-    simple = {k: v for k, v in declared.items() if not isinstance(v, dict) and v is not None}
-    lines = ["[space]", *(f"{key} = {_write_value(value)}" for key, value in simple.items())]
-    for name, table in declared.items():
-        if isinstance(table, dict):
-            lines += ["", f"[space.{name}]"]
-            lines += [f"{_write_key(key)} = {_write_value(value)}" for key, value in table.items()]
-    if limits:
-        lines += ["", "[limits]"]
-        lines += [f"{_write_key(x['name'])} = {_write_value(x['limit'])}" for x in limits]
-    return "\n".join(lines)
+    limits = {limit["name"]: limit["limit"] for limit in declared.pop("limits", [])}
+    plain = {k: v for k, v in declared.items() if not isinstance(v, dict) and v is not None}
+    inner = {f"space.{k}": v for k, v in declared.items() if isinstance(v, dict)}
+    tables = {"space": plain, **inner, "limits": limits}
+    return "\n\n".join(_write_table(name, table) for name, table in tables.items() if table)
+
+
+def _write_table(name: str, table: Mapping[str, Any]) -> str:
+    lines = [f"{_write_key(key)} = {_write_value(value)}" for key, value in table.items()]
+    return "\n".join([f"[{name}]", *lines])
 
 
 def _write_value(value: Any) -> str:

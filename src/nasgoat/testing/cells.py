@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import CellSpace, EdgeRow
-from nasgoat.testing.contract import list_graphs
-from nasgoat.testing.spaces import SpaceContract, label_graphs
+from nasgoat.testing.contract import label_graphs, list_graphs
+from nasgoat.testing.spaces import SpaceContract
 
 _MOST_MATRICES = 2**12  # adjacency matrices that are tried one by one
 

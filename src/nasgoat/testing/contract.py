@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from inspect import signature
 from itertools import product
 from typing import Any, ClassVar
@@ -95,3 +95,33 @@ def list_graphs(space: SearchSpace) -> tuple[LabeledGraph, ...]:
     if name not in _LISTINGS:
         _LISTINGS[name] = tuple(graph for batch in space.enumerate() for graph in batch)
     return _LISTINGS[name]
+
+
+def count_word(graph: LabeledGraph, word: str) -> int:
+    """What a limit counts: nodes, edges, or how often a label occurs."""
+    if word == "nodes":
+        return graph.n
+    if word == "edges":
+        return len(graph.edges)
+    labels = [*(graph.node_labels or ()), *(graph.edge_labels or {}).values()]
+    return labels.count(word)
+
+
+def list_node_labels(space: SearchSpace, n: int) -> list[tuple[str, ...]]:
+    """For each of n nodes the labels that it may have; one empty label where nodes have none."""
+    if space.layout == "cell" and space.node_vocabulary:
+        first, *inner, last = space.node_vocabulary
+        return [(first,), *[tuple(inner)] * (n - 2), (last,)]
+    return [space.node_vocabulary or ("",)] * n
+
+
+def label_graphs(
+    space: SearchSpace, n: int, pairs: Sequence[tuple[int, int]], edges: Sequence[str | None]
+) -> Iterator[LabeledGraph]:
+    """Every graph of n nodes whose pairs have one of these labels; None is no edge."""
+    for chosen in product(edges, repeat=len(pairs)):
+        present = {p: op for p, op in zip(pairs, chosen, strict=True) if op is not None}
+        names = list(present.values()) if space.edge_vocabulary else None
+        for labels in product(*list_node_labels(space, n)):
+            given = labels if space.node_vocabulary else None
+            yield LabeledGraph.from_edges(n, list(present), given, names, space.directed)

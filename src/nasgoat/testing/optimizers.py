@@ -16,6 +16,7 @@ from nasgoat.acquisition import (
     LowerConfidenceBound,
     Pool,
     Status,
+    make_optimizer,
     random_problem,
 )
 from nasgoat.errors import SettingError
@@ -160,6 +161,46 @@ class OptimizerContract(Contract):
             optimizer.optimize(problem.acquisition, 0)
         with pytest.raises(SettingError, match=r"surrogate|given"):
             optimizer.optimize(LowerConfidenceBound())
+
+
+class AgreementContract(Contract):
+    """What a space owes to acquisition optimisers; ``SpaceContract`` inherits it."""
+
+    #: Kernels for which the exact optimisers are compared.
+    kernels: ClassVar[Sequence[str]] = ("linear", "exponential")
+    #: Names of acquisition optimisers that must find the same best graphs.
+    exact_optimizers: ClassVar[Sequence[str]] = ("catalogue",)
+
+    def test_variables_of_a_program_lead_there_and_back(self, space: SearchSpace) -> None:
+        if space.layout == "list":
+            pytest.skip("the space is a list of graphs, which no program holds")
+        graphs = list_graphs(space)
+        for graph in graphs[:: 1 + len(graphs) // 60]:
+            names = space.names(graph.n)
+            for ordered in names.orders(names.order(graph), 3):
+                ones, missing = names.point(ordered)
+                decisions = names.decisions()
+                assert set(missing) <= set(decisions)
+                assert not set(ones) & set(missing)
+                present = [name for name in decisions if name.startswith("A(")]
+                values = dict.fromkeys(decisions, 0.0) | dict.fromkeys([*present, *ones], 1.0)
+                decoded = names.decode(values | dict.fromkeys(missing, 0.0))
+                assert decoded == ordered
+                assert space.key(decoded) == space.key(graph)
+
+    def test_exact_optimizers_find_the_same_best_graphs(
+        self, space: SearchSpace, kernel: str
+    ) -> None:
+        observed = min(6, space.count() // 2)
+        if observed < 1:
+            pytest.skip("the space has a single graph")
+        problem = random_problem(space, observed, kernel, seed=1)
+        expected = score_all(space, problem)[:3]
+        for name in self.exact_optimizers:
+            pool = make_optimizer(name, space).optimize(problem.acquisition, 3, problem.observed)
+            assert all(proposal.graph in space for proposal in pool), name
+            assert all(proposal.certificate.certified for proposal in pool), name
+            assert_same_values(pool, expected, name)
 
 
 def score_all(space: SearchSpace, problem: AcquisitionProblem) -> NDArray[np.float64]:

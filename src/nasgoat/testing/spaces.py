@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations, permutations, product
 from math import prod
 from statistics import median_low
@@ -13,18 +13,17 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from nasgoat.acquisition import make_optimizer, random_problem
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace, declared_space, parse_space, to_toml
-from nasgoat.testing.contract import Contract, list_graphs
-from nasgoat.testing.optimizers import assert_same_values, score_all
+from nasgoat.testing.contract import count_word, label_graphs, list_graphs, list_node_labels
+from nasgoat.testing.optimizers import AgreementContract
 
 _COUNTED = ("nodes", "edges")
 
 
-class SpaceContract(Contract):
+class SpaceContract(AgreementContract):
     """What a search space must keep; every test takes one space.
 
     The tests list the whole space, so give a small instance of a family: some tens to some
@@ -41,10 +40,6 @@ class SpaceContract(Contract):
     #: The spaces by name; or set ``space`` for a single one.
     spaces: ClassVar[Mapping[str, SearchSpace]]
     seeds = range(3)
-    #: Kernels for which the exact optimisers are compared.
-    kernels: ClassVar[Sequence[str]] = ("linear", "exponential")
-    #: Names of acquisition optimisers that must find the same best graphs.
-    exact_optimizers: ClassVar[Sequence[str]] = ("catalogue",)
     #: Whether TOML text and :meth:`SearchSpace.to_dict` can be read back.
     declared: ClassVar[bool] = True
     #: Whether a neighbour with no fewer nodes always has the graph among its own neighbours.
@@ -250,66 +245,3 @@ class SpaceContract(Contract):
         ):
             assert read.fingerprint() == space.fingerprint()
             assert read.count() == space.count()
-
-    # Acquisition optimisers
-
-    def test_variables_of_a_program_lead_there_and_back(self, space: SearchSpace) -> None:
-        if space.layout == "list":
-            pytest.skip("the space is a list of graphs, which no program holds")
-        graphs = list_graphs(space)
-        for graph in graphs[:: 1 + len(graphs) // 60]:
-            names = space.names(graph.n)
-            for ordered in names.orders(names.order(graph), 3):
-                ones, missing = names.point(ordered)
-                decisions = names.decisions()
-                assert set(missing) <= set(decisions)
-                assert not set(ones) & set(missing)
-                present = [name for name in decisions if name.startswith("A(")]
-                values = dict.fromkeys(decisions, 0.0) | dict.fromkeys([*present, *ones], 1.0)
-                decoded = names.decode(values | dict.fromkeys(missing, 0.0))
-                assert decoded == ordered
-                assert space.key(decoded) == space.key(graph)
-
-    def test_exact_optimizers_find_the_same_best_graphs(
-        self, space: SearchSpace, kernel: str
-    ) -> None:
-        observed = min(6, space.count() // 2)
-        if observed < 1:
-            pytest.skip("the space has a single graph")
-        problem = random_problem(space, observed, kernel, seed=1)
-        expected = score_all(space, problem)[:3]
-        for name in self.exact_optimizers:
-            pool = make_optimizer(name, space).optimize(problem.acquisition, 3, problem.observed)
-            assert all(proposal.graph in space for proposal in pool), name
-            assert all(proposal.certificate.certified for proposal in pool), name
-            assert_same_values(pool, expected, name)
-
-
-def count_word(graph: LabeledGraph, word: str) -> int:
-    """What a limit counts: nodes, edges, or how often a label occurs."""
-    if word == "nodes":
-        return graph.n
-    if word == "edges":
-        return len(graph.edges)
-    labels = [*(graph.node_labels or ()), *(graph.edge_labels or {}).values()]
-    return labels.count(word)
-
-
-def list_node_labels(space: SearchSpace, n: int) -> list[tuple[str, ...]]:
-    """For each of n nodes the labels that it may have; one empty label where nodes have none."""
-    if space.layout == "cell" and space.node_vocabulary:
-        first, *inner, last = space.node_vocabulary
-        return [(first,), *[tuple(inner)] * (n - 2), (last,)]
-    return [space.node_vocabulary or ("",)] * n
-
-
-def label_graphs(
-    space: SearchSpace, n: int, pairs: Sequence[tuple[int, int]], edges: Sequence[str | None]
-) -> Iterator[LabeledGraph]:
-    """Every graph of n nodes whose pairs have one of these labels; None is no edge."""
-    for chosen in product(edges, repeat=len(pairs)):
-        present = {p: op for p, op in zip(pairs, chosen, strict=True) if op is not None}
-        names = list(present.values()) if space.edge_vocabulary else None
-        for labels in product(*list_node_labels(space, n)):
-            given = labels if space.node_vocabulary else None
-            yield LabeledGraph.from_edges(n, list(present), given, names, space.directed)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import permutations
 from typing import Any, ClassVar
 
@@ -61,7 +62,6 @@ class ListedTreeSpace(SearchSpace):
         object.__setattr__(self, "trees", tuple(self.trees))
         if not self.trees:
             raise SpaceError("trees must hold at least one cell, got none")
-        object.__setattr__(self, "_members", frozenset(self.trees))
 
     @property
     def operations(self) -> int:
@@ -82,7 +82,7 @@ class ListedTreeSpace(SearchSpace):
         return ()
 
     def path_types(self) -> list[tuple[int, int, int]]:
-        return NodeLabeledSpace(self.sizes[0], self.ops).path_types()
+        return self._cells.path_types()
 
     def graph(self, tree: Tree) -> LabeledGraph:
         """The cell of a (parents, ops) pair."""
@@ -106,7 +106,7 @@ class ListedTreeSpace(SearchSpace):
         raise GraphError("the graph must be one of the listed cells, got another one")
 
     def _check(self, graph: LabeledGraph) -> None:
-        NodeLabeledSpace(self.sizes[0], self.ops).check(graph)
+        self._cells.check(graph)
         self.tree(graph)
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
@@ -169,10 +169,14 @@ class ListedTreeSpace(SearchSpace):
             f"{', '.join(self.ops)}"
         )
 
-    @property
+    @cached_property
     def _listed(self) -> frozenset[Tree]:
-        members: frozenset[Tree] = self.__dict__["_members"]
-        return members
+        return frozenset(self.trees)
+
+    @cached_property
+    def _cells(self) -> NodeLabeledSpace:
+        """All cells of the size, whether or not they are listed."""
+        return NodeLabeledSpace(self.sizes[0], self.ops)
 
     def _find(self, parents: Sequence[int], ops: Sequence[int]) -> LabeledGraph | None:
         """The cell if it, in some order of its nodes, is listed."""
