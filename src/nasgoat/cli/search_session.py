@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,13 @@ class Task:
     metric: str = "error"
     benchmark: Benchmark | None = None
     noisy: bool = False
+
+    def kept_in(self, folder: Path) -> Task:
+        """The same task, its objective told the folder of the run."""
+        if not isinstance(self.evaluator, Isolated):
+            return self
+        share = replace(self.evaluator.share, folder=str(folder.absolute()))
+        return replace(self, evaluator=replace(self.evaluator, share=share))
 
     def regret(self, graph: LabeledGraph) -> float | None:
         """How much the mean error lies above the best of the table; None without a table."""
@@ -123,6 +130,7 @@ class Session:
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
         run = choose_run(output.report, output.storage, name, self.declaration, output.new)
         self.study, self.folder, self.address = run.study, run.folder, run.address
+        self.task = self.task.kept_in(self.folder)
         self._painter = Painter()
 
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:

@@ -18,6 +18,8 @@ from nasgoat.errors import SettingError
 
 #: The number of the slot, from 0; the device of the slot; what CUDA takes the device from.
 SLOT, DEVICE, CUDA = "NASGOAT_SLOT", "NASGOAT_DEVICE", "CUDA_VISIBLE_DEVICES"
+#: The folder of the run.
+FOLDER = "NASGOAT_FOLDER"
 
 _lock = threading.Lock()
 _taken: set[int] = set()
@@ -50,6 +52,7 @@ class Share:
         devices: The devices, given to the slots in turn; none for no such choice.
         threads: Threads of numerical libraries in each worker; None for what the environment says,
             or else one.
+        folder: The folder of the run, for checkpoints; None if there is none.
 
     Example:
         >>> Share(("0", "1"), threads=2).variables(slot=3)["CUDA_VISIBLE_DEVICES"]
@@ -58,6 +61,7 @@ class Share:
 
     devices: tuple[str, ...] = ()
     threads: int | None = None
+    folder: str | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -66,6 +70,8 @@ class Share:
     def variables(self, slot: int) -> dict[str, str]:
         """What the environment of the worker in a slot holds beside that of this process."""
         found = {SLOT: str(slot)}
+        if self.folder is not None:
+            found[FOLDER] = self.folder
         if self.devices:
             device = self.devices[slot % len(self.devices)]
             found |= {DEVICE: device, CUDA: device}
