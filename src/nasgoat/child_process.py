@@ -34,7 +34,7 @@ from nasgoat.errors import (
     ChildMemoryError,
     ChildTimeoutError,
 )
-from nasgoat.process_tree import group_memory, kill_group, kill_marked, make_mark
+from nasgoat.process_tree import HAS_GROUPS, group_memory, kill_group, kill_marked, make_mark
 from nasgoat.restricted_pickle import AllowList, loads
 
 #: What kind of message it is, and its content.
@@ -185,6 +185,8 @@ class ChildProcess:
 
     def _start_if_needed(self) -> tuple[subprocess.Popen[bytes], Connection]:
         """The living child, of the folder and the environment that are asked for now."""
+        if not HAS_GROUPS:
+            raise ChildError(f"{self.task} must run on Linux or macOS, got {sys.platform}")
         process, connection = self._process, self._connection
         surroundings = (Path.cwd(), dict(self.environment))
         if process is not None and connection is not None:

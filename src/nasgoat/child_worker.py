@@ -13,7 +13,6 @@ import importlib
 import os
 import pickle
 import queue
-import resource
 import signal
 import sys
 import threading
@@ -116,6 +115,8 @@ def _limit_memory(added: float | None) -> None:
     """Limit the address space to what is in use now plus so many bytes."""
     if added is None:
         return
+    import resource  # not on Windows
+
     used = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc").exists() else 0
     most = used * resource.getpagesize() + int(added)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]

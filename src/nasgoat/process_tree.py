@@ -13,6 +13,10 @@ import time
 from pathlib import Path
 
 _VARIABLE = "NASGOAT_CHILD"
+#: Whether the system lets a process be a child with a process group that can be killed.
+HAS_GROUPS = os.name == "posix"
+#: Whether the system says what memory a process group holds.
+TELLS_MEMORY = Path("/proc/self/stat").exists()
 _PAUSE, _ROUNDS = 0.02, 50  # a killed process may take a moment to be gone
 
 

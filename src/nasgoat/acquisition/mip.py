@@ -27,6 +27,7 @@ from nasgoat.formulations.compositions import PARTS, compositions
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
@@ -92,7 +93,7 @@ class MipOptimizer:
         self._first = None if independent else self._branch_and_bound()
         self.last_: MipAnswer = MipAnswer()
         memory = self.limits.memory_mb * 2**20
-        self._child = ChildProcess("the solver", OUR_OWN, memory) if child else None
+        self._child = ChildProcess("the solver", OUR_OWN, memory) if child and HAS_GROUPS else None
 
     def optimize(
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import sys
 import threading
 import weakref
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from nasgoat.evaluation.objectives import describe_exception, describe_problem, 
 from nasgoat.evaluation.outcomes import Failure, FailureKind, Objective, Outcome
 from nasgoat.evaluation.slots import Share, own_slot
 from nasgoat.graphs import LabeledGraph
+from nasgoat.process_tree import HAS_GROUPS, TELLS_MEMORY
 
 _START_SECONDS = 300.0  # an objective's imports may take long, but not for ever
 
@@ -97,6 +99,15 @@ class Isolated:
     def __post_init__(self) -> None:
         if (self.objective is None) == (not self.command):
             raise SettingError("either an objective or a command must be given, got both or none")
+        if not HAS_GROUPS:
+            raise SettingError(
+                "an objective in a process of its own must run on Linux or macOS, got "
+                f"{sys.platform}; hand nasgoat.search the function, without limits and workers"
+            )
+        if self.memory_limit is not None and not TELLS_MEMORY:
+            raise SettingError(
+                f"a memory limit must be on Linux, which tells what is held, got {sys.platform}"
+            )
         for name in ("timeout", "memory_limit"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):

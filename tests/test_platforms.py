@@ -1,0 +1,56 @@
+"""What needs no Linux runs without what only Linux has; the rest says so in one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nasgoat import NodeLabeledSpace, child_process, search
+from nasgoat.errors import ChildError, SettingError
+from nasgoat.evaluation import Isolated, evaluators
+
+ALL_OF_IT = """
+import sys
+sys.modules["fcntl"] = sys.modules["resource"] = None  # an import of either fails
+
+import nasgoat
+import nasgoat.child_worker
+from nasgoat.cli.app import run
+
+space = nasgoat.NodeLabeledSpace((2, 4), ["a", "b"])
+result = nasgoat.search(lambda graph: 1.0 + len(graph.edges), space, 8, batch=2, initial=4)
+assert len(result.evaluations) == 8
+optimizer = nasgoat.Optimizer(space, initial=3)
+for proposal in optimizer.ask(3):
+    optimizer.tell(proposal.graph, 1.0 + len(proposal.graph.edges))
+assert optimizer.ask(1)[0].certificate.certified
+search = ["search", "--evaluations", "11", "--report", "run", "--quiet", "--no-pictures"]
+assert run(search) == 0
+assert run(["solve", "--space", "nb201", "--top", "1"]) == 0
+assert run(["report", "run"]) == 0
+"""
+
+
+def test_nothing_but_child_processes_needs_what_windows_lacks(tmp_path: Path) -> None:
+    call = [sys.executable, "-c", ALL_OF_IT]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_where_there_are_no_process_groups_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child_process, "HAS_GROUPS", False)
+    monkeypatch.setattr(evaluators, "HAS_GROUPS", False)
+    with pytest.raises(ChildError, match="the picture must run on Linux or macOS"):
+        child_process.ChildProcess("the picture").ask(pow, 2, 3)
+    with pytest.raises(SettingError, match="must run on Linux or macOS"):
+        search("math:sqrt", NodeLabeledSpace((2, 3), ["a"]), 3)
+
+
+def test_where_memory_is_not_told_a_limit_of_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(evaluators, "TELLS_MEMORY", False)
+    Isolated("math:sqrt", timeout=1.0)
+    with pytest.raises(SettingError, match="a memory limit must be on Linux"):
+        Isolated("math:sqrt", memory_limit=2**30)
