@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,6 +139,17 @@ def test_wrong_settings_are_refused() -> None:
         Settings(target="rnk")
     with pytest.raises(SettingError, match="at least one number"):
         Settings(sqrt_betas=())
+
+
+@pytest.mark.parametrize("k", [0, 2.5, "2"])
+def test_a_number_of_proposals_is_a_whole_one(k: Any) -> None:
+    with pytest.raises(SettingError, match="must be whole and at least 1, got"):
+        Optimizer(nasbench201(), optimizer="sampling").ask(k)
+
+
+def test_a_negative_seed_is_refused() -> None:
+    with pytest.raises(SettingError, match="the seed must be a whole number from 0, got -1"):
+        Optimizer(nasbench201(), optimizer="sampling", seed=-1)
 
 
 def test_progress_and_metrics_are_passed_on() -> None:

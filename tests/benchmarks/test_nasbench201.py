@@ -126,6 +126,18 @@ def test_foreign_sources_are_refused(tmp_path: Path, data: Path) -> None:
         import_nasbench201(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "text.pth", "cut.pth", "other.pth"])
+def test_files_that_pytorch_can_not_read_are_refused(name: str, tmp_path: Path, data: Path) -> None:
+    torch = pytest.importorskip("torch")
+    path = tmp_path / name
+    torch.save({"weights": torch.zeros(9)}, path)
+    content = path.read_bytes()
+    if name != "other.pth":
+        path.write_bytes(content[:-60] if name == "cut.pth" else b"hello, this is text\n")
+    with pytest.raises(DataError, match=r"must be the official.*got another or a damaged one"):
+        import_nasbench201(path)
+
+
 def test_an_incomplete_import_is_said_when_it_is_used(tmp_path: Path, data: Path) -> None:
     with bz2.open(tmp_path / "000003.pickle.pbz2", "wb") as file:
         pickle.dump({"200": results(200)}, file)

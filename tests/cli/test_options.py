@@ -64,3 +64,22 @@ def test_help_shows_every_option_of_search_under_its_heading(
         places.append(said.index(str(group.__doc__).rstrip(".")))
         places += [said.index(f"--{field.name.replace('_', '-')} ") for field in fields(group)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--seed", "-1"], "--seed must be at least 0, got -1"),
+        (["--storage", ""], "the storage must be a file or the URL of a database, got ''"),
+        (["--storage", "sqlite:///"], "the storage must be a file or the URL of a database"),
+        (["--storage", "/"], "the storage must be a file or the URL of a database, got the folder"),
+        (["--storage", "."], "the storage must be a file or the URL of a database, got the folder"),
+        (["--space", "nb201", "--objective", ""], "must be module:function, got ''"),
+    ],
+)
+def test_odd_values_are_refused_in_one_line(
+    options: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["search", "--evaluations", "5", "--initial", "3", *options]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert line in said

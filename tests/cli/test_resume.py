@@ -69,6 +69,18 @@ def test_the_first_signal_lets_what_runs_finish_and_the_call_resumes() -> None:
     assert len(json.loads(Path("run/result.json").read_text())["history"]) == budget
 
 
+def test_a_disk_that_is_full_when_the_study_is_created_is_exit_code_1() -> None:
+    limited = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); "
+        "from nasgoat.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", limited, *call(6)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "nasgoat: the study sqlite:///run/.study.db.new.part must be usable, got" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not Path("run/study.db").exists()
+
+
 def test_the_second_signal_cancels() -> None:
     Path("sleepy.py").write_text(SLEEPY.replace("1.5", "1.5 if len(graph.edges) < 0 else 100"))
     search = start()

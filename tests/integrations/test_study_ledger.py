@@ -17,7 +17,7 @@ from nasgoat.bayesopt import Driver, Ledger, MemoryLedger, Plan, SearchResult
 from nasgoat.errors import StorageError, StudyError
 from nasgoat.evaluation import Inline
 from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.storages import write_persistently
+from nasgoat.integrations.storages import mask_passwords, write_persistently
 from nasgoat.integrations.stored_search import list_studies, read_status
 from nasgoat.spaces import NodeLabeledSpace
 
@@ -230,6 +230,13 @@ def test_a_lost_connection_costs_nothing(postgres: str, name: str) -> None:
     assert read_status(address, name).complete == 12
     assert len(optuna.load_study(study_name=name, storage=address.full).trials) == 12
     engine.dispose()
+
+
+def test_a_password_of_one_letter_is_masked_in_addresses_alone() -> None:
+    address = "postgresql://ann:e@db.example/runs"
+    StorageAddress.of(address)
+    said = mask_passwords(f"the server {address} never answered")
+    assert said == "the server postgresql://ann:***@db.example/runs never answered"
 
 
 def test_passwords_are_masked(postgres: str) -> None:

@@ -57,6 +57,8 @@ class AskTell(ABC):
     def __init__(self, space: SearchSpace | str, initial: int = 10, seed: int = 0) -> None:
         if initial < 1:
             raise SettingError(f"initial must be at least 1, got {initial}")
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise SettingError(f"the seed must be a whole number from 0, got {seed!r}")
         self.space = load_space(space)
         require_satisfiable(self.space)
         self.initial = initial
@@ -79,8 +81,8 @@ class AskTell(ABC):
 
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next, none seen or proposed before; fewer if none are left."""
-        if k < 1:
-            raise SettingError(f"the number of proposals must be at least 1, got {k}")
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise SettingError(f"the number of proposals must be whole and at least 1, got {k!r}")
         proposals = self._propose_initial(k)
         # A batch may begin with the initial design: the method must not propose that part again.
         self._pending |= {self.space.key(p.graph): p.graph for p in proposals}

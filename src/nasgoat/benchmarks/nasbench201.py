@@ -224,8 +224,11 @@ def _read_pth(path: Path) -> Iterator[Mapping[str, Any]]:
             "a .pth file must be read with PyTorch, got none; pip install 'nasgoat[neural]', "
             "or import the NATS-Bench folder instead"
         ) from None
-    with torch.serialization.safe_globals([set]):
-        whole = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        with torch.serialization.safe_globals([set]):
+            whole = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as problem:  # PyTorch raises anything at what is not its own
+        raise ValueError(f"PyTorch has a {type(problem).__name__}") from None
     yield from whole["arch2infos"].values()
 
 
@@ -246,5 +249,5 @@ def _read_csv(path: Path, tables: Tables) -> None:
 def _make_refusal(source: Path, problem: object) -> DataError:
     return DataError(
         f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology folder "
-        f"or a .csv.xz table, got {problem!r}"
+        f"or a .csv.xz table, got another or a damaged one ({problem!r})"
     )

@@ -25,9 +25,16 @@ from nasgoat.errors import SettingError
 if TYPE_CHECKING:
     from nasgoat.acquisition import Effort
 
+
+def _check_seed(seed: int) -> int:
+    if seed < 0:
+        raise SettingError(f"--seed must be at least 0, got {seed}")
+    return seed
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(callback=_check_seed, help="Seed of everything random.")]
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Storage = Annotated[
     str | None,

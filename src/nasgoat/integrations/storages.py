@@ -39,6 +39,8 @@ _CONNECT_SECONDS = 10
 _HOPELESS = ("full", "readonly", "read-only", "disk i/o", "malformed", "not a database", "no space")
 _MAGIC = b"SQLite format 3\x00"
 _TABLES = {"studies", "trials", "trial_values", "trial_user_attributes", "version_info"}
+_NO_ROOM = ("full", "disk i/o", "no space")  # those of them that are no fault of the call
+_SHORTEST_SECRET = 4  # letters; shorter ones are parts of common words
 _secrets: set[str] = set()
 
 
@@ -60,7 +62,7 @@ class StorageAddress:
     def of(cls, text: str | Path) -> StorageAddress:
         """The address in a URL, or of a SQLite file if it is a path."""
         if isinstance(text, Path) or "://" not in text:
-            return cls(URL.create("sqlite", database=str(text)))
+            return cls._of_file(str(text))
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
@@ -74,12 +76,21 @@ class StorageAddress:
             if find_spec("psycopg") is None:
                 raise MissingPackageError("psycopg", "postgres")
             url = url.set(drivername="postgresql+psycopg")
-        elif url.drivername not in ("sqlite", "postgresql+psycopg", "postgresql+psycopg2"):
+        elif url.drivername == "sqlite":
+            return cls._of_file(url.database or "")
+        elif url.drivername not in ("postgresql+psycopg", "postgresql+psycopg2"):
             raise StudyError(
                 f"the storage must be SQLite or PostgreSQL, got {url.drivername}; "
                 "other databases lack the lock that keeps two drivers apart"
             )
         return cls(url)
+
+    @classmethod
+    def _of_file(cls, name: str) -> StorageAddress:
+        if not name or name == ":memory:" or Path(name).is_dir():
+            shown = f"the folder {name}" if name and Path(name).is_dir() else repr(name)
+            raise StudyError(f"the storage must be a file or the URL of a database, got {shown}")
+        return cls(URL.create("sqlite", database=name))
 
     @property
     def is_file(self) -> bool:
@@ -106,13 +117,16 @@ class StorageAddress:
 def mask_passwords(text: str) -> str:
     """A text without any password that was part of an address.
 
+    A short one is masked within addresses alone: masked everywhere, it would show where it stands.
+
     Example:
         >>> _ = StorageAddress.of("postgresql://ann:s3same@db.example/runs")
         >>> mask_passwords("connecting with s3same failed")
         'connecting with *** failed'
     """
     for secret in sorted(_secrets, key=len, reverse=True):
-        text = text.replace(secret, "***")
+        short = len(secret) < _SHORTEST_SECRET
+        text = text.replace(f":{secret}@" if short else secret, ":***@" if short else "***")
     return text
 
 
@@ -130,13 +144,11 @@ def open_storage(address: StorageAddress) -> RDBStorage:
             warnings.simplefilter("ignore")
             return RDBStorage(address.full, engine_kwargs=options)
     except DBAPIError as problem:
+        reason = explain_briefly(problem)
         if address.is_file:
-            raise StudyError(
-                f"the study {address} must be usable, got {explain_briefly(problem)}"
-            ) from None
-        raise StorageError(
-            f"the storage {address} must answer, got {explain_briefly(problem)}"
-        ) from None
+            error = StorageError if any(w in reason.lower() for w in _NO_ROOM) else StudyError
+            raise error(f"the study {address} must be usable, got {reason}") from None
+        raise StorageError(f"the storage {address} must answer, got {reason}") from None
     except (SQLAlchemyError, RuntimeError, ValueError, AssertionError, OSError) as problem:
         raise StudyError(
             f"the storage {address} must be usable, got {explain_briefly(problem)}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
@@ -83,7 +84,7 @@ class StudyLedger:
             take_lock(self._lock, name)
             self._storage = self._open()
             self._study = self._find()
-        except DBAPIError as problem:
+        except (DBAPIError, StorageInternalError) as problem:
             self._lock.release()
             raise StorageError(
                 f"the storage {address} must answer, got {explain_briefly(problem)}"
