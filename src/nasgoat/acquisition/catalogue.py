@@ -33,6 +33,7 @@ from nasgoat.atomic_file import replace_folder
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.progress import show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.moves import no_graph
 from nasgoat.surrogate import Posterior
@@ -82,7 +83,9 @@ class Catalogue:
 
     name = "catalogue"
 
-    def __init__(self, space: SearchSpace, progress: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, space: SearchSpace, progress: Callable[[str], None] | None = show_progress
+    ) -> None:
         self.space = space
         self.features = FeatureMap(space)
         self._arrays = _load_or_build(space, self.features, progress)

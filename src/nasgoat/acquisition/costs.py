@@ -50,6 +50,7 @@ LARGEST_CATALOGUE = 5_000_000
 LARGEST_BRANCH = 2_000_000
 #: Prefixes with their last labels that are listed at most; more grow node by node.
 GROWING = 200_000
+SLOW_PAPER = 6  # nodes from which on the paper's literal formulation takes minutes at least
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
 SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 
@@ -152,6 +153,21 @@ def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     several = f"{len(space.sizes)} programs, the largest"
     said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
     return Cost(seconds, _LOADING, said, stops=True)
+
+
+def paper_seconds(space: SearchSpace) -> float | None:
+    """Seconds at least of a question to the paper's literal formulation; None of a quick one.
+
+    Measured with SCIP and 50 observations: 17 s of five nodes, and of six nodes a gap of one half
+    after 300 s (docs/experiments.md).
+
+    Example:
+        >>> from nasgoat import nasbench101, nasbench201
+        >>> paper_seconds(nasbench101()), paper_seconds(nasbench201())
+        (6000.0, None)
+    """
+    n = space.sizes[-1]
+    return _multiply_steps(300.0, 20.0, n - SLOW_PAPER) if n >= SLOW_PAPER else None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,15 @@ from typing import Any
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.costs import Cost, Reason, branch_cost, describe_seconds, mip_cost
+from nasgoat.acquisition.costs import (
+    SLOW_PAPER,
+    Cost,
+    Reason,
+    branch_cost,
+    describe_seconds,
+    mip_cost,
+    paper_seconds,
+)
 from nasgoat.acquisition.proposals import AcquisitionOptimizer
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS
@@ -336,4 +344,10 @@ def make_optimizer(
             progress(f"optimiser: {choice.reason}")
         if warning := choice.warn(inf if effort is None else effort.time_limit):
             progress(warning)
+        literal = effort is not None and effort.formulation == "paper" and choice.name in SOLVERS
+        if literal and (slow := paper_seconds(space)):
+            progress(
+                f"the paper's formulation is slow from {SLOW_PAPER} nodes on: a question is "
+                f"forecast to take {describe_seconds(slow)} or more; the compact one is exact too"
+            )
     return _TABLE[choice.name].make(space, progress, effort)

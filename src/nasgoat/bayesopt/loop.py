@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
 from nasgoat.evaluation.objectives import function_path
+from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import find
 
@@ -33,7 +33,7 @@ def search(  # noqa: D417 what belongs together is described together
     optimizer: str | AcquisitionOptimizer = "auto",
     on_evaluation: Callable[[Evaluation], None] | None = None,
     on_iteration: Callable[[Iteration], None] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = show_progress,
     executor: Executor | None = None,
     workers: int | None = None,
     asynchronous: bool = False,
@@ -93,8 +93,10 @@ def search(  # noqa: D417 what belongs together is described together
         "share": share,
         "fresh_process": fresh_process,
     }
-    evaluator = _make_evaluator(objective, limits, seed, executor is None and bool(workers))
-    events = Events(on_evaluation, iteration=on_iteration)
+    in_processes = executor is None and bool(workers)
+    with say_if_slow(progress, "importing the objective in another process"):
+        evaluator = _make_evaluator(objective, limits, seed, in_processes)
+    events = Events(on_evaluation, iteration=_tell_both(on_iteration, progress, evaluations))
     with _open_ledger(ledger, storage, study, asker, said, plan) as kept:
         return _drive(asker, evaluator, plan, events, kept, _find_workers(executor, workers))
 
@@ -120,6 +122,23 @@ def run(
     return _drive(asker, Inline(objective), Plan(evaluations, batch), events)
 
 
+def _tell_both(
+    on_iteration: Callable[[Iteration], None] | None,
+    progress: Callable[[str], None] | None,
+    evaluations: int,
+) -> Callable[[Iteration], None]:
+    """What happens after a batch: a line of progress, and what the caller wants."""
+
+    def tell(iteration: Iteration) -> None:
+        if progress is not None:
+            best = f"best error {iteration.best.error:.6g}"
+            progress(f"{iteration.evaluations} of {evaluations} evaluations, {best}")
+        if on_iteration is not None:
+            on_iteration(iteration)
+
+    return tell
+
+
 def _declare(
     objective: Objective | str,
     asker: Optimizer,
@@ -136,7 +155,7 @@ def _declare(
         "objective": {"objective": name},
         "direction": "minimize",
         "method": "goat",
-        "settings": asdict(asker.settings),
+        "settings": asker.settings.declare(),
         "optimizer": optimizer if isinstance(optimizer, str) else optimizer.name,
         "initial": initial,
         "batch": None if plan.asynchronous else plan.batch,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
     AskTell,
+    Effort,
     LowerConfidenceBound,
     Proposal,
     Status,
@@ -24,6 +25,7 @@ from nasgoat.acquisition import (
 from nasgoat.acquisition.candidates import propose_heuristically
 from nasgoat.errors import SettingError, SolverLostError, SurrogateError, UnknownNameError
 from nasgoat.kernels import kernel_names
+from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 from nasgoat.surrogate.target import TARGETS
@@ -50,6 +52,8 @@ class Settings:
         sqrt_beta: √β of the strategy ``"top"``.
         sqrt_betas: The √β of the strategy ``"portfolio"``.
         restarts: Further random starts of the hyperparameter search.
+        time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
+            the same when a search is resumed.
 
     Example:
         >>> Settings.preset("paper", kernel="linear").batch_strategy
@@ -63,6 +67,7 @@ class Settings:
     sqrt_beta: float = 3.0
     sqrt_betas: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 5.0)
     restarts: int = 0
+    time_limit: float = 60.0
 
     def __post_init__(self) -> None:
         if self.kernel not in kernel_names():
@@ -73,6 +78,10 @@ class Settings:
             raise UnknownNameError("batch strategy", self.batch_strategy, STRATEGIES)
         if not self.sqrt_betas:
             raise SettingError("sqrt_betas must hold at least one number, got none")
+
+    def declare(self) -> dict[str, Any]:
+        """What must be the same when a search is resumed."""
+        return {name: value for name, value in asdict(self).items() if name != "time_limit"}
 
     @property
     def questions(self) -> int:
@@ -88,7 +97,8 @@ class Settings:
         """The acquisition optimiser of a name for these settings; a ready-made one as it is."""
         if not isinstance(optimizer, str):
             return optimizer
-        return make_optimizer(optimizer, space, progress, self.kernel, self.questions)
+        effort = Effort(time_limit=self.time_limit)
+        return make_optimizer(optimizer, space, progress, self.kernel, self.questions, effort)
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Settings:
@@ -100,7 +110,9 @@ class Settings:
 
 PRESETS = {
     "default": Settings(),
-    "paper": Settings(kernel="linear", target="log", batch_strategy="top", sqrt_beta=3.0),
+    "paper": Settings(
+        kernel="linear", target="log", batch_strategy="top", sqrt_beta=3.0, time_limit=1800.0
+    ),
 }
 
 
@@ -113,7 +125,8 @@ class Optimizer(AskTell):
         optimizer: Acquisition optimiser, by name or ready made.
         initial: Random graphs before the first fit.
         seed: Seed of the initial design and of restarts.
-        progress: Called with a line of text when something takes long.
+        progress: Called with a line of text when something takes long; by default it is shown on
+            standard error if that is a terminal. None for silence.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -132,23 +145,26 @@ class Optimizer(AskTell):
         optimizer: str | AcquisitionOptimizer = "auto",
         initial: int = 10,
         seed: int = 0,
-        progress: Callable[[str], None] | None = None,
+        progress: Callable[[str], None] | None = show_progress,
     ) -> None:
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         self.surrogate: GraphGP | None = None
+        self._progress = progress
 
     def _propose(self, k: int) -> list[Proposal]:
         settings = self.settings
-        self.surrogate = GraphGP(
+        model = GraphGP(
             self.space,
             settings.kernel,
             noise=settings.noise,
             target=settings.target,
             restarts=settings.restarts,
             seed=self.seed,
-        ).fit(self._graphs, self._errors)
+        )
+        with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
+            self.surrogate = model.fit(self._graphs, self._errors)
         # What still runs is taken to come out as predicted: less is left to learn near it.
         running = self.pending
         believed = self.surrogate.believing(running) if running else self.surrogate

@@ -29,7 +29,7 @@ def check(
     preset: Preset = "default",
     kernel: Annotated[str | None, KERNEL] = None,
     batch_strategy: BatchStrategy = None,
-    time_limit: TimeLimit = 1800.0,
+    time_limit: TimeLimit = None,
     json: Json = False,
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
@@ -41,7 +41,8 @@ def check(
     number, exact = found.size()
     settings = Proposing(preset=preset, kernel=kernel, batch_strategy=batch_strategy).settings()
     choice = choose(found, settings.kernel, settings.questions)
-    warning = choice.warn(time_limit)
+    seconds = settings.time_limit if time_limit is None else time_limit
+    warning = choice.warn(seconds)
     optimizers = choice.list_exact()
     if json:
         print_json(

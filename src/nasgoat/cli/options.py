@@ -46,8 +46,13 @@ Preset = Annotated[
 ]
 BatchStrategy = Annotated[str | None, typer.Option(help="portfolio or top.")]
 TimeLimit = Annotated[
-    float, typer.Option(help="MIP and branch and bound: seconds for one acquisition problem.")
+    float | None,
+    typer.Option(
+        help="Seconds for one acquisition problem; 60 in a search, else 1800, as with "
+        "--preset paper."
+    ),
 ]
+PAPER_SECONDS = 1800.0  # for one acquisition problem
 
 
 @dataclass(frozen=True)
@@ -56,16 +61,16 @@ class Solving:
 
     optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto"
     formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact"
-    time_limit: TimeLimit = 1800.0
+    time_limit: TimeLimit = None
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4
     threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2
 
-    def effort(self, **others: Any) -> Effort:
-        """The limits of one acquisition problem."""
+    def effort(self, time_limit: float = PAPER_SECONDS, **others: Any) -> Effort:
+        """The limits of one acquisition problem; the time limit is for want of another."""
         from nasgoat.acquisition import Effort
 
         return Effort(
-            time_limit=self.time_limit,
+            time_limit=time_limit if self.time_limit is None else self.time_limit,
             gap=self.gap,
             threads=self.threads,
             formulation=self.formulation,

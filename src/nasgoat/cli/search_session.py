@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Isolated, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations import StudyLedger
+from nasgoat.progress import say_if_slow
 from nasgoat.search_methods import OURS, make_method, own_batch
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -105,10 +106,13 @@ class Session:
         output: Output,
     ) -> None:
         settings, ours = proposing.settings(), proposing.method == OURS
-        self.proposing, self._output, self._effort = proposing, output, solving.effort()
+        self.proposing, self._output = proposing, output
+        self._effort = solving.effort(settings.time_limit)
         batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
         self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous)
-        self.task = make_task(target, evaluating, proposing.seed)
+        settings = replace(settings, time_limit=self._effort.time_limit)
+        with say_if_slow(None if output.quiet else note, "getting the space and objective ready"):
+            self.task = make_task(target, evaluating, proposing.seed)
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
         if ours:
@@ -118,7 +122,7 @@ class Session:
             "objective": self.task.objective,
             "direction": "minimize",
             "method": proposing.method,
-            "settings": asdict(settings) if ours else None,
+            "settings": settings.declare() if ours else None,
             "optimizer": solving.optimizer if ours else None,
             "initial": proposing.initial,
             "batch": None if self.plan.asynchronous else batch,

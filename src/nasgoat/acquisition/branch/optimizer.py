@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
+from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
@@ -36,7 +36,6 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, P
 _MANY = 20_000  # shapes from which a second thread pays
 _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
-_PATIENCE = 2.0  # seconds of loading compiled code before something is said
 
 
 class BranchAndBound:
@@ -67,7 +66,7 @@ class BranchAndBound:
     def __init__(
         self,
         space: SearchSpace,
-        progress: Callable[[str], None] | None = None,
+        progress: Callable[[str], None] | None = show_progress,
         time_limit: float | None = None,
         threads: int = 2,
         prefixes: bool | None = None,
@@ -90,16 +89,13 @@ class BranchAndBound:
         What only prefixes need is compiled for spaces that are searched by prefixes.
         """
         words = "compiling the search: once on a machine, about half a minute"
-        timer = threading.Timer(_PATIENCE, self.progress or print, [words])
-        if self.progress:
-            timer.start()
-        if exponential:
-            _load_exponential()
-        else:
-            for prefixes in sorted(self._linear.by_prefixes):
-                _load_linear(prefixes)
-        one_blas_thread()  # finds the libraries
-        timer.cancel()
+        with say_if_slow(self.progress, words):
+            if exponential:
+                _load_exponential()
+            else:
+                for prefixes in sorted(self._linear.by_prefixes):
+                    _load_linear(prefixes)
+            one_blas_thread()  # finds the libraries
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: what depends on the space alone, once for all questions."""

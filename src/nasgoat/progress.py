@@ -1,0 +1,44 @@
+"""Progress: a line when something takes long, so that nothing is silent for more than seconds."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+PATIENCE = 2.0  # seconds of silence
+
+
+def show_progress(line: str) -> None:
+    """Print a line to standard error if that is a terminal: the default in Python.
+
+    Example:
+        >>> show_progress("listing the structures of the space")
+    """
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def say_if_slow(
+    progress: Callable[[str], None] | None, words: str, seconds: float = PATIENCE
+) -> Iterator[None]:
+    """Say what is being done if it is not done after some seconds.
+
+    Example:
+        >>> import time
+        >>> with say_if_slow(print, "waiting", seconds=0.01):
+        ...     time.sleep(0.2)
+        waiting
+    """
+    if progress is None:
+        yield
+        return
+    timer = threading.Timer(seconds, progress, [words])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
