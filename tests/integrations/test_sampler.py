@@ -8,6 +8,7 @@ import optuna
 import pytest
 
 from nasgoat import GoatSampler, LabeledGraph, suggest_graph
+from nasgoat.errors import SettingError
 from nasgoat.integrations import GraphParameters
 from nasgoat.spaces import (
     GraphSpace,
@@ -167,3 +168,39 @@ def test_graphs_are_stored_as_in_the_studies_of_version_0_1(
     cell = LabeledGraph.from_json(graph)
     assert parameters.encode(cell) == stored
     assert space.key(parameters.decode(stored)) == space.key(cell)
+
+
+def test_an_enqueued_graph_is_evaluated_with_what_else_was_given() -> None:
+    space = nasbench201()
+    cell = space.from_digits([1, 0, 2, 3, 0, 4])
+    study = optuna.create_study(sampler=GoatSampler(space, initial=3))
+    study.enqueue_trial({**GraphParameters(space).encode(cell), "graph_dropout": 0.25})
+    seen = []
+
+    def objective(trial: optuna.Trial) -> float:
+        seen.append((suggest_graph(trial, space), trial.suggest_float("graph_dropout", 0, 1)))
+        return 1.0
+
+    study.optimize(objective, n_trials=1)
+    assert seen == [(cell, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("space", "enqueued"),
+    [
+        (nasbench201(), {"grahp": 3454}),
+        (nasbench201(), {"graph_0": 3454}),
+        (nasbench201(), {"graph": -3}),
+        (nasbench201(), {"graph": nasbench201().from_digits([1, 0, 2, 3, 0, 4])}),
+        (nasbench201(), {"cell": nasbench201().from_digits([1, 0, 2, 3, 0, 4])}),
+        (darts(), {"graph": 3454}),
+        (darts(), {"graph_0": 3454}),
+    ],
+)
+def test_an_enqueued_graph_under_a_wrong_name_is_refused(
+    space: SearchSpace, enqueued: dict[str, object]
+) -> None:
+    study = optuna.create_study(sampler=GoatSampler(space, optimizer="sampling", initial=3))
+    study.enqueue_trial(enqueued)
+    with pytest.raises(SettingError, match="an enqueued graph must be given as graph"):
+        study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=1)

@@ -27,6 +27,7 @@ from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_claim_lock, take_turn
+from nasgoat.integrations.study_format import check_enqueued
 from nasgoat.integrations.trial_graphs import GraphParameters, Replay, TrialGraphs, write_claim
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -219,6 +220,10 @@ def suggest_graph(
 ) -> LabeledGraph:
     """The graph of a trial; prunes the trial if another sampler made up one outside the space.
 
+    Raises:
+        SettingError: If the trial was enqueued with a graph in another way than
+            ``study.enqueue_trial(GraphParameters(space).encode(graph))``.
+
     Example:
         >>> import optuna
         >>> from nasgoat import GoatSampler, nasbench201
@@ -229,6 +234,8 @@ def suggest_graph(
         5
     """
     parameters = GraphParameters(load_space(space), name)
+    if kept := getattr(trial, "_cached_frozen_trial", None):  # a FixedTrial has none
+        check_enqueued(kept.system_attrs.get("fixed_params", {}), parameters)
     values = {
         key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
         for key, distribution in parameters.distributions.items()

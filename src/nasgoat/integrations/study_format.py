@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Ticket
+from nasgoat.errors import GraphError, SettingError
 from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.trial_graphs import GraphParameters
@@ -127,3 +130,36 @@ def pick_counting_trials(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial
         if number is not None and (number not in best or _rank(trial) > _rank(best[number])):
             best[number] = trial
     return dict(sorted(best.items()))
+
+
+def check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> None:
+    """Refuse values that a trial was enqueued with and that are meant for its graph in vain.
+
+    Optuna ignores a value under a name that no trial asks for.
+
+    Raises:
+        SettingError: If a graph is under a wrong name, in part, or outside the space.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> check_enqueued({"graph": 3454, "rate": 0.1}, GraphParameters(nasbench201()))
+    """
+    ours = parameters.distributions
+    wrong = ""
+    for key, value in fixed.items():
+        ending = key.removeprefix(parameters.name).removeprefix("_")
+        meant = (key.startswith(parameters.name) and (not ending or ending.isdigit())) or bool(
+            get_close_matches(key, [parameters.name, *ours], cutoff=0.79)
+        )
+        if isinstance(value, LabeledGraph) or (meant and key not in ours):
+            wrong = f"{key!r} with {reprlib.repr(value)}"
+    if not wrong and any(key in fixed for key in ours):
+        try:
+            parameters.decode(fixed)
+        except GraphError as problem:
+            wrong = str(problem)
+    if wrong:
+        raise SettingError(
+            f"an enqueued graph must be given as {' and '.join(ours)}, got {wrong}; "
+            "use study.enqueue_trial(GraphParameters(space).encode(graph))"
+        )
