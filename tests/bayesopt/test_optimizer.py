@@ -168,6 +168,17 @@ def test_progress_and_metrics_are_passed_on() -> None:
     assert len(result.hyperparameters) == 2
 
 
+def test_workers_that_are_threads_say_so() -> None:
+    def objective(cell: LabeledGraph) -> float:  # no other process can import it
+        return 5.0 + len(cell.edges)
+
+    with pytest.warns(UserWarning, match="runs in threads of this process") as said:
+        result = search(objective, SPACE, evaluations=4, initial=4, workers=2)
+    assert len(result.evaluations) == 4
+    assert len(said) == 1
+    assert said[0].filename == __file__
+
+
 def test_an_objective_without_error_is_refused() -> None:
     with pytest.raises(ObjectiveError, match=r"must return 'error', got \['loss'\]"):
         search(lambda g: {"loss": 1.0}, SPACE, evaluations=3)

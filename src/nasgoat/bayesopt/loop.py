@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -57,7 +58,9 @@ def search(  # noqa: D417 what belongs together is described together
         initial, seed, settings, optimizer, progress: As for :class:`~nasgoat.Optimizer`.
         on_evaluation, on_iteration: Called after each evaluation, and after each batch.
         executor: Where evaluations run: any ``concurrent.futures.Executor``.
-        workers: Evaluations at a time; local processes if no executor is given.
+        workers: Evaluations at a time. Without an executor they run in local processes if these can
+            import the objective (``"module:function"``, or a function of a module); a lambda, or a
+            function of a script or notebook, runs in threads of this process, with a warning.
         asynchronous: Give a freed worker the next graph at once instead of proposing in batches.
         timeout, memory_limit: Seconds and bytes that an evaluation may take before it is killed.
         storage: Where to keep the search: a file, or a URL like ``"sqlite:///runs.db"``. The same
@@ -204,6 +207,12 @@ def _make_evaluator(
         raise SettingError(
             "an objective with limits, devices or processes of its own must be a function that "
             f"another process can import, got {objective!r}; define it in a module"
+        )
+    if in_processes:
+        warnings.warn(
+            "the objective runs in threads of this process, because no other process can import "
+            f"{objective!r}; define it in a module to run it in processes of its own",
+            stacklevel=3,
         )
     return Inline(objective)
 
