@@ -15,7 +15,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blocks import OutOfTimeError
-from nasgoat.acquisition.branch.composition_bounds import bound_compositions
+from nasgoat.acquisition.branch.structure_bounds import bound_compositions
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound

@@ -15,7 +15,7 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, exponential, optimizer, runs
+from nasgoat.acquisition.branch import BranchAndBound, exponential, optimizer, search
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
@@ -108,7 +108,7 @@ def stopped_anywhere(
 def test_a_search_stopped_anywhere_has_a_valid_bound(
     seed: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "_PAUSE", 3)
+    monkeypatch.setattr(search, "_PAUSE", 3)
     monkeypatch.setattr(exponential, "_PAUSE", 50)
     monkeypatch.setattr(optimizer, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
     monkeypatch.setattr(optimizer, "_MANY", 100 if seed % 2 else 10**6)
@@ -144,7 +144,7 @@ def test_threads_give_the_same_answer_every_time(monkeypatch: pytest.MonkeyPatch
 def test_a_time_limit_never_gives_a_false_certificate(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "_PAUSE", 3)
+    monkeypatch.setattr(search, "_PAUSE", 3)
     monkeypatch.setattr(exponential, "_PAUSE", 50)
     space = NodeLabeledSpace((5, 6), ["a", "b", "c"], max_edges=9)
     acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, 0))

@@ -1,47 +1,177 @@
-"""The lower bound of the linear kernel on all completions of a search node, compiled (Lemma 2).
+"""The lower bound of the linear kernel on all completions of a search node, compiled.
 
-Notation (docs/branch-and-bound.md has the proofs)
+Notation (docs/branch-and-bound.md, Lemmas 2 and 3)
     m, p     mean part and vector of the reference graph: open variables carry the label "*"
-    m_i(x), p_i(x)            change if open variable i takes state x, all others unchanged
-    m_ij(l, l'), p_ij(l, l')  interaction of two open variables: what both changes together miss
-    U, W     Σ_i p_i(x_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
+    U, W     sums of the changes by all states and of the interactions of all pairs;  ω ≥ ‖W‖
+    θ_i(a), θ_ij(a, b)  potentials; their sum over all variables and pairs is to be bounded below
+    M_ji(a)             what the pair {i, j} hands to state a of variable i
+    b_i(a)              belief: θ_i(a) + Σ_j M_ji(a)
 
 Every completion has the value m + Σ m_i + Σ m_ij - ‖p + U + W‖. For any c, ε > 0
     ‖p + U + W‖ ≤ (‖p + U + W‖² + c²) / 2c,
     ‖p + U + W‖² ≤ ‖p‖² + 2 p·U + 2 p·W + (1 + ε) ‖U‖² + (1 + 1/ε) ω²,
-which leaves a sum of potentials of states and of pairs of states, bounded by message passing.
+which leaves a sum of potentials (``potentials``) for message passing to bound. A sweep visits the
+variables in turn. Variable i hands the share γ of its belief to each pair with a variable still to
+come, and the pair hands M_ij(b) = min_a [θ_ij(a, b) - M_ji(a) + γ b_i(a)] to that variable. What
+the variables have kept is the bound: Σ_i (1 - γ_i · pairs still to come) min_a b_i(a). These are
+the sweeps of sequential tree-reweighted message passing (Kolmogorov, IEEE TPAMI 28(10), 2006). One
+search bounds one node at a time; bounds of many structures run side by side in *lanes*, which is
+what vector units are good at. Both use the same sweep, compiled for their number of lanes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from nasgoat.acquisition.branch.messages import (
-    keep_move_bounds,
-    make_sweep,
-    new_potentials,
-    start_messages,
-)
-from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary
+from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary, rescale
 from nasgoat.acquisition.branch.records import (
     RHO,
     WIDE,
+    Floats,
     Index,
+    Integers,
     PairTables,
+    Potentials,
     Prefixes,
     Scratch,
     Shapes,
     Stack,
-    States,
-    StateScratch,
 )
 from nasgoat.acquisition.branch.reference import dot
 from nasgoat.compiled import called, inner, merged
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
+#: Takes potentials, messages (V, V, D · lanes), the number of states of each variable, the number
+#: of open variables, and whether they are visited forwards.
+Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
+#: Takes potentials, messages, the number of states of each variable, and two variables.
+Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
+
+
+def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
+    """Scratch for that many variables, states of a variable and lanes."""
+    blocks = variables * (variables - 1) // 2 * domain * domain * lanes
+    return Potentials(
+        open=np.arange(variables),
+        unary=np.zeros((variables, domain * lanes)),
+        pair=np.zeros(max(blocks, 1)),
+        pair_at=np.zeros((variables, variables), dtype=np.int64),
+        belief=np.zeros((variables, domain * lanes)),
+        given=np.zeros(domain * lanes),
+        kept=np.zeros(variables),
+        bound=np.zeros(lanes),
+    )
+
+
+def _make_messages(lanes: int) -> tuple[Message, Message]:
+    """The messages of variable i to a later variable j, and to an earlier one (Lemma 3)."""
+
+    @merged
+    def hand_forward(
+        potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
+    ) -> None:
+        at, columns = potentials.pair_at[i, j], width[j]
+        for c in range(width[i]):
+            for e in range(columns):
+                for x in range(lanes):
+                    value = potentials.given[c * lanes + x] + potentials.pair[at + e * lanes + x]
+                    old = message[i, j, e * lanes + x]
+                    message[i, j, e * lanes + x] = value if c == 0 or value < old else old
+            at += columns * lanes
+
+    @merged
+    def hand_backward(
+        potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
+    ) -> None:
+        at, rows = potentials.pair_at[j, i], width[i]
+        for e in range(width[j]):
+            if lanes == 1:  # the least stays in a register
+                least = np.inf
+                for c in range(rows):
+                    least = min(least, potentials.given[c] + potentials.pair[at + c])
+                message[i, j, e] = least
+            else:
+                for c in range(rows):
+                    for x in range(lanes):
+                        value = potentials.given[c * lanes + x]
+                        value += potentials.pair[at + c * lanes + x]
+                        old = message[i, j, e * lanes + x]
+                        message[i, j, e * lanes + x] = value if c == 0 or value < old else old
+            at += rows * lanes
+
+    return hand_forward, hand_backward
+
+
+def make_sweep(lanes: int) -> Sweep:
+    """A sweep of Lemma 3 over that many problems; ``potentials.bound`` is what it proves."""
+    hand_forward, hand_backward = _make_messages(lanes)
+
+    @inner
+    def sweep(
+        potentials: Potentials, message: Floats, width: Integers, total: Index, forward: bool
+    ) -> None:
+        belief = potentials.belief
+        potentials.bound[:] = 0.0
+        for step in range(total):
+            place = step if forward else total - 1 - step
+            i, ahead = potentials.open[place], total - 1 - step
+            rows, share = width[i], 1.0 / max(ahead, step, 1)
+            for c in range(rows * lanes):
+                belief[i, c] = potentials.unary[i, c]
+            for y in range(total):
+                if y != place:
+                    for c in range(rows * lanes):
+                        belief[i, c] += message[potentials.open[y], i, c]
+            potentials.kept[i] = 1.0 - share * ahead
+            for x in range(lanes):
+                least = belief[i, x]
+                for c in range(1, rows):
+                    value = belief[i, c * lanes + x]
+                    least = value if value < least else least
+                potentials.bound[x] += potentials.kept[i] * least
+            for y in range(place + 1 if forward else 0, total if forward else place):
+                j = potentials.open[y]
+                for c in range(rows * lanes):
+                    potentials.given[c] = share * belief[i, c] - message[j, i, c]
+                if forward:
+                    hand_forward(potentials, message, width, i, j)
+                else:
+                    hand_backward(potentials, message, width, i, j)
+
+    return sweep
+
+
+@merged
+def start_messages(stack: Stack, potentials: Potentials, t: Index, total: Index) -> None:
+    """Messages of depth t: none at the bottom, else those of the depth below."""
+    for y in range(total):
+        for z in range(total):
+            i, j = potentials.open[y], potentials.open[z]
+            for c in range(stack.width[t, j]):
+                stack.message[t, i, j, c] = 0.0
+                if t > 0:
+                    stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
+
+
+@merged
+def keep_move_bounds(
+    stack: Stack, potentials: Potentials, t: Index, total: Index, lower: float
+) -> None:
+    """The bound of each further choice (after Lemma 3), from what the variables have kept."""
+    for y in range(total):
+        i = potentials.open[y]
+        least = np.inf
+        for c in range(stack.width[t, i]):
+            least = min(least, potentials.belief[i, c])
+        for c in range(stack.width[t, i]):
+            more = potentials.kept[i] * (potentials.belief[i, c] - least)
+            stack.move_bound[t, i, c] = lower + more
+
+
 _sweep = make_sweep(1)
 
 
@@ -88,7 +218,7 @@ def bound_completions(
             if lower == best:
                 keep_move_bounds(stack, potentials, t, total, lower)
             _choose_best(stack, scratch, t, total)
-            _rescale(prefixes, stack, scratch, q, t, total, square, omega)
+            rescale(prefixes, stack, scratch, q, t, total, square, omega)
     return best
 
 
@@ -104,69 +234,6 @@ def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None
                 choice[i] = c
 
 
-@inner
-def _pair_products(
-    stack: Stack,
-    prefixes: Prefixes | None,
-    scratch: Scratch,
-    y: Index,
-    total: Index,
-    q: Index,
-    t: Index,
-) -> tuple[float, float]:
-    """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
-    labels, i = stack.move.shape[2], scratch.potentials.open[y]
-    x = stack.domain[t, i, scratch.choice[i]]
-    a = x if prefixes is None else prefixes.states.label[x]
-    product = across = 0.0
-    for z in range(y + 1, total):
-        j = scratch.potentials.open[z]
-        other = stack.domain[t, j, scratch.choice[j]]
-        b = other if prefixes is None else prefixes.states.label[other]
-        if a < labels and b < labels:
-            product += scratch.gram[i, j, a, b]
-            if scratch.apart[i, j] > 0:
-                across += scratch.both_along[scratch.apart[i, j], a, b]
-        if prefixes is not None:
-            states, gram = prefixes.states, prefixes.scratch.link_gram
-            product += states.gram[q, x, other]
-            for f in range(2):
-                if a < labels:
-                    product += gram[i, a, states.link[other, f]]
-                if b < labels:
-                    product += gram[j, b, states.link[x, f]]
-    return product, across
-
-
-@inner
-def _rescale(
-    prefixes: Prefixes | None,
-    stack: Stack,
-    scratch: Scratch,
-    q: Index,
-    t: Index,
-    total: Index,
-    square: float,
-    omega: float,
-) -> None:
-    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
-    labels = stack.move.shape[2]
-    cross = own = 0.0
-    for y in range(total):
-        i = scratch.potentials.open[y]
-        x = stack.domain[t, i, scratch.choice[i]]
-        a = x if prefixes is None else prefixes.states.label[x]
-        cross += 2 * scratch.along[i, a] if a < labels else 0.0
-        if prefixes is not None:
-            cross += 2 * prefixes.scratch.along[x]
-        product, across = _pair_products(stack, prefixes, scratch, y, total, q, t)
-        own += scratch.norm[i, scratch.choice[i]] + 2 * product
-        cross += 2 * across
-    own = max(own, 0.0)
-    stack.scale[t, 1] = math.sqrt(own)
-    stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))
-
-
 def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
     """Scratch for that many variables, labels, states of a variable and codes of distances."""
     return Scratch(
@@ -180,20 +247,4 @@ def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scr
         choice=np.zeros(variables, dtype=np.int64),
         factor=np.zeros(2),
         potentials=new_potentials(variables, domain),
-    )
-
-
-def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
-    """Scratch for these states, and that many variables, labels and states of a variable."""
-    total, links = len(states.label), states.link_vector.shape[1]
-    return StateScratch(
-        along=np.zeros(total),
-        link_along=np.zeros(links),
-        link_gram=np.zeros((variables, labels, links)),
-        option_along=np.zeros(states.option.shape[:-1]),
-        used=np.zeros(total, dtype=np.int64),
-        used_link=np.zeros(links, dtype=np.int64),
-        mask=np.zeros((variables, 2), dtype=np.int64),
-        row=np.zeros((labels + 1, domain)),
-        run=np.zeros((variables, domain), dtype=np.int64),
     )

@@ -4,7 +4,6 @@ Notation
     total = Σ node_ops[l] N_l + Σ edge_ops[l] E_l + nodes · n + edges · e + depth · D: what a limit
                       of the space bounds (``spaces/limits.py``)
     last(x), sink(x)  distance of a node in state x to the last inner node (0: no path) and the sink
-    d(i, j)           distance from node i to node j within the prefix, 0 if there is no path
 
 A structure fixes n, e and D, so a row is a constant for each shape plus a cost for each label,
 which may differ by edge. In a prefix the edges to the last two nodes belong to the states, and D is
@@ -17,16 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasgoat.acquisition.branch.blocks import Block
-from nasgoat.acquisition.branch.records import (
-    Floats,
-    Index,
-    Integers,
-    LimitRows,
-    Prefixes,
-    Shapes,
-    Stack,
-    States,
-)
+from nasgoat.acquisition.branch.records import Floats, Index, LimitRows, Prefixes, Shapes, Stack
 from nasgoat.compiled import inner, merged
 from nasgoat.spaces.limits import TOLERANCE, Limit
 
@@ -35,43 +25,31 @@ _SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
 _FAR = 1000  # more than any distance
 
 
-def make_limit_rows(block: Block) -> LimitRows:
-    """All limits of the block's space, as totals that may not exceed caps."""
+def make_limit_rows(block: Block, floating: bool = False) -> LimitRows:
+    """All limits of the block's space as rows; none where nodes float: too little is known then."""
+    shapes, prefix_states = block.shapes, block.prefix_states
     limits = list(block.space.all_limits)
-    if block.prefix_states is not None:
+    if prefix_states is not None:
         limits.append(Limit("max_edges", "<=", block.space.edge_limit, edges=1.0))
-    rows = [(limit, sign) for limit in limits for sign in _SIGNS[limit.sense]]
-    if not rows:
-        return no_limit_rows(block)
-    return LimitRows(
-        cap=np.array([s * x.bound + TOLERANCE * max(1.0, abs(x.bound)) for x, s in rows]),
-        state=np.stack([sign * _state_costs(block, limit) for limit, sign in rows]),
-        place=_number_places(block),
-        shape=np.stack([sign * _shape_costs(block, limit) for limit, sign in rows]),
-        last_label=np.stack([sign * _last_costs(block, limit) for limit, sign in rows]),
+    rows = [] if floating else [(x, sign) for x in limits for sign in _SIGNS[x.sense]]
+    total, n, place = len(rows), shapes.distance.shape[1], np.zeros_like(shapes.twin, np.int64)
+    if shapes.ends.shape[1]:
+        place = shapes.ends.astype(np.int64) @ [n, 1]
+    states = block.labels if prefix_states is None else len(prefix_states.label)
+    found = LimitRows(
+        cap=np.zeros(total),
+        state=np.zeros((total, n * n if shapes.ends.shape[1] else 1, states)),
+        place=place,
+        shape=np.zeros((total, len(shapes.nodes))),
+        last_label=np.zeros((total, block.labels)),
     )
-
-
-def no_limit_rows(block: Block) -> LimitRows:
-    """No rows at all: nothing is said about floating nodes, for example."""
-    shapes, found = block.shapes, block.prefix_states
-    states = block.labels if found is None else len(found.label)
-    return LimitRows(
-        cap=np.zeros(0),
-        state=np.zeros((0, 1, states)),
-        place=np.zeros(shapes.twin.shape, dtype=np.int64),
-        shape=np.zeros((0, len(shapes.nodes))),
-        last_label=np.zeros((0, 0 if found is None else block.labels)),
-    )
-
-
-def _number_places(block: Block) -> Integers:
-    """For each variable the row of ``_label_costs`` that holds for it."""
-    shapes = block.shapes
-    if block.space.labels_on == "nodes":
-        return np.zeros(shapes.twin.shape, dtype=np.int64)
-    ends, n = shapes.ends.astype(np.int64), shapes.distance.shape[1]
-    return np.ascontiguousarray(ends[:, :, 0] * n + ends[:, :, 1])
+    for k, (limit, sign) in enumerate(rows):
+        costs = _label_costs(block, limit)
+        found.cap[k] = sign * limit.bound + TOLERANCE * max(1.0, abs(limit.bound))
+        found.state[k] = sign * _state_costs(block, limit, costs)
+        found.shape[k] = sign * _shape_costs(block, limit)
+        found.last_label[k] = sign * (costs[0] + limit.edges)
+    return found
 
 
 def _label_costs(block: Block, limit: Limit) -> Floats:
@@ -82,9 +60,9 @@ def _label_costs(block: Block, limit: Limit) -> Floats:
     return np.array([limit.edge_cost(u, v, space.ops) for u in range(n) for v in range(n)])
 
 
-def _state_costs(block: Block, limit: Limit) -> Floats:
-    """Cost of each state, by place."""
-    costs, found = _label_costs(block, limit), block.prefix_states
+def _state_costs(block: Block, limit: Limit, costs: Floats) -> Floats:
+    """Cost of each state, by place, from the costs of labels."""
+    found = block.prefix_states
     if found is None:
         return costs
     source = found.label == block.labels
@@ -93,20 +71,12 @@ def _state_costs(block: Block, limit: Limit) -> Floats:
     return np.asarray(known + limit.edges * joined)[None]
 
 
-def _last_costs(block: Block, limit: Limit) -> Floats:
-    """Of the last inner node of a prefix, and of its edge to the sink."""
-    if block.prefix_states is None:
-        return np.zeros(0)
-    return np.asarray(_label_costs(block, limit)[0] + limit.edges)
-
-
 def _shape_costs(block: Block, limit: Limit) -> Floats:
     """What is known of every shape."""
     space, shapes = block.space, block.shapes
     more = 0 if block.prefix_states is None else 2
-    found: Floats = limit.edges * block.adjacency.sum(axis=(1, 2)) + limit.nodes * (
-        shapes.nodes + more
-    )
+    found: Floats = limit.edges * block.adjacency.sum(axis=(1, 2))
+    found = found + limit.nodes * (shapes.nodes + more)
     if space.node_vocabulary:
         found = found + limit.node_coefficients(space.node_vocabulary)[[0, -1]].sum()
     if block.prefix_states is None and limit.depth:
@@ -129,9 +99,7 @@ def open_domains(shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Ind
             if prefixes is not None:
                 states, reach = prefixes.states, prefixes.states.reach[p, i]
                 last, sink = states.last[x], states.sink[x]
-                if (states.label[x] == labels) != (i == 0) or last > reach + 1:
-                    continue
-                if last == 0 and sink > reach + 1:
+                if (states.label[x] == labels) != (i == 0) or (last or sink) > reach + 1:
                     continue
                 # Of several inner nodes without inner successor the last one has the largest label.
                 if last == 0 and reach == 0 and states.label[x] > shapes.last_label[s]:
@@ -166,10 +134,8 @@ def narrow_domains(
             if prefixes is not None:
                 clash = prefixes.states.clash
                 ahead, behind = shapes.distance[p, i, j], shapes.distance[p, j, i]
-                if fits and ahead > 0:
-                    fits = clash[ahead, state, x] == 0
-                if fits and behind > 0:
-                    fits = clash[behind, x, state] == 0
+                fits = fits and (ahead <= 0 or clash[ahead, state, x] == 0)
+                fits = fits and (behind <= 0 or clash[behind, x, state] == 0)
             if fits:
                 stack.domain[t + 1, j, total] = x
                 stack.origin[t + 1, j, total] = c
@@ -222,16 +188,14 @@ def keep_supported(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index, t
 
 
 @merged
-def _least_cost(
-    limits: LimitRows, stack: Stack, k: Index, t: Index, i: Index, place: Index
-) -> float:
+def _least_cost(limits: LimitRows, stack: Stack, k: Index, t: Index, i: Index, at: Index) -> float:
     """What variable i adds to limit k at least."""
     if stack.states[i] >= 0:
-        known: float = limits.state[k, place, stack.states[i]]
+        known: float = limits.state[k, at, stack.states[i]]
         return known
     least = 1e300
     for c in range(stack.width[t, i]):
-        least = min(least, limits.state[k, place, stack.domain[t, i, c]])
+        least = min(least, limits.state[k, at, stack.domain[t, i, c]])
     return least
 
 
@@ -265,9 +229,9 @@ def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t
 
 
 @inner
-def is_consistent(shapes: Shapes, states: States, stack: Stack, s: Index) -> bool:
+def is_consistent(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index) -> bool:
     """Whether the distances of all states are those of the graph that they describe."""
-    p = shapes.home[s]
+    p, states = shapes.home[s], prefixes.states
     for i in range(shapes.variables[p]):
         last, sink = _FAR, _FAR
         for j in range(i, shapes.variables[p]):

@@ -38,16 +38,18 @@ from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
     FOUND,
+    MARGIN,
     NODES,
     POSITION,
     SHAPE,
     Factors,
     Floats,
+    Found,
     Integers,
     LimitRows,
     Model,
 )
-from nasgoat.acquisition.branch.runs import MARGIN, Found, Threads
+from nasgoat.compiled import Threads
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import ExponentialPosterior
 
@@ -171,10 +173,9 @@ class ExponentialRun:
         self._problem, self._threads, self.block = problem, threads, problem.block
         order = np.argsort(problem.roots, kind="stable")
         variables = max(int(self.block.shapes.variables.max()), 1)
-        columns = problem.factors.square.shape[1]
-        sizes = (variables, self.block.labels, len(problem.model.dual), columns)
+        given = (variables, self.block.labels, problem.factors, problem.limits)
         self._workers = [
-            _Worker(new_labelling(*sizes, problem.limits), order[j :: threads.total].copy())
+            _Worker(new_labelling(*given), order[j :: threads.total].copy())
             for j in range(threads.total)
         ]
 

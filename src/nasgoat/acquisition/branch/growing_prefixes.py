@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.blocks import Block, prefix_block
-from nasgoat.acquisition.branch.domains import make_limit_rows, no_limit_rows
-from nasgoat.acquisition.branch.records import Floats, Integers, PairTables, Tables
-from nasgoat.acquisition.branch.runs import MARGIN, Found, LinearRun, Threads
+from nasgoat.acquisition.branch.domains import make_limit_rows
+from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers, PairTables, Tables
+from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.shape_classes import find_twins, measure_distances
 from nasgoat.acquisition.branch.tables import (
     edge_columns,
@@ -35,6 +35,7 @@ from nasgoat.acquisition.branch.tables import (
     find_shifts,
     path_columns,
 )
+from nasgoat.compiled import Threads
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace
 from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
@@ -150,9 +151,8 @@ class GrowingRun:
         """Bound stems and keep those that may lead to something better than ``best``."""
         k = rows.shape[1]
         block = _make_floating_block(self._space, self._n, matrices_of(rows), last_labels)
-        run = LinearRun(
-            block, self._tables, no_limit_rows(block), self._floor, self._threads, scout=False
-        )
+        limits = make_limit_rows(block, floating=True)
+        run = LinearRun(block, self._tables, limits, self._floor, self._threads, scout=False)
         bounds = np.maximum(run.bounds(), floors)
         self._explored += len(bounds)
         for s in np.flatnonzero(bounds < best + MARGIN).tolist():

@@ -48,11 +48,9 @@ class Labelling(NamedTuple):
     place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
 
 
-def new_labelling(
-    variables: int, labels: int, m: int, columns: int, limits: LimitRows
-) -> Labelling:
-    """An empty state for that many variables, labels, observations and count columns."""
-    depth = variables + 1
+def new_labelling(variables: int, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
+    """An empty state for that many variables and labels."""
+    depth, m, columns = variables + 1, factors.path.shape[-1], factors.square.shape[1]
     return Labelling(
         kernel=np.zeros((depth, m)),
         single=np.zeros((variables, labels, m)),
@@ -180,13 +178,8 @@ def _extend(
     for c in range(state.counts.shape[1]):
         state.counts[t + 1, c] = state.counts[t, c]
     if shapes.ends.shape[1] > 0:
-        _count(
-            factors,
-            state,
-            t + 1,
-            size,
-            factors.edge_column[shapes.ends[s, t, 0], shapes.ends[s, t, 1], k],
-        )
+        column = factors.edge_column[shapes.ends[s, t, 0], shapes.ends[s, t, 1], k]
+        _count(factors, state, t + 1, size, column)
         return
     d, out = shapes.distance[s], factors.path.shape[2] - 1
     _count(factors, state, t + 1, size, factors.path_column[0, k + 1, k + 1])
@@ -216,8 +209,7 @@ def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
         for x in range(j + 1):
             u += row[x] * kernel[x]
         left -= u * u
-    value: float = mean - sqrt_beta * math.sqrt(max(left, 0.0))
-    return value
+    return float(mean - sqrt_beta * math.sqrt(max(left, 0.0)))
 
 
 @inner

@@ -20,12 +20,13 @@ from nasgoat.acquisition.branch.exponential import (
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.runs import ALONE, BlockRun, LinearRun, Threads, one_blas_thread
+from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.progress import say_if_slow, show_progress
@@ -36,6 +37,7 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, P
 _MANY = 20_000  # shapes from which a second thread pays
 _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
+_Run = LinearRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
 
 
 class BranchAndBound:
@@ -163,7 +165,7 @@ class BranchAndBound:
         sqrt_beta: float,
         deadline: float | None,
         pool: ThreadPoolExecutor,
-    ) -> Iterator[BlockRun]:
+    ) -> Iterator[_Run]:
         """A run for every block, small ones first."""
         if isinstance(posterior, ExponentialPosterior):
             yield from self._exponential_runs(posterior, sqrt_beta, deadline, pool)
@@ -188,7 +190,7 @@ class BranchAndBound:
         sqrt_beta: float,
         deadline: float | None,
         pool: ThreadPoolExecutor,
-    ) -> Iterator[BlockRun]:
+    ) -> Iterator[_Run]:
         factors, model = make_factors(self._features, posterior), make_model(posterior, sqrt_beta)
         for block in self._exponential.blocks(deadline):
             bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
@@ -198,7 +200,7 @@ class BranchAndBound:
             split = self.space.labels_on == "edges" and most > _LABELLINGS
             yield (SplitRun if split else ExponentialRun)(problem, Threads(threads, pool))
 
-    def _finish(self, run: BlockRun, best: KBest, deadline: float | None) -> bool:
+    def _finish(self, run: _Run, best: KBest, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.cutoff)) is not None:

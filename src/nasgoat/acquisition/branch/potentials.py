@@ -380,3 +380,66 @@ def _find_runs(prefixes: Prefixes, stack: Stack, t: Index, j: Index) -> None:
         joined = length > 0 and stack.domain[t, j, e + 1] == y + 1
         length = length + 1 if joined and label[y + 1] == label[y] else 1
         prefixes.scratch.run[j, e] = length
+
+
+@inner
+def _pair_products(
+    stack: Stack,
+    prefixes: Prefixes | None,
+    scratch: Scratch,
+    y: Index,
+    total: Index,
+    q: Index,
+    t: Index,
+) -> tuple[float, float]:
+    """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
+    labels, i = stack.move.shape[2], scratch.potentials.open[y]
+    x = stack.domain[t, i, scratch.choice[i]]
+    a = x if prefixes is None else prefixes.states.label[x]
+    product = across = 0.0
+    for z in range(y + 1, total):
+        j = scratch.potentials.open[z]
+        other = stack.domain[t, j, scratch.choice[j]]
+        b = other if prefixes is None else prefixes.states.label[other]
+        if a < labels and b < labels:
+            product += scratch.gram[i, j, a, b]
+            if scratch.apart[i, j] > 0:
+                across += scratch.both_along[scratch.apart[i, j], a, b]
+        if prefixes is not None:
+            states, gram = prefixes.states, prefixes.scratch.link_gram
+            product += states.gram[q, x, other]
+            for f in range(2):
+                if a < labels:
+                    product += gram[i, a, states.link[other, f]]
+                if b < labels:
+                    product += gram[j, b, states.link[x, f]]
+    return product, across
+
+
+@inner
+def rescale(
+    prefixes: Prefixes | None,
+    stack: Stack,
+    scratch: Scratch,
+    q: Index,
+    t: Index,
+    total: Index,
+    square: float,
+    omega: float,
+) -> None:
+    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    labels = stack.move.shape[2]
+    cross = own = 0.0
+    for y in range(total):
+        i = scratch.potentials.open[y]
+        x = stack.domain[t, i, scratch.choice[i]]
+        a = x if prefixes is None else prefixes.states.label[x]
+        cross += 2 * scratch.along[i, a] if a < labels else 0.0
+        if prefixes is not None:
+            cross += 2 * prefixes.scratch.along[x]
+        product, across = _pair_products(stack, prefixes, scratch, y, total, q, t)
+        own += scratch.norm[i, scratch.choice[i]] + 2 * product
+        cross += 2 * across
+    own = max(own, 0.0)
+    stack.scale[t, 1] = math.sqrt(own)
+    stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))

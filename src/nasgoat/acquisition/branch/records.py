@@ -28,7 +28,11 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 #: Counters in compiled code: a plain literal would be compiled once for each of its values.
 Index = int | np.int64
+Found = tuple[int, Integers, float]  # shape, states and value of a graph
 
+#: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
+#: about 1e-13, so no better graph is lost to it.
+MARGIN = 1e-10
 #: How a call of a compiled search ends.
 DONE, FOUND, PAUSED = 0, 1, 2
 #: What ``place`` of a search holds: shapes taken from the order so far, depth of the current node

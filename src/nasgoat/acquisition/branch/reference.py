@@ -24,6 +24,8 @@ from nasgoat.acquisition.branch.records import (
     Prefixes,
     Shapes,
     Stack,
+    States,
+    StateScratch,
     Tables,
     new_place,
 )
@@ -217,4 +219,20 @@ def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
         order_bound=np.zeros((depth, domain)),
         next=np.zeros(depth, dtype=np.int64),
         place=new_place(),
+    )
+
+
+def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
+    """Scratch for these states, and that many variables, labels and states of a variable."""
+    total, links = len(states.label), states.link_vector.shape[1]
+    return StateScratch(
+        along=np.zeros(total),
+        link_along=np.zeros(links),
+        link_gram=np.zeros((variables, labels, links)),
+        option_along=np.zeros(states.option.shape[:-1]),
+        used=np.zeros(total, dtype=np.int64),
+        used_link=np.zeros(links, dtype=np.int64),
+        mask=np.zeros((variables, 2), dtype=np.int64),
+        row=np.zeros((labels + 1, domain)),
+        run=np.zeros((variables, domain), dtype=np.int64),
     )
