@@ -47,7 +47,7 @@ benchmark: $(VENV)/.installed-dev
 
 # How often and how soon our own method reaches the optimum; runs that are recorded are not repeated.
 quality: $(VENV)/.installed
-	$(GOAT) compare experiments/compare.toml --workers $(WORKERS) \
+	$(GOAT) compare experiments/compare.toml --out experiments/compare --workers $(WORKERS) \
 	    --only method=goat-e,goat-l,paper-e,paper-l --only noisy=false
 
 # Every table and figure of the paper from a reduced set of runs: minutes.

@@ -87,6 +87,29 @@ def test_a_verb_measures_writes_and_replots(
     assert (folder / "summary.jsonl").read_bytes() == before
 
 
+def test_records_that_git_keeps_are_changed_only_if_they_are_named(
+    declared: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    some = ["compare", str(declared), "--only", "noisy=false", "--only", "method=random"]
+    assert run([*some, "--only", "seed=0"]) == 0
+    folder = declared.with_suffix("")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for call in (["init", "-q"], ["add", str(folder)]):
+        subprocess.run(["git", "-C", str(declared.parent), *call], check=True)  # noqa: S607
+    capsys.readouterr()
+    assert run([*some, "--only", "seed=1"]) == 2
+    assert f"--out {folder} goes on with them" in capsys.readouterr().err
+    assert run(["compare", str(declared), "--plot-only"]) == 0
+    assert (tmp_path / "runs" / folder.name / "tables.md").exists()
+    now = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert now == before
+    assert run([*some, "--only", "seed=1", "--out", str(folder)]) == 0
+
+
 @pytest.mark.parametrize("spelt", ["false", "False", "FALSE"])
 def test_truth_values_are_chosen_in_any_spelling(declared: Path, spelt: str) -> None:
     call = ["compare", str(declared), "--only", f"noisy={spelt}", "--only", "method=random"]

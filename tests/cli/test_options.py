@@ -1,14 +1,18 @@
 """Options in groups: a dataclass gives the command line its fields under a heading."""
 
 from dataclasses import dataclass, fields
-from typing import Annotated
+from typing import Annotated, get_args, get_type_hints
 
 import pytest
 import typer
 
+from nasgoat import Settings
+from nasgoat.acquisition.registry import optimizer_names
+from nasgoat.benchmarks.registry import benchmark_names
 from nasgoat.cli.app import run
 from nasgoat.cli.options import Seed, Solving, with_groups
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target
+from nasgoat.search_methods import own_batch
 
 
 @dataclass(frozen=True)
@@ -83,3 +87,15 @@ def test_odd_values_are_refused_in_one_line(
     assert run(["search", "--evaluations", "5", "--initial", "3", *options]) == 2
     (said,) = capsys.readouterr().err.splitlines()
     assert line in said
+
+
+def test_help_names_every_choice_and_default() -> None:
+    def words(group: type, name: str) -> str:
+        (option,) = get_args(get_type_hints(group, include_extras=True)[name])[1:]
+        return str(option.help)
+
+    for name in benchmark_names():
+        assert all(part in words(Target, "benchmark") for part in name.split("/"))
+    assert all(name in words(Solving, "optimizer") for name in optimizer_names())
+    assert f"{Settings().kernel} (in searches the default" in words(Proposing, "kernel")
+    assert f"{own_batch('goat')} for goat" in words(Proposing, "batch")

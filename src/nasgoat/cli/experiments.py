@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -156,11 +158,17 @@ def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -
     from nasgoat.experiments import read_experiment, tables_of
     from nasgoat.experiments.results import write_results
 
+    kept = measuring.out is None and _is_in_git(folder)
+    if kept and not measuring.plot_only:
+        raise SettingError(
+            f"records that Git keeps must be named to be changed, got {folder}; "
+            f"--plot-only shows them, --out {folder} goes on with them, another --out begins anew"
+        )
     folder = measuring.out or folder
     tally, interrupts = None, Interrupts()
     if not measuring.plot_only:
         tally = _measure(experiment, folder, measuring, interrupts)
-    written = write_results(folder, measuring.figures)
+    written = write_results(folder, measuring.figures, RUNS / folder.name if kept else None)
     records = read_experiment(folder)
     if measuring.json:
         print_json(
@@ -181,6 +189,15 @@ def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -
         raise typer.Exit(130)
     if tally is not None and tally.failed:
         raise typer.Exit(1)
+
+
+def _is_in_git(folder: Path) -> bool:
+    """Whether Git keeps files of a folder: they are somebody's results, not a place to work in."""
+    git = shutil.which("git")
+    if git is None or not folder.is_dir():
+        return False
+    listing = [git, "-C", str(folder), "ls-files", "."]
+    return bool(subprocess.run(listing, capture_output=True).stdout)  # noqa: S603 a known program
 
 
 def _measure(

@@ -40,7 +40,7 @@ Storage = Annotated[
     str | None,
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
-KERNEL = typer.Option(help="linear or exponential.")
+KERNEL = typer.Option(help="linear or exponential (in searches the default; linear in paper).")
 Preset = Annotated[
     str, typer.Option(help="default (measured best) or paper (the paper's settings).")
 ]
@@ -59,7 +59,13 @@ PAPER_SECONDS = 1800.0  # for one acquisition problem
 class Solving:
     """How the acquisition is minimised."""
 
-    optimizer: Annotated[str, typer.Option(help="How to minimise the acquisition.")] = "auto"
+    optimizer: Annotated[
+        str,
+        typer.Option(
+            help="Minimises the acquisition: auto, branch, catalogue, scip, gurobi, mutation or "
+            "sampling."
+        ),
+    ] = "auto"
     formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact"
     time_limit: TimeLimit = None
     gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4

@@ -37,7 +37,8 @@ class Target:
     benchmark: Annotated[
         str | None,
         typer.Option(
-            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120 or nb101."
+            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120, nb101, or "
+            "nbgraph/ with cora, citeseer, pubmed, cs, physics, photo, computers, arxiv, proteins."
         ),
     ] = None
     noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False
@@ -58,7 +59,10 @@ class Proposing:
 
     evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160
     method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat"
-    batch: Annotated[int | None, typer.Option(help="Graphs to propose at a time.")] = None
+    batch: Annotated[
+        int | None,
+        typer.Option(help="Graphs to propose at a time; 5 for goat, else what the method takes."),
+    ] = None
     initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10
     seed: Seed = 0
     preset: Preset = "default"

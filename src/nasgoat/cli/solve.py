@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import KERNEL, Json, Seed, Solving, with_groups
+from nasgoat.cli.options import Json, Seed, Solving, with_groups
 from nasgoat.cli.terminal import note, print_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def solve(
     space: Annotated[str, typer.Option(help="A TOML file or a preset.")] = "nb101",
     nodes: Annotated[int | None, typer.Option(help="Only graphs with so many nodes.")] = None,
     observations: Annotated[int, typer.Option(help="Random graphs that were observed.")] = 50,
-    kernel: Annotated[str, KERNEL] = "linear",
+    kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
     sqrt_beta: Annotated[float, typer.Option(help="Weight of the standard deviation.")] = 3.0,
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
     seed: Seed = 0,

@@ -81,12 +81,15 @@ def captions_of(records: ExperimentRecords) -> dict[str, str]:
     return {name: panels.caption for name, panels in _panels(records).items()}
 
 
-def write_results(folder: Path, figures: Path | None = None) -> list[Path]:
+def write_results(
+    folder: Path, figures: Path | None = None, tables_in: Path | None = None
+) -> list[Path]:
     """Write tables and figures from the records of an experiment alone.
 
     Args:
-        folder: The experiment's folder, where the tables go.
-        figures: The folder of the figures; that of the experiment if None.
+        folder: The experiment's folder.
+        figures: The folder of the figures; that of the tables if None.
+        tables_in: The folder of the tables; that of the experiment if None.
 
     Returns:
         The files that were written.
@@ -94,10 +97,11 @@ def write_results(folder: Path, figures: Path | None = None) -> list[Path]:
     records = read_experiment(folder)
     tables = tables_of(records)
     document = json.dumps([asdict(table) for table in tables], indent=1, ensure_ascii=False)
-    written = [folder / "tables.md", folder / "tables.json"]
+    home = tables_in or folder
+    written = [home / "tables.md", home / "tables.json"]
     write_whole(written[0], "\n\n".join(table.markdown() for table in tables) + "\n")
     write_whole(written[1], document + "\n")
-    target = figures or folder
+    target = figures or home
     target.mkdir(parents=True, exist_ok=True)
     captions = captions_of(records)
     for name, figure in figures_of(records).items():
