@@ -1,5 +1,7 @@
 """Speed and memory of the main job, as ratios within one run: ``make benchmark``.
 
+``--fits`` only measures what five proposals take after many observations.
+
 Prints a table; nothing here is asserted in a test, because machines are shared and noisy.
 """
 
@@ -20,7 +22,7 @@ os.environ.setdefault("NASGOAT_DATA", str(Path(__file__).resolve().parents[2] / 
 
 import numpy as np  # noqa: E402 - after the number of threads is set
 
-from nasgoat import Catalogue, Settings, benchmark, nasbench101, search  # noqa: E402
+from nasgoat import Catalogue, Optimizer, Settings, benchmark, nasbench101, search  # noqa: E402
 from nasgoat.acquisition import random_problem  # noqa: E402
 from nasgoat.errors import DataError  # noqa: E402
 from nasgoat.surrogate import LinearPosterior  # noqa: E402
@@ -103,6 +105,20 @@ def runs() -> None:
         row(f"search {name}, {kernel}", f"{time.perf_counter() - start:.1f} s", limit)
 
 
+def fits() -> None:
+    """Seconds of the processor for one ``ask(5)`` after many observations of NAS-Bench-201."""
+    table = benchmark("nb201/cifar10")
+    Catalogue(table.space)  # built once, before anything is measured
+    for count, limit in ((300, ""), (1000, "3 s"), (3000, "15 s")):
+        optimizer = Optimizer(table.space, initial=count)
+        for cell in table.space.sample(count, np.random.default_rng(0)):
+            optimizer.tell(cell, table.mean_error(cell))
+        start = time.process_time()
+        optimizer.ask(5)
+        seconds = time.process_time() - start
+        row(f"fit and ask(5), nb201, {count:,} observations", f"{seconds:.1f} s", limit)
+
+
 def help_page() -> None:
     """``nasgoat --help`` from a cold process."""
     call = [sys.executable, "-m", "nasgoat", "--help"]
@@ -112,6 +128,9 @@ def help_page() -> None:
 
 def main() -> None:
     row("what", "measured", "target")
+    fits()
+    if "--fits" in sys.argv:
+        return
     help_page()
     build()
     catalogue = Catalogue(nasbench101())

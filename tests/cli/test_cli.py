@@ -33,7 +33,14 @@ def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> 
     lines = captured.err.splitlines()
     assert "optimiser: catalogue" in lines[1]
     head = next(i for i, line in enumerate(lines) if "best error" in line)
-    assert [line.split()[:2] for line in lines[head + 1 :]] == [
+    said = [line for line in lines[head + 1 :] if line.startswith("!")]
+    assert len(said) == 1  # though three batches came from a model that had learnt nothing
+    assert "has learnt nothing" in said[0]
+    rows = [line.split() for line in lines[head + 1 :] if line not in said]
+    assert [row[-2] for row in rows if row[-2].endswith("!")]
+    assert rows[0][-2] == "-"
+    assert document["model"]["coverage"] == pytest.approx(0.95, abs=0.2)
+    assert [row[:2] for row in rows] == [
         ["0", "5"],
         ["1", "10"],
         ["2", "15"],
@@ -52,6 +59,10 @@ def test_search_shows_the_cell_and_writes_its_folder(capsys: pytest.CaptureFixtu
     result = json.loads((folder / "result.json").read_text())
     assert len(result["history"]) == 20
     assert result["history"][-1]["certificate"]["status"] == "optimal"
+    assert result["history"][-1]["informed"] is False
+    assert result["history"][0]["informed"] is None
+    assert result["model"] == result["models"][-1]
+    assert "model: the model has learnt nothing" in captured.out
 
 
 @pytest.mark.parametrize("place", [[], ["--report", "out"], ["--storage", "s.db"]])

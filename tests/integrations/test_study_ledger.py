@@ -1,5 +1,6 @@
 """Studies in SQLite and PostgreSQL: resume, locks, damage, outages."""
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -67,6 +68,11 @@ def test_a_killed_search_resumes_with_the_same_proposals(
         resumed = run(ledger, 12)
     assert [e.graph for e in resumed.evaluations] == [e.graph for e in whole.evaluations]
     assert [e.metrics for e in resumed.evaluations] == [e.metrics for e in whole.evaluations]
+    assert resumed.models == whole.models
+    assert len(whole.models) == 3
+    informed = [e.proposal.informed for e in whole.evaluations]
+    assert informed[:4] == [None] * 4
+    assert [e.proposal.informed for e in resumed.evaluations] == informed
     study = optuna.load_study(study_name=name, storage=address.full)
     states = [trial.state.name for trial in study.trials]
     assert states.count("COMPLETE") == 12
@@ -172,6 +178,28 @@ def test_a_damaged_file_is_named_and_left_alone(damage: str, tmp_path: Path) -> 
     with pytest.raises(StudyError, match=r"must|sound"):
         StudyLedger(address, "s", SPACE, DECLARATION)
     assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_a_study_without_models_is_read(tmp_path: Path) -> None:
+    address = StorageAddress.of(tmp_path / "study.db")
+    with StudyLedger(address, "s", SPACE, DECLARATION) as ledger:
+        run(ledger, 7)
+    with sqlite3.connect(address.path) as connection:
+        kept = connection.execute(
+            "SELECT trial_user_attribute_id, value_json FROM trial_user_attributes "
+            "WHERE key = 'ticket'"
+        ).fetchall()
+        assert len(kept) == 7
+        for row, text in kept:
+            own = json.loads(text)
+            del own["model"], own["informed"]
+            connection.execute(
+                "UPDATE trial_user_attributes SET value_json = ? WHERE trial_user_attribute_id = ?",
+                (json.dumps(own), row),
+            )
+    with StudyLedger(address, "s", SPACE, DECLARATION) as ledger:
+        assert [ticket.model for ticket in ledger.tickets()] == [None] * 7
+        assert len(run(ledger, 10).models) == 1
 
 
 def test_a_value_that_was_changed_behind_our_back_is_noticed(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.stored_search import StoredSearch, StudyStatus, read_stored_search
 from nasgoat.report import ReportedSearch
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
+from nasgoat.surrogate import ModelCheck
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -116,4 +117,6 @@ def _ticket(i: int, graph: Any, declaration: Mapping[str, Any], gap: float) -> T
     status = Status.FEASIBLE if gap else Status.OPTIMAL
     certificate = Certificate(status, -1.5, -1.5 - gap, 0.02)
     fitted = {"alpha": 1.0 + i, "beta": 0.5, "noise": 1e-4}
-    return Ticket(i, iteration, Proposal(graph, certificate, 0.0, 0.5), fitted)
+    model = ModelCheck(0.1 * iteration, 0.9, 0.3, ("noise",), tuple(0.1 * j for j in range(1, 10)))
+    proposal = Proposal(graph, certificate, 0.0, 0.5, model.learnt)
+    return Ticket(i, iteration, proposal, fitted, model=model)

@@ -37,6 +37,26 @@ def test_a_search_has_every_section() -> None:
     ]
 
 
+def test_what_the_model_had_learnt_is_shown_and_said() -> None:
+    page = search_page(made(nasbench201(), 12))  # rank correlations 0.1, 0.2, 0.3 and 0.4
+    for name in ("model-correlation", "model-coverage", "model-calibration"):
+        assert f'id="{name}' in page
+    assert page.count("nothing learnt</span>") == 2  # the first batch
+    assert "2 of 8 proposals come from a model that had learnt nothing" in page
+    assert "at a bound of the fit: noise" in page
+
+
+def test_a_study_of_an_earlier_version_says_nothing_of_models() -> None:
+    run = made(nasbench201(), 12)
+    tickets = [
+        replace(t, model=None, proposal=replace(t.proposal, informed=None)) for t in run.tickets
+    ]
+    page = search_page(replace(run, stored=replace(run.stored, tickets=tuple(tickets))))
+    assert "nothing learnt" not in page
+    assert "model-correlation" not in page
+    assert "The surrogate over time" in titles(page)
+
+
 def test_a_chart_of_errors_that_stands_alone_has_the_whole_width() -> None:
     run = made(nasbench201(), 12)
     without = [

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from nasgoat import GraphGP, LabeledGraph, ShortestPathKernel, nasbench101, nasbench201
 from nasgoat.errors import ObservationError, SettingError, SurrogateError, UnknownNameError
 from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate import graph_gp
+from nasgoat.surrogate.likelihood import make_likelihood, spread_evenly
 from nasgoat.surrogate.posterior import posterior_of
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
@@ -38,6 +41,27 @@ def test_predictions_equal_those_of_scikit_learn(space: SearchSpace, form: str) 
     ours = gp.predict(unseen)
     assert ours[0] == pytest.approx(mean, abs=1e-7)
     assert ours[1] == pytest.approx(std, abs=1e-6)  # theirs is the root of a difference
+
+
+def test_many_observations_share_the_hyperparameters_of_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graphs, errors = observed(nasbench201(), 90)
+    monkeypatch.setattr(graph_gp, "spread_evenly", partial(spread_evenly, most=60))
+    gp = GraphGP(nasbench201(), "exponential", target="plain").fit(graphs, errors)
+    part = spread_evenly(gp.targets_, most=60)
+    assert len({*part.tolist()}) == 60
+    assert {int(np.argmin(gp.targets_)), int(np.argmax(gp.targets_))} <= {*part.tolist()}
+    rows = gp.features.rows(graphs)
+    few = make_likelihood(gp.kernel, rows[part], gp.targets_[part], np.ones(60), gp.jitter_, None)
+    kernel, noise = few.maximize(0, 0)
+    assert gp.gpr_.kernel_ == kernel
+    assert gp.noise_ == noise
+    mean, _ = posterior_of(kernel, rows, np.full(90, noise + gp.jitter_), gp.targets_).mean_std(
+        rows
+    )
+    assert gp.predict(graphs)[0] == pytest.approx(mean)  # of all ninety
+    assert spread_evenly(gp.targets_, most=90).tolist() == list(range(90))
 
 
 @pytest.mark.parametrize("form", FORMS)

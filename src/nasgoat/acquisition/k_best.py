@@ -137,8 +137,9 @@ class KBest:
             certify: The certificate of a graph, given its value.
             none: The certificate of the pool if no graph was kept.
         """
+        informed = self.acquisition.gp.check_.learnt
         proposals = tuple(
-            Proposal(scored.graph, certify(scored.value), scored.mean, scored.std)
+            Proposal(scored.graph, certify(scored.value), scored.mean, scored.std, informed)
             for scored in self.found
         )
         return Pool(proposals, proposals[0].certificate if proposals else none)

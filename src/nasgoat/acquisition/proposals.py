@@ -69,6 +69,15 @@ class Certificate:
 class Proposal:
     """A graph to evaluate next, with its posterior and its certificate.
 
+    Args:
+        graph: The graph.
+        certificate: What is proven about its acquisition value.
+        mean: Its posterior mean on the scale of the target; None without a surrogate.
+        std: Its posterior standard deviation.
+        informed: Whether the surrogate behind it has learnt anything
+            (:class:`nasgoat.surrogate.ModelCheck`); a certificate says nothing about that. None
+            without a surrogate.
+
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["conv"])
         >>> Proposal(cell, Certificate(Status.OPTIMAL, value=-2.0, bound=-2.0), 1.0, 1.0).lcb
@@ -79,6 +88,7 @@ class Proposal:
     certificate: Certificate
     mean: float | None = None
     std: float | None = None
+    informed: bool | None = None
 
     @property
     def lcb(self) -> float | None:
@@ -92,6 +102,7 @@ class Proposal:
             "lcb": self.lcb,
             "mean": self.mean,
             "std": self.std,
+            "informed": self.informed,
             "certificate": self.certificate.to_dict(),
         }
 

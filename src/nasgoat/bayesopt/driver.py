@@ -175,8 +175,12 @@ class Driver:
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
         surrogate = getattr(self.asker, "surrogate", None)
         fitted = None if surrogate is None else dict(surrogate.hyperparameters)
+        model = getattr(surrogate, "check_", None)
         first = len(self._tickets)
-        fresh = [Ticket(first + i, iteration, p, fitted) for i, p in enumerate(proposals)]
+        fresh = [
+            Ticket(first + i, iteration, proposal, fitted, model=model)
+            for i, proposal in enumerate(proposals)
+        ]
         self.ledger.propose(fresh)
         self._tickets |= {ticket.number: ticket for ticket in fresh}
         self._waiting.extend(fresh)

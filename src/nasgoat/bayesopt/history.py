@@ -16,6 +16,7 @@ import numpy as np
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
+from nasgoat.surrogate import ModelCheck
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Ticket:
         hyperparameters: Of the surrogate that proposed it; None in the initial design.
         outcome: How its evaluation ended; None if it has not.
         elapsed: Seconds of search, over all its sessions, until it ended.
+        model: What the surrogate that proposed it had learnt; None in the initial design.
     """
 
     number: int
@@ -37,6 +39,7 @@ class Ticket:
     hyperparameters: Mapping[str, float] | None = None
     outcome: Outcome | None = None
     elapsed: float = 0.0
+    model: ModelCheck | None = None
 
     @property
     def graph(self) -> LabeledGraph:
@@ -136,13 +139,14 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What progress shows after each batch."""
+    """What progress shows after each batch, and what the surrogate behind it had learnt."""
 
     number: int
     batch: tuple[Evaluation, ...]
     best: Evaluation
     evaluations: int
     seconds: float
+    model: ModelCheck | None = None
 
     @classmethod
     def of(
@@ -156,7 +160,7 @@ class Iteration:
         numbers = {ticket.number for ticket in batch}
         shown = tuple(e for e in evaluations if e.number in numbers)
         done = sum(ticket.finished for ticket in tickets)
-        return cls(batch[0].iteration, shown, best, done, seconds)
+        return cls(batch[0].iteration, shown, best, done, seconds, batch[-1].model)
 
 
 class Stop(enum.StrEnum):
@@ -172,6 +176,9 @@ class Stop(enum.StrEnum):
 class SearchResult:
     """Everything a search evaluated, and why it ended.
 
+    ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
+    and what it had learnt.
+
     Example:
         >>> from nasgoat import EdgeLabeledSpace, search
         >>> space = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
@@ -185,17 +192,20 @@ class SearchResult:
     hyperparameters: tuple[Mapping[str, float], ...] = ()
     failures: tuple[Ticket, ...] = ()
     stop: Stop = Stop.FINISHED
+    models: tuple[ModelCheck, ...] = ()
 
     @classmethod
     def of(cls, tickets: list[Ticket], seconds: float, stop: Stop) -> SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
+        models = {t.iteration: t.model for t in tickets if t.model is not None}
         return cls(
             tuple(Evaluation.of(t) for t in tickets if t.metrics),
             seconds,
             tuple(values for _, values in sorted(fits.items())),
             tuple(t for t in tickets if t.failure),
             stop,
+            tuple(model for _, model in sorted(models.items())),
         )
 
     @property

@@ -28,6 +28,7 @@ from nasgoat.kernels import kernel_names
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate.model_check import find_weak_points
 from nasgoat.surrogate.target import TARGETS
 
 logger = logging.getLogger(__name__)
@@ -152,6 +153,7 @@ class Optimizer(AskTell):
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         self.surrogate: GraphGP | None = None
         self._progress = progress
+        self._said: set[str] = set()  # what the fit can't support, each once
 
     def _propose(self, k: int) -> list[Proposal]:
         settings = self.settings
@@ -165,6 +167,7 @@ class Optimizer(AskTell):
         )
         with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
             self.surrogate = model.fit(self._graphs, self._errors)
+        self._say_weak_points(self.surrogate)
         # What still runs is taken to come out as predicted: less is left to learn near it.
         running = self.pending
         believed = self.surrogate.believing(running) if running else self.surrogate
@@ -172,6 +175,13 @@ class Optimizer(AskTell):
             lcb = LowerConfidenceBound(settings.sqrt_beta, believed)
             return self._minimize(lcb, k, self._list_taken())
         return self._propose_portfolio(believed, k, self._list_taken())
+
+    def _say_weak_points(self, surrogate: GraphGP) -> None:
+        free = list(surrogate.hyperparameters)
+        found = find_weak_points(self._errors, self.settings.target, free)
+        for name in found.keys() - self._said:
+            logger.warning("%s", found[name])
+        self._said |= found.keys()
 
     def _propose_portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
         """The best graph for each √β in turn, starting where the last batch stopped."""

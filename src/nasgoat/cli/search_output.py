@@ -20,11 +20,12 @@ from nasgoat.cli.terminal import note, show
 from nasgoat.errors import ChildError
 from nasgoat.figures import draw, ladder, save
 from nasgoat.graphs import LabeledGraph
+from nasgoat.surrogate import ModelCheck
 
 if TYPE_CHECKING:
     from nasgoat.cli.search_session import Session
 
-_HEAD = " iteration  evaluations  best error    regret  certificate   seconds"
+_HEAD = " iteration  evaluations  best error    regret  certificate  model   seconds"
 _CLEAR = "\r\x1b[K"
 _PICTURE_SECONDS = 60.0  # for one picture
 _POLL = 0.1  # seconds between two looks at signals
@@ -49,6 +50,7 @@ class ProgressTable:
         self._done = done
         self._regret = regret
         self._best = float("inf")
+        self._warned = False  # of a model that has learnt nothing: once is enough
         self._live = sys.stderr.isatty()
         note(_HEAD)
 
@@ -75,8 +77,12 @@ class ProgressTable:
         self._best = iteration.best.error
         self._say(
             f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
-            f"{shown}  {'/'.join(statuses) or 'failed':<11} {iteration.seconds:9.1f}"
+            f"{shown}  {'/'.join(statuses) or 'failed':<11} {_show_model(iteration.model)} "
+            f"{iteration.seconds:9.1f}"
         )
+        if iteration.model and not iteration.model.learnt and not self._warned:
+            self._warned = True
+            self._say(f"! {iteration.model.describe()}")
 
     def _advance(self) -> None:
         self._done += 1
@@ -89,6 +95,14 @@ class ProgressTable:
         if self._live:
             print(_CLEAR, end="", file=sys.stderr)
         note(text)
+
+
+def _show_model(model: ModelCheck | None) -> str:
+    """The rank correlation of a model, marked where it has learnt nothing."""
+    if model is None:
+        return f"{'-':>6}"
+    ranked = "-" if model.rank_correlation is None else f"{model.rank_correlation:.2f}"
+    return f"{ranked + '!' * (not model.learnt):>6}"
 
 
 def paint(graph: str, path: str, title: str) -> None:
@@ -168,6 +182,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "failed": len(result.failures),
         "seconds": result.seconds,
         "certified": result.certified,
+        "model": result.models[-1].to_dict() if result.models else None,
         "stop": str(result.stop),
         "study": session.study,
         "storage": str(session.address),
@@ -189,6 +204,7 @@ def write_files(session: Session, result: SearchResult, document: dict[str, Any]
     whole = {
         **document,
         "hyperparameters": [dict(values) for values in result.hyperparameters],
+        "models": [model.to_dict() for model in result.models],
         "history": [evaluation.to_dict() for evaluation in result.evaluations],
         "failures": [
             {"number": ticket.number, "graph": ticket.graph.to_dict(), **ticket.failure.to_dict()}
@@ -228,6 +244,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
     if document["regret"] is not None:
         optimum = f"the best of the table has {document['optimum']:.3f}"
         show(f"regret: {document['regret']:.3f} ({optimum})")
+    if result.models and not result.models[-1].learnt:
+        show(f"model: {result.models[-1].describe()}")
     if result.failures:
         show(f"failed evaluations: {len(result.failures)}")
     show(f"written: {document['report']}/result.json and best.png")

@@ -18,6 +18,7 @@ from nasgoat.errors import GraphError, SettingError
 from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.trial_graphs import GraphParameters
+from nasgoat.surrogate import ModelCheck
 
 DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
 PLAN = "plan"  # study attribute: how it was called last
@@ -65,6 +66,8 @@ def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Fr
             "mean": proposal.mean,
             "std": proposal.std,
             "hyperparameters": ticket.hyperparameters and dict(ticket.hyperparameters),
+            "model": ticket.model and ticket.model.to_dict(),
+            "informed": proposal.informed,
         },
     }
     return FrozenTrial(
@@ -96,8 +99,15 @@ def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
     c = a["certificate"]
     certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
     own = a[TICKET]
-    proposal = Proposal(graph, certificate, own["mean"], own["std"])
-    ticket = Ticket(int(own["number"]), int(own["iteration"]), proposal, own["hyperparameters"])
+    # Studies of earlier versions know nothing of models.
+    proposal = Proposal(graph, certificate, own["mean"], own["std"], own.get("informed"))
+    ticket = Ticket(
+        int(own["number"]),
+        int(own["iteration"]),
+        proposal,
+        own["hyperparameters"],
+        model=ModelCheck.from_dict(own["model"]) if own.get("model") else None,
+    )
     if not trial.state.is_finished() or ORPHANED in a:
         return ticket
     result = a["result"]

@@ -19,7 +19,7 @@ from nasgoat.errors import NasgoatError
 from nasgoat.figures.wording import cut
 from nasgoat.integrations.stored_search import StoredSearch
 from nasgoat.search_methods import OURS
-from nasgoat.surrogate import TargetScale
+from nasgoat.surrogate import ModelCheck, TargetScale
 
 logger = logging.getLogger(__name__)
 
@@ -172,6 +172,11 @@ class ReportedSearch:
     def fits(self) -> dict[int, Mapping[str, float]]:
         """The hyperparameters that were fitted at each iteration; none without a surrogate."""
         return {t.iteration: t.hyperparameters for t in self.tickets if t.hyperparameters}
+
+    @property
+    def models(self) -> dict[int, ModelCheck]:
+        """What the surrogate had learnt at each iteration; none in studies of earlier versions."""
+        return {t.iteration: t.model for t in self.tickets if t.model}
 
     @property
     def fitted_names(self) -> list[str]:

@@ -19,6 +19,7 @@ from nasgoat.report import markup
 from nasgoat.report.cells import assign_classes, draw_cell, draw_legend
 from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import Child, Html, element, join, label
+from nasgoat.report.model_charts import chart_models, describe_models
 from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
 from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error, sqrt_beta_of
 from nasgoat.report.search_charts import chart_history, chart_hyperparameters, chart_proposals
@@ -119,6 +120,10 @@ def _list_facts(search: ReportedSearch) -> list[Fact]:
     if (certified := search.certified) is not None:
         made = f"of {format_count(len(search.chosen), 'proposal')}"
         facts.append(Fact("proven optimal", format_percent(certified), made))
+    if models := list(search.models.values()):
+        ranked = format_fixed(models[-1].rank_correlation, 2)
+        learnt = "rank correlation" if models[-1].learnt else "has learnt nothing"
+        facts.append(Fact("model", ranked, learnt))
     size, exact = search.stored.space.size()
     shown = f"{size:,}" if size < 10**9 else f"{float(size):.1e}"
     facts.append(Fact("graphs in the space", shown, "" if exact else "at most"))
@@ -221,7 +226,10 @@ def _link_to_cell(ticket: Ticket) -> Html:
 
 def _show_status(ticket: Ticket) -> Html:
     status = str(ticket.proposal.certificate.status)
-    return element("span", status, class_=status)
+    shown = element("span", status, class_=status)
+    if ticket.proposal.informed is False:
+        return join(shown, ", ", element("span", "nothing learnt", class_="failed"))
+    return shown
 
 
 def _show_seconds(ticket: Ticket) -> str:
@@ -242,7 +250,7 @@ def _show_outcome(ticket: Ticket) -> Child:
 
 
 def _show_surrogate(search: ReportedSearch) -> Html | None:
-    """The hyperparameters of every fit as charts and as a table; None without a surrogate."""
+    """What every fit found and had learnt, as charts and as a table; None without a surrogate."""
     charts = chart_hyperparameters(search)
     if not charts:
         return None
@@ -253,8 +261,10 @@ def _show_surrogate(search: ReportedSearch) -> Html | None:
     ]
     columns = [markup.Column("iteration"), *map(markup.Column, names)]
     values = markup.table("Fitted hyperparameters.", columns, rows, "Table of hyperparameters")
-    kernel = search.settings.get("kernel", "?")
+    kernel, models = search.settings.get("kernel", "?"), chart_models(search)
     return join(
+        element("p", describe_models(search)) if models else None,
+        draw_grid(models, "grid small") if models else None,
         element("p", f"Hyperparameters of the {kernel} kernel after each fit."),
         draw_grid(charts, "grid small"),
         markup.details("The numbers", values),

@@ -1,6 +1,7 @@
 """The Gaussian-process surrogate on graphs."""
 
 from nasgoat.surrogate.graph_gp import GraphGP
+from nasgoat.surrogate.model_check import ModelCheck
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     KernelPosterior,
@@ -14,6 +15,7 @@ __all__ = [
     "GraphGP",
     "KernelPosterior",
     "LinearPosterior",
+    "ModelCheck",
     "Posterior",
     "TargetScale",
 ]

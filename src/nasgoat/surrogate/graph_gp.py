@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dtrtri
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
@@ -23,7 +24,8 @@ from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.likelihood import make_likelihood, name_parameters
+from nasgoat.surrogate.likelihood import make_likelihood, name_parameters, spread_evenly
+from nasgoat.surrogate.model_check import ModelCheck
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     KernelPosterior,
@@ -161,10 +163,13 @@ class GraphGP:
         self, rows: NDArray[np.float64], targets: NDArray[np.float64], share: NDArray[np.float64]
     ) -> None:
         """Fit hyperparameters, then condition, with more jitter each time that fails."""
+        part = spread_evenly(targets)
         for jitter in JITTERS:
             try:
                 fixed = None if self.noise == "fit" else float(self.noise)
-                likelihood = make_likelihood(self.kernel, rows, targets, share, jitter, fixed)
+                likelihood = make_likelihood(
+                    self.kernel, rows[part], targets[part], share[part], jitter, fixed
+                )
                 kernel, noise = likelihood.maximize(self.restarts, self.seed)
                 variances = noise * share + jitter
                 gpr = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None)
@@ -177,11 +182,21 @@ class GraphGP:
                 continue
             self.noise_, self.jitter_ = noise, jitter
             self._observed = (rows, targets, variances)
+            self.check_ = self._check_model(likelihood.list_at_bounds(kernel, noise))
             return
         raise SurrogateError(
             f"the kernel matrix must be positive definite, got a singular one with jitter "
             f"{JITTERS[-1]:g}; set a larger noise"
         )
+
+    def _check_model(self, at_bounds: list[str]) -> ModelCheck:
+        """What the process would have said of each observation without it."""
+        if isinstance(self.posterior_, ExponentialPosterior):
+            whitening = self.posterior_.whitening
+        else:
+            whitening, _ = dtrtri(self.gpr_.L_, lower=1)
+        diagonal = np.einsum("ij,ij->j", whitening, whitening)
+        return ModelCheck.of(self.targets_, self.gpr_.alpha_, diagonal, at_bounds)
 
 
 def _check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:

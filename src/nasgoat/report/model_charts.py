@@ -1,0 +1,95 @@
+"""What a report says of the model behind the proposals: how well it predicts what it was not told.
+
+Every number comes from leave-one-out predictions (:class:`~nasgoat.surrogate.ModelCheck`), one set
+for each fit of the surrogate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nasgoat.figures.charts import Axis, Chart, Line, Points, Rule
+from nasgoat.figures.wording import format_fixed, format_percent
+from nasgoat.report.reported_search import ReportedSearch
+from nasgoat.surrogate import ModelCheck
+from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
+
+
+def chart_models(search: ReportedSearch) -> list[Chart]:
+    """Rank correlation and coverage over time, and how well the last model knows its own errors."""
+    models = search.models
+    if not models:
+        return []
+    charts = [_chart_correlation(models), _chart_coverage(models), _chart_calibration(models)]
+    return [chart for chart in charts if chart]
+
+
+def describe_models(search: ReportedSearch) -> str:
+    """What the last model has learnt, and how many proposals came from one that had not."""
+    last = list(search.models.values())[-1].describe()
+    blind = sum(t.proposal.informed is False for t in search.chosen)
+    text = f"After the last fit {last}."
+    if blind:
+        text += (
+            f" {blind} of {len(search.chosen)} proposals come from a model that had learnt nothing;"
+            " they are marked in the table of proposals, and what is proven of them is only that"
+            " no other graph had a lower bound under that model."
+        )
+    return text
+
+
+def _chart_correlation(models: Mapping[int, ModelCheck]) -> Chart | None:
+    known = {
+        x: model.rank_correlation
+        for x, model in models.items()
+        if model.rank_correlation is not None
+    }
+    if not known:
+        return None
+    x, y = [*known], [*known.values()]
+    said = f"From {format_fixed(y[0], 2)} to {format_fixed(y[-1], 2)}."
+    return Chart(
+        "Leave-one-out rank correlation of the model over the iterations",
+        said,
+        Axis("iteration", integer=True),
+        Axis("rank correlation", also=(0.0, 1.0)),
+        [Rule(LEAST_CORRELATION, "nothing learnt below"), Line(x, y, 1), Points(x, y, 1)],
+        heading="What the model knows.",
+        caption="Each evaluated graph is predicted from all others: 1 if they come in the right "
+        f"order, about 0 or less if nothing was learnt. {said}",
+        identity="model-correlation",
+    )
+
+
+def _chart_coverage(models: Mapping[int, ModelCheck]) -> Chart:
+    x, y = [*models], [model.coverage for model in models.values()]
+    said = f"In the end {format_percent(y[-1])}."
+    return Chart(
+        "Share of the errors within two standard deviations over the iterations",
+        said,
+        Axis("iteration", integer=True),
+        Axis("share", also=(0.0, 1.0)),
+        [Rule(0.95, "right"), Line(x, y, 3), Points(x, y, 3)],
+        heading="Coverage.",
+        caption="Share of the evaluated graphs whose error lies within two standard deviations of "
+        f"its prediction from all others; 95 % is right, less is too sure. {said}",
+        identity="model-coverage",
+    )
+
+
+def _chart_calibration(models: Mapping[int, ModelCheck]) -> Chart | None:
+    """Share of the errors in each central interval of the last fit against what it should be."""
+    shares = list(models.values())[-1].calibration
+    if len(shares) != len(LEVELS):
+        return None
+    return Chart(
+        "Calibration of the last model",
+        f"The interval that should hold half of the errors holds {format_percent(shares[4])}.",
+        Axis("should lie within", also=(0.0, 1.0)),
+        Axis("lies within", also=(0.0, 1.0)),
+        [Line([0.0, 1.0], [0.0, 1.0], 0, dashed=True), Points([*LEVELS], [*shares], 1)],
+        heading="Calibration.",
+        caption="Share of the errors within central intervals of their leave-one-out predictions, "
+        "last fit. Points below the line: the model is too sure of itself; above: too cautious.",
+        identity="model-calibration",
+    )
