@@ -73,7 +73,13 @@ _HOME = {
     "GoatSampler": "integrations",
     "suggest_graph": "integrations",
 }
-connect({"open a study": "nasgoat.integrations.stored_search:open_study"})
+connect(
+    {
+        "draw a graph": "nasgoat.report.notebook:draw_graph",
+        "open a study": "nasgoat.integrations.stored_search:open_study",
+        "write as HTML": "nasgoat.report.notebook:write_html",
+    }
+)
 __all__ = [
     "BranchAndBound",
     "Catalogue",

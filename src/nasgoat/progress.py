@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 PATIENCE = 2.0  # seconds of silence
 
@@ -18,6 +20,28 @@ def show_progress(line: str) -> None:
     """
     if sys.stderr is not None and sys.stderr.isatty():
         print(line, file=sys.stderr, flush=True)
+
+
+def find_progress(progress: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """The default in a notebook: the last line, in one place of the cell's output; else as it is.
+
+    Example:
+        >>> find_progress(print) is print
+        True
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if progress is not show_progress or not hasattr(shell, "kernel"):
+        return progress
+    display, handles = sys.modules["IPython.display"], list[Any]()
+
+    def show(line: str) -> None:
+        shown = display.HTML(html.escape(line))
+        if handles:
+            handles[0].update(shown)
+        else:
+            handles.append(display.display(shown, display_id=True))
+
+    return show
 
 
 @contextmanager

@@ -11,6 +11,15 @@ from typing import Any
 _PLACES: dict[str, str] = {}
 
 
+class ShownAsHtml:
+    """What notebooks show as a small table with pictures instead of a line of text."""
+
+    def _repr_html_(self) -> str:
+        """The object as HTML, for IPython."""
+        html: str = find("write as HTML")(self)
+        return html
+
+
 def connect(places: dict[str, str]) -> None:
     """Say where functions live: ``"module:function"`` by what they do."""
     _PLACES.update(places)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.graphs import LabeledGraph
+from nasgoat.upper_layers import ShownAsHtml
 
 
 class Status(enum.StrEnum):
@@ -66,7 +67,7 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class Proposal(ShownAsHtml):
     """A graph to evaluate next, with its posterior and its certificate.
 
     Args:
@@ -108,7 +109,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(ShownAsHtml):
     """The k best proposals, best first, with the certificate of the first.
 
     Example:
@@ -123,6 +124,10 @@ class Pool:
 
     proposals: tuple[Proposal, ...]
     certificate: Certificate
+
+    def __repr__(self) -> str:
+        best = self.certificate
+        return f"<Pool: {len(self)} proposals, {best.status}, lcb {best.value}, bound {best.bound}>"
 
     def __len__(self) -> int:
         return len(self.proposals)

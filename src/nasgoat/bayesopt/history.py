@@ -9,14 +9,21 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from nasgoat.acquisition import Proposal, Status
+from nasgoat.errors import MissingPackageError
 from nasgoat.evaluation import Failure, Outcome
+from nasgoat.figures import ladder
+from nasgoat.figures.wording import format_count, format_duration, format_fixed, format_percent
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import ModelCheck
+from nasgoat.upper_layers import ShownAsHtml
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -131,6 +138,11 @@ class Evaluation:
         error: float = self.metrics["error"]
         return error
 
+    def __repr__(self) -> str:
+        size = f"{self.graph.n} nodes, {len(self.graph.edges)} edges"
+        status = self.proposal.certificate.status
+        return f"<Evaluation number {self.number}: error {self.error:g}, {status}, {size}>"
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         head = {"number": self.number, "iteration": self.iteration, "metrics": dict(self.metrics)}
@@ -173,7 +185,7 @@ class Stop(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(ShownAsHtml):
     """Everything a search evaluated, and why it ended.
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
@@ -185,6 +197,11 @@ class SearchResult:
         >>> result = search(lambda cell: 5 + len(cell.edges), space, evaluations=50)
         >>> result.best.error, len(result.evaluations), str(result.stop)
         (7.0, 12, 'exhausted')
+        >>> print(result)  # doctest: +ELLIPSIS
+        12 evaluations in ... s, exhausted
+        proven optimal: 100 % of the proposals after the initial design
+        best error 7.000, evaluation ...
+        (0) ...
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -208,6 +225,15 @@ class SearchResult:
             tuple(model for _, model in sorted(models.items())),
         )
 
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        best = f", best error {self.best.error:g}" if self.evaluations else ""
+        return f"<SearchResult: {len(self.evaluations)} evaluations{failed}{best}, {self.stop}>"
+
+    def __str__(self) -> str:
+        drawn = [ladder(self.best.graph)] if self.evaluations else []
+        return "\n".join([*self.summarise(), *drawn])
+
     @property
     def best(self) -> Evaluation:
         """The evaluation of lowest error, the first of equals."""
@@ -220,7 +246,67 @@ class SearchResult:
         proven = [c.certified for c in given if c.status is not Status.INITIAL]
         return sum(proven) / len(proven) if proven else None
 
+    def summarise(self) -> list[str]:
+        """The search in a few sentences."""
+        count, taken = format_count(len(self.evaluations), "evaluation"), self.seconds
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        lines = [f"{count} in {format_duration(taken)}, {self.stop}{failed}"]
+        if self.certified is not None:
+            share = format_percent(self.certified)
+            lines.append(f"proven optimal: {share} of the proposals after the initial design")
+        if self.evaluations:
+            error, number = format_fixed(self.best.error), self.best.number + 1
+            lines.append(f"best error {error}, evaluation {number}")
+        return lines
+
+    def to_dataframe(self) -> DataFrame:
+        """A pandas ``DataFrame`` with a row for each evaluation, failed ones included, by number.
+
+        Columns: ``number``, ``iteration``, ``error`` and every other metric, ``best`` (the lowest
+        error so far), ``status``, ``lcb``, ``mean``, ``std``, ``bound``, ``gap``, ``failure`` (why
+        it failed) and ``graph``.
+
+        Raises:
+            MissingPackageError: If pandas is not installed.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise MissingPackageError("pandas", "pandas") from None
+        rows = [_make_row(e.number, e.iteration, e.proposal, e.metrics) for e in self.evaluations]
+        for t in self.failures:
+            row = _make_row(t.number, t.iteration, t.proposal, {})
+            rows.append({**row, "failure": t.failure and t.failure.reason})
+        rows.sort(key=lambda row: row["number"])
+        metrics = dict.fromkeys(name for e in self.evaluations for name in e.metrics)
+        columns = ["number", "iteration", *metrics, "status", *_POSTERIOR, "failure", "graph"]
+        table = DataFrame(rows, columns=list(dict.fromkeys(columns)))
+        if "error" in metrics:
+            table.insert(list(table.columns).index("error") + 1, "best", table["error"].cummin())
+        return table
+
     def curve(self) -> list[float]:
         """The lowest error after each evaluation."""
         best: list[float] = np.minimum.accumulate([e.error for e in self.evaluations]).tolist()
         return best
+
+
+_POSTERIOR = ("lcb", "mean", "std", "bound", "gap")
+
+
+def _make_row(
+    number: int, iteration: int, proposal: Proposal, metrics: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The row of an evaluation in a table; its own columns win over metrics of their names."""
+    own = {
+        "number": number,
+        "iteration": iteration,
+        "status": str(proposal.certificate.status),
+        "lcb": proposal.lcb,
+        "mean": proposal.mean,
+        "std": proposal.std,
+        "bound": proposal.certificate.bound,
+        "gap": proposal.certificate.gap,
+        "graph": proposal.graph,
+    }
+    return {**metrics, **own}

@@ -18,7 +18,7 @@ from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
 from nasgoat.evaluation.objectives import function_path
-from nasgoat.progress import say_if_slow, show_progress
+from nasgoat.progress import find_progress, say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import find
 
@@ -55,7 +55,9 @@ def search(  # noqa: D417 what belongs together is described together
         space: The space to search, or its name: ``"nb101"``, ``"my_space.toml"``.
         evaluations: How many graphs to evaluate; fewer if the space has no more.
         batch: How many graphs to propose at a time after the initial design.
-        initial, seed, settings, optimizer, progress: As for :class:`~nasgoat.Optimizer`.
+        initial, seed, settings, optimizer: As for :class:`~nasgoat.Optimizer`.
+        progress: Called with a line after each batch and when something takes long. By default a
+            terminal shows the lines, and a notebook the last one, in place; None: nobody does.
         on_evaluation, on_iteration: Called after each evaluation, and after each batch.
         executor: Where evaluations run: any ``concurrent.futures.Executor``.
         workers: Evaluations at a time. Without an executor they run in local processes if these can
@@ -83,7 +85,7 @@ def search(  # noqa: D417 what belongs together is described together
         >>> result.best.error, len(result.evaluations)
         (8.0, 20)
     """
-    plan = Plan(evaluations, batch, asynchronous)
+    plan, progress = Plan(evaluations, batch, asynchronous), find_progress(progress)
     asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)

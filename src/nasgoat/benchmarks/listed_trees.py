@@ -35,7 +35,7 @@ _BLOCK = 4096  # cells listed at a time
 _TRIES = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ListedTreeSpace(SearchSpace):
     """The listed cells, isomorphic ones held for the same.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -40,22 +42,38 @@ _LABEL_LENGTH = 18  # longer labels are cut: a hostile or careless name must not
 def draw(graph: LabeledGraph, title: str | None = None) -> Figure:
     """A figure of the graph, left to right, operations on its nodes or edges.
 
+    A notebook shows it once, as the value of a cell, whether or not pyplot is used there.
+
     Example:
         >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"])
         >>> figure = draw(cell, title="A cell")
         >>> figure.axes[0].get_title()
         'A cell'
     """
-    from matplotlib.figure import Figure
-
     layout = lay_out(graph)
-    figure = Figure(figsize=(1.2 + _UNIT * layout.width, 1.2 + 0.95 * layout.height), dpi=150)
+    figure = _find_figure_class()(
+        figsize=(1.2 + _UNIT * layout.width, 1.2 + 0.95 * layout.height), dpi=150
+    )
     axes = figure.add_subplot()
     draw_on(axes, graph, layout)
     if title:
         axes.set_title(make_plain(title, 80), fontsize=11, color="#222222")
     figure.tight_layout()
     return figure
+
+
+@cache
+def _find_figure_class() -> type[Figure]:
+    """A figure that IPython can show although pyplot does not know it."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.savefig(picture, format="png", facecolor="white")
+            return picture.getvalue()
+
+    return ShownFigure
 
 
 def save(graph: LabeledGraph, path: str | FilePath, title: str | None = None) -> None:

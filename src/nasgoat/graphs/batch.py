@@ -137,6 +137,9 @@ class GraphBatch:
     def __len__(self) -> int:
         return len(self.adjacency)
 
+    def __repr__(self) -> str:
+        return f"<GraphBatch: {len(self)} graphs of up to {self.n} nodes>"
+
     def __getitem__(self, i: SupportsIndex) -> LabeledGraph:
         m = int(self.sizes[i])
         adjacency = self.adjacency[i, :m, :m]

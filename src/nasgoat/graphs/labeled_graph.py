@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 from nasgoat.graphs import canonical
 from nasgoat.graphs.shortest_paths import is_acyclic, shortest_distances, topological_order
+from nasgoat.upper_layers import find
 
 if TYPE_CHECKING:
     import networkx
@@ -227,6 +228,11 @@ class LabeledGraph:
         if not self.directed:
             parts.append("directed=False")
         return f"LabeledGraph.from_edges({', '.join(parts)})"
+
+    def _repr_svg_(self) -> str:
+        """The graph as a picture, for IPython."""
+        svg: str = find("draw a graph")(self)
+        return svg
 
     def __reduce__(self) -> tuple[Any, ...]:
         edge_labels = None if self.edge_labels is None else dict(self.edge_labels)

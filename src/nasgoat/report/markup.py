@@ -14,7 +14,7 @@ from typing import TypeAlias
 from nasgoat.figures.wording import cut
 
 _LONG_TABLE = 40  # rows; a longer table scrolls in its box
-_VOID = frozenset({"br", "hr", "link", "meta", "wbr"})
+_VOID = frozenset({"br", "hr", "img", "link", "meta", "wbr"})
 # Characters that no document may hold, that change the direction of the text around them, or that
 # only pretend to be nothing.
 _UNFIT = re.compile(

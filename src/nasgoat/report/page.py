@@ -102,9 +102,10 @@ def make_page(
         element("main", [join(s.html(), "\n") for s in sections], id="content", tabindex=-1),
         element("footer", element("p", footer)),
     )
-    style, script = _read_template("report.css"), _read_template("report.js")
+    style = read_template("cells.css") + read_template("report.css")
+    script = read_template("report.js")
     policy = escape(_write_policy(style, script))
-    return Template(_read_template("page.html")).substitute(
+    return Template(read_template("page.html")).substitute(
         title=escape(title), policy=policy, style=style, script=script, body=body
     )
 
@@ -119,7 +120,8 @@ def _list_facts(facts: Sequence[Fact]) -> Html | None:
 
 
 @cache
-def _read_template(name: str) -> str:
+def read_template(name: str) -> str:
+    """A file of the folder ``templates``: ``cells.css`` is all that pictures of cells need."""
     return (files("nasgoat.report") / "templates" / name).read_text(encoding="utf-8")
 
 

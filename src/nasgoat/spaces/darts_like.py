@@ -22,7 +22,7 @@ from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit, Pair
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DartsSpace(IndexedSpace):
     """All cells on indexed nodes where each inner node has a fixed number of predecessors.
 

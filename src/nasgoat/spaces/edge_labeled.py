@@ -27,7 +27,7 @@ _SMALLEST_ATTEMPT = 8  # mutations tried at a time
 _ATTEMPTS = 100  # of them before the neighbours are listed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EdgeLabeledSpace(IndexedSpace):
     """All cells on indexed nodes with operations on edges.
 

@@ -33,7 +33,7 @@ _FEW, _MANY = 20_000, 300_000
 _INNER = "node"  # the label of inner nodes where only sources and sinks are told apart
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphSpace(SearchSpace):
     """All graphs that meet a declaration, up to isomorphism.
 

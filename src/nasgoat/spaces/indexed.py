@@ -102,7 +102,7 @@ class IndexedSpace(CellSpace):
         return self.size_bound() <= LISTABLE if by_place else self.structures_listable()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChainSpace(IndexedSpace):
     """All chains with one operation in each layer.
 

@@ -67,6 +67,9 @@ class Limit:
     depth: float = 0.0
     edge_places: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict, hash=False)
 
+    def __repr__(self) -> str:
+        return f"<Limit {self.name!r}: {self.text}>"
+
     def __post_init__(self) -> None:
         if self.sense not in SENSES:
             raise SpaceError(f"a limit's sense must be <=, >= or ==, got {self.sense!r}")

@@ -29,7 +29,7 @@ LISTABLE = 200_000  # matrices whose structures are listed to draw under limits
 _COUNTABLE = 100_000  # matrices whose structures are listed just to say how many graphs there are
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NodeLabeledSpace(CellSpace):
     """All cells with operations on nodes, up to isomorphism.
 

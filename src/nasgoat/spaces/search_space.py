@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -20,12 +20,14 @@ from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
 from nasgoat.spaces.limits import Limit, Pair, depths, name_uniquely, totals
 from nasgoat.spaces.names import Names
 from nasgoat.spaces.slots import Slots
+from nasgoat.upper_layers import ShownAsHtml
 
 _LISTED_AT_ONCE = 1_000_000  # graphs, limits aside, of a space that is listed to give all of it
+_LONGEST = 200  # characters of a field in the representation of a space
 MOST_NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
 
-class SearchSpace(ABC):
+class SearchSpace(ShownAsHtml, ABC):
     """A finite set of labelled graphs.
 
     A subclass is a frozen dataclass that declares itself in a few fields, ``limits`` the last of
@@ -343,6 +345,18 @@ class SearchSpace(ABC):
     def _count_within(self) -> int:
         """The exact number of graphs that satisfy every limit."""
         return sum(len(batch) for batch in self.enumerate())
+
+    def __repr__(self) -> str:
+        """The fields that differ from their defaults; long ones are cut."""
+        shown = []
+        for declared in fields(cast(Any, self)):
+            value, make = getattr(self, declared.name), declared.default_factory
+            default = declared.default if make is MISSING else make()
+            if default is MISSING or value != default:
+                text = repr(value)
+                text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+                shown.append(f"{declared.name}={text}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __contains__(self, graph: object) -> bool:
         if not isinstance(graph, LabeledGraph):

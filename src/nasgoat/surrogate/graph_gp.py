@@ -89,6 +89,12 @@ class GraphGP:
         self.restarts = restarts
         self.seed = seed
 
+    def __repr__(self) -> str:
+        fitted = hasattr(self, "gpr_")
+        kernel = self.gpr_.kernel if fitted else self.kernel
+        said = f"fitted to {len(self.graphs_)} graphs" if fitted else "not fitted"
+        return f"<GraphGP: {kernel}, target {self.target}, {said}>"
+
     def fit(self, graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> GraphGP:
         """Learn from observed errors; repeated graphs are merged to their mean.
 

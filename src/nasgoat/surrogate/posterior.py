@@ -50,6 +50,9 @@ class LinearPosterior:
     w: Array
     R: Array
 
+    def __repr__(self) -> str:
+        return f"<LinearPosterior: {len(self.w)} features>"
+
     @property
     def covariance(self) -> Array:
         """Σ, the posterior covariance of the weights."""
@@ -90,6 +93,9 @@ class ExponentialPosterior:
     variance: float
     dual: Array
     whitening: Array
+
+    def __repr__(self) -> str:
+        return f"<ExponentialPosterior: {len(self.dual)} graphs, {len(self.squares)} features>"
 
     def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
         """Posterior mean and standard deviation of each row."""
@@ -140,6 +146,9 @@ class KernelPosterior:
     factor: Array
     source: NDArray[np.intp] | None = None
     scale: Array | None = None
+
+    def __repr__(self) -> str:
+        return f"<KernelPosterior: {len(self.dual)} graphs, kernel {self.kernel}>"
 
     def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
         """Posterior mean and standard deviation of each row."""
