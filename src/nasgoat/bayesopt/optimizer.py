@@ -177,11 +177,12 @@ class Optimizer(AskTell):
         return self._propose_portfolio(believed, k, self._list_taken())
 
     def _say_weak_points(self, surrogate: GraphGP) -> None:
-        free = list(surrogate.hyperparameters)
-        found = find_weak_points(self._errors, self.settings.target, free)
-        for name in found.keys() - self._said:
-            logger.warning("%s", found[name])
-        self._said |= found.keys()
+        fixed = set() if self.settings.noise == "fit" else {"noise"}
+        free = [name for name in surrogate.hyperparameters if name not in fixed]
+        for name, line in find_weak_points(self._errors, self.settings.target, free).items():
+            if name not in self._said:
+                logger.warning("%s", line)
+                self._said.add(name)
 
     def _propose_portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
         """The best graph for each √β in turn, starting where the last batch stopped."""

@@ -53,7 +53,7 @@ class ModelCheck:
         >>> from nasgoat import GraphGP, nasbench201
         >>> cells = nasbench201().sample(40, np.random.default_rng(0))
         >>> check = GraphGP(nasbench201()).fit(cells, [len(cell.edges) for cell in cells]).check_
-        >>> check.learnt, check.rank_correlation > 0.9, check.gain > 0
+        >>> check.learnt, check.rank_correlation > 0.8, check.gain > 0
         (True, True, True)
     """
 
