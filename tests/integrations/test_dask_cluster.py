@@ -166,7 +166,7 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
     connect, keep = dask_workers, StudyLedger.finish
 
     def impatient(where: str, warn: Callable[[str], None], **options: Any) -> Workers:
-        return connect(where, warn, patience=2.0)
+        return connect(where, warn, patience=6.0, **options)  # a worker may take seconds to join
 
     def finish(ledger: StudyLedger, ticket: Ticket) -> None:
         keep(ledger, ticket)
