@@ -144,7 +144,7 @@ def build_network(graph: LabeledGraph, cells: int) -> nn.Sequential:
             layers.append(Reduction(channels))
             channels *= 2
         layers += [  # behind a stem of two layers comes the cell alone
-            to_torch(graph, channels=channels, cells=1, operations=operations)[2]
+            list(to_torch(graph, channels=channels, cells=1, operations=operations).children())[2]
             for _ in range(cells)
         ]
     layers += [nn.BatchNorm2d(channels), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
