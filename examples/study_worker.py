@@ -18,6 +18,7 @@ import optuna
 from nasgoat import GoatSampler, load_space, suggest_graph
 from nasgoat.evaluation import Isolated
 from nasgoat.integrations import StorageAddress
+from nasgoat.integrations.storages import write_persistently
 
 HEARTBEAT = int(os.environ.get("HEARTBEAT", "60"))  # seconds
 
@@ -33,8 +34,10 @@ def work(study_name: str, space_name: str, objective: str, evaluations: int) -> 
     warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # the heartbeat
     space = load_space(space_name)
     address = StorageAddress.of(os.environ["NASGOAT_STORAGE"])
-    storage = optuna.storages.RDBStorage(
-        address.full, heartbeat_interval=HEARTBEAT, failed_trial_callback=repeat_once
+    storage = write_persistently(  # processes that begin together all try to make the tables
+        lambda: optuna.storages.RDBStorage(
+            address.full, heartbeat_interval=HEARTBEAT, failed_trial_callback=repeat_once
+        )
     )
     evaluator = Isolated(objective)  # a crash costs one evaluation, not this process
     evaluator.check()

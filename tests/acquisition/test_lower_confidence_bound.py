@@ -22,6 +22,7 @@ class Narrow:
         self._inner = acquisition
         self.sqrt_beta: float = acquisition.sqrt_beta
         self.posterior: Posterior = acquisition.posterior
+        self.informed: bool | None = acquisition.informed
 
     def combine(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._inner.combine(mean, std)

@@ -19,6 +19,7 @@ from nasgoat.acquisition import make_optimizer, random_problem
 from nasgoat.errors import MissingPackageError
 from nasgoat.figures import draw
 from nasgoat.spaces import SearchSpace, preset, preset_names
+from tests.documentation.page_run import Block, PageRun
 from tests.graph_spaces import DECLARED
 from tests.report.studies import HOSTILE, hostile_space
 
@@ -219,9 +220,9 @@ def test_the_tutorial_notebook_runs_from_top_to_bottom(
     monkeypatch.chdir(tmp_path)
     document = json.loads(TUTORIAL.read_text(encoding="utf-8"))
     assert document["nbformat"] == 4
-    names: dict[str, Any] = {}
+    page = PageRun(tmp_path)
     cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
     assert len(cells) >= 5
     for i, cell in enumerate(cells):
         assert cell["outputs"] == []
-        exec(compile("".join(cell["source"]), f"cell {i}", "exec"), names)  # noqa: S102
+        page.run(Block("python", None, "".join(cell["source"]), f"cell {i}"))

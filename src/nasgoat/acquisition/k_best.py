@@ -137,7 +137,7 @@ class KBest:
             certify: The certificate of a graph, given its value.
             none: The certificate of the pool if no graph was kept.
         """
-        informed = self.acquisition.gp.check_.learnt
+        informed = self.acquisition.informed
         proposals = tuple(
             Proposal(scored.graph, certify(scored.value), scored.mean, scored.std, informed)
             for scored in self.found

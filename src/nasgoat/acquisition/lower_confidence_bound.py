@@ -16,7 +16,7 @@ from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, ShortestPathKernel
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate import GraphGP, Posterior
+from nasgoat.surrogate import GraphGP, ModelCheck, Posterior
 
 NOISE = 1e-3  # of random problems: variance, in units of the standardised target
 
@@ -26,8 +26,8 @@ class LowerConfidenceBound:
     """μ(x) - √β · σ(x), to be minimised over graphs x.
 
     What optimisers ask of it: ``posterior`` and ``sqrt_beta`` to bound it or write it as a program,
-    ``combine`` to score rows of features, ``predict`` and ``score`` to score graphs; ``gp`` for
-    what was observed.
+    ``combine`` to score rows of features, ``predict`` and ``score`` to score graphs, ``informed``
+    to mark proposals; ``gp`` for what was observed.
 
     Args:
         sqrt_beta: √β_t; 3 in the paper.
@@ -60,6 +60,12 @@ class LowerConfidenceBound:
     def posterior(self) -> Posterior:
         """Mean and standard deviation as functions of feature rows: a few arrays."""
         return self.gp.posterior_
+
+    @property
+    def informed(self) -> bool | None:
+        """Whether the surrogate has learnt anything; None if it was not checked."""
+        check: ModelCheck | None = getattr(self.gp, "check_", None)
+        return None if check is None else check.learnt
 
     def combine(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:
         """μ - √β σ, element by element."""
