@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def start(task: int, url: str, study: str, folder: Path) -> subprocess.Popen[byt
         "NASGOAT_STORAGE": url,
         "SLURM_ARRAY_TASK_ID": str(task),
         "SLURM_CPUS_PER_TASK": "1",
+        # As in an environment that is activated: `python` is the one that runs the tests.
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": f"{folder}:{ROOT}:{os.environ.get('PYTHONPATH', '')}",
     }
     command = [BASH, str(ROOT / "examples" / "slurm_array.sh")]
