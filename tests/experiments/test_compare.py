@@ -91,7 +91,7 @@ def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) ->
     assert [row[0] for row in table.rows] == ["random", "goat-l"]
     assert table.rows[1][-1] == "100 %"
     assert table.rows[0][-1] == "–"
-    assert "Lowest median regret: " in table.notes[1]
+    assert "Lowest median regret: " in table.notes[0]
     assert noisy.title.startswith("nb201/cifar10, noisy")
     assert all(len(row) == len(table.columns) for row in table.rows)
     drawn = figures_of(records)

@@ -33,6 +33,20 @@ def test_a_comparison_has_its_tables_and_a_chart_for_each_benchmark_and_error(
     assert len(list(page.iter("figure"))) == 2 * 2 * 3
 
 
+def test_what_is_said_of_a_table_stands_below_it_though_others_say_the_same(
+    tmp_path: Path,
+) -> None:
+    page = assert_sound(experiment_page(compare(tmp_path)))
+    tables = next(part for part in page.iter("section") if part.get("id") == "tables")
+    parts = ["".join(part.itertext()) for part in tables]
+    own = [i for i, text in enumerate(parts) if text.startswith("Lowest median regret: goat-e")]
+    shown = [i for i, part in enumerate(tables) if part.get("role") == "region"]
+    assert own == [i + 1 for i in shown[2:]]  # the two overviews name nobody
+    assert len(own) == 4
+    assert all("First at the optimum in the median: goat-e, after 6." in parts[i] for i in own)
+    assert "First at" not in " ".join(parts[parts.index("How to read these tables") :])
+
+
 def test_few_methods_share_their_charts(tmp_path: Path) -> None:
     page = assert_sound(experiment_page(compare(tmp_path, methods=4, seeds=1)))
     assert len(list(page.iter("figure"))) == 2 * 3

@@ -121,7 +121,7 @@ def _make_table(contest: Contest) -> Table:
     title = f"{contest.benchmark}, {contest.setting}: {contest.metric}, the best cell has " + (
         f"{contest.optimum:.3f}"
     )
-    return Table(title, _COLUMNS, rows, (_HOW, *_write_notes(contest)))
+    return Table(title, _COLUMNS, rows, tuple(_write_notes(contest)), _HOW)
 
 
 def _make_row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tuple[str, ...]:

@@ -79,8 +79,8 @@ def _make_table(name: str, noise: float | str, runs: Sequence[Record]) -> Table:
     sd = float(np.mean([run["target_sd"] for run in runs]))
     known = float(np.mean([run.get("known", 0.0) for run in runs]))
     twice = f"; {known:.0%} of these are training cells as well" if known else ""
-    note = f"{_SCALE} The standard deviation of the target over the test cells is {sd:.2f}{twice}."
-    return Table(title, columns, rows, (note, _name_far(name, by_kernel)))
+    note = f"The standard deviation of the target over the test cells is {sd:.2f}{twice}."
+    return Table(title, columns, rows, (note, _name_far(name, by_kernel)), _SCALE)
 
 
 def _make_row(name: str, kernel: str, runs: Sequence[Record]) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ class Table:
         title: What it shows.
         columns: Heads of the columns.
         rows: Cells, as many as there are columns in each row.
-        notes: Lines to be read with it.
+        notes: What is to be said of this table.
+        how: How to read it, and every other table of its kind.
 
     Example:
         >>> print(Table("Regret", ("method", "median"), (("goat-e", "0.000"),)).markdown())
@@ -48,14 +49,15 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    how: str = ""
 
     def markdown(self) -> str:
-        """The table in Markdown, its title in front and its notes behind."""
+        """The table in Markdown, its title in front, behind it how to read it and its notes."""
         lines = [self.columns, *self.rows]
         rows = [f"| {' | '.join(line)} |" for line in lines]
         rows.insert(1, "|" + "---|" * len(self.columns))
-        parts = [f"**{self.title}**", "\n".join(rows), *self.notes]
-        return "\n\n".join(parts)
+        parts = [f"**{self.title}**", "\n".join(rows), self.how, *self.notes]
+        return "\n\n".join(filter(None, parts))
 
 
 def tables_of(records: ExperimentRecords) -> list[Table]:

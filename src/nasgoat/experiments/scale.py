@@ -139,8 +139,8 @@ class ScaleStudy(Study):
 def make_tables(records: ExperimentRecords) -> list[Table]:
     """One table of everything."""
     title = "Seconds and gap of the acquisition optimisers"
-    note = _HOW.format(top=records.declaration["top"])
-    return [Table(title, _COLUMNS, _make_rows(records.runs), (note,))]
+    how = _HOW.format(top=records.declaration["top"])
+    return [Table(title, _COLUMNS, _make_rows(records.runs), how=how)]
 
 
 def _make_rows(runs: Sequence[Record]) -> tuple[tuple[str, ...], ...]:

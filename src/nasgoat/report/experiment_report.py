@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import replace
-from itertools import chain
 
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
@@ -22,7 +20,6 @@ _KINDS = {
     "kernels": "comparison of kernels",
     "scale": "scaling of the optimisers",
 }
-_SENTENCE = re.compile(r"(?<=[.;]) (?=[A-Z])")
 _NUMBER = re.compile(r"\W*[\d–]")  # how a cell with a number begins, brackets and signs aside
 
 
@@ -71,18 +68,14 @@ def _list_facts(records: ExperimentRecords) -> list[Fact]:
 
 
 def _show_tables(tables: list[Table]) -> Html:
-    """The tables, each with its own notes; what several of them say is said once, at the end."""
-    said = [_SENTENCE.split(" ".join(found.notes)) for found in tables]
-    times = Counter(sentence for own in said for sentence in set(own))
+    """The tables, each with its own notes below it; how to read them is said once, at the end."""
     parts: list[Child] = []
-    for found, own in zip(tables, said, strict=True):
+    for found in tables:
         parts.append(_show_table(found))
-        notes = " ".join(sentence for sentence in own if times[sentence] == 1)
-        parts.append(element("p", emphasise(notes)) if notes else None)
-    shared = [sentence for sentence in dict.fromkeys(chain(*said)) if times[sentence] > 1]
-    if shared:
-        parts.append(element("h3", "How to read these tables"))
-        parts.append(element("p", emphasise(" ".join(shared))))
+        parts += [element("p", emphasise(note)) for note in found.notes if note]
+    if shared := list(dict.fromkeys(found.how for found in tables if found.how)):
+        parts.append(element("h3", "How to read these tables") if len(tables) > 1 else None)
+        parts += [element("p", emphasise(how)) for how in shared]
     return join(*parts)
 
 
