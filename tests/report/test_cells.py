@@ -71,7 +71,3 @@ def test_the_words_tell_the_whole_graph() -> None:
     graph = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], edge_labels=["a", "b"], directed=False)
     assert describe_graph(graph) == "3 nodes; 2 edges: 0 with 1 a, 1 with 2 b"
     assert describe_graph(LabeledGraph.from_edges(1, [])) == "1 node; 0 edges"
-
-
-def test_an_operation_has_one_colour_all_over_a_page() -> None:
-    assert assign_classes(["input", "b", "a", "output", "b"]) == {"b": "o1", "a": "o2"}

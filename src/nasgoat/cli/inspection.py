@@ -10,7 +10,7 @@ import typer
 
 from nasgoat.cli.options import KERNEL, BatchStrategy, Json, Preset, Seed, TimeLimit
 from nasgoat.cli.search import Proposing
-from nasgoat.cli.terminal import note, print_json, show
+from nasgoat.cli.terminal import note, print_json, show, show_graph
 
 if TYPE_CHECKING:
     from nasgoat.spaces import SearchSpace
@@ -122,14 +122,14 @@ def sample(
     """Draw random graphs of the space."""
     import numpy as np
 
-    from nasgoat.figures import ladder
-
-    graphs = _find_space(space).sample(number, np.random.default_rng(seed))
+    found = _find_space(space)
+    graphs = found.sample(number, np.random.default_rng(seed))
     if json:
         print_json({"graphs": [graph.to_dict() for graph in graphs]})
         return
     for graph in graphs:
-        show(ladder(graph), end="\n\n")
+        show_graph(graph, found.labels)
+        show()
 
 
 @space_verbs.command()
@@ -154,7 +154,7 @@ def draw(
         found.check(chosen)
     else:
         chosen = found.sample(1, np.random.default_rng(seed))[0]
-    save(chosen, output)
+    save(chosen, output, operations=found.labels)
     print_json({"graph": chosen.to_dict(), "file": str(output)}) if json else note(
         f"wrote {output}"
     )

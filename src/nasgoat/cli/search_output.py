@@ -8,7 +8,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from nasgoat.atomic_file import replace_file, write_whole
 from nasgoat.bayesopt import Evaluation, Events, Iteration, SearchResult, Ticket
 from nasgoat.child_process import ChildProcess
-from nasgoat.cli.terminal import note, show
+from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.errors import ChildError
-from nasgoat.figures import draw, ladder, save
+from nasgoat.figures import draw, save
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import ModelCheck
 
@@ -105,15 +105,16 @@ def _show_model(model: ModelCheck | None) -> str:
     return f"{ranked + '!' * (not model.learnt):>6}"
 
 
-def paint(graph: str, path: str, title: str) -> None:
+def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
     """Draw a graph to a PNG file that is there only when it is complete.
 
     Args:
         graph: The graph as JSON.
         path: The file; its name need not end in ``.png``.
         title: The picture's title.
+        operations: All operations of its space.
     """
-    figure = draw(LabeledGraph.from_json(graph), title)
+    figure = draw(LabeledGraph.from_json(graph), title, operations)
     with replace_file(Path(path)) as partial:
         figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")
 
@@ -122,6 +123,9 @@ class Painter:
     """Draws pictures of cells one after the other in a process of its own, beside the search.
 
     A picture that can't be drawn or written costs a line in the log, never the search.
+
+    Args:
+        operations: All operations of the space, for the colours.
 
     Example:
         >>> import tempfile
@@ -132,7 +136,8 @@ class Painter:
         True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, operations: Sequence[str] = ()) -> None:
+        self._operations = tuple(operations)
         self._waiting: queue.SimpleQueue[tuple[str, str, str] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True, name="nasgoat-pictures")
         self._started = False
@@ -160,7 +165,7 @@ class Painter:
         child = ChildProcess("the picture")
         while (job := self._waiting.get()) is not None:
             try:
-                child.ask(paint, *job, seconds=_PICTURE_SECONDS)
+                child.ask(paint, *job, self._operations, seconds=_PICTURE_SECONDS)
             except (ChildError, OSError) as problem:
                 logger.warning("a picture could not be drawn: %s", problem)
         child.kill()
@@ -226,7 +231,7 @@ def _write_picture(session: Session, result: SearchResult) -> None:
         return
     try:
         title = f"{session.task.name}: {session.task.metric} {result.best.error:.3f}"
-        save(result.best.graph, session.folder / "best.png", title)
+        save(result.best.graph, session.folder / "best.png", title, session.task.space.labels)
     except Exception as problem:
         note(f"the picture could not be drawn: {problem}")
 
@@ -237,7 +242,7 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         return
     best = result.best
     show(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
-    show(ladder(best.graph))
+    show_graph(best.graph, session.task.space.labels)
     show(f"\n{session.task.metric}: {best.error:.3f}")
     if document["best"]["test_error"] is not None:
         show(f"test error: {document['best']['test_error']:.3f}")

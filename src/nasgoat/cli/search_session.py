@@ -135,7 +135,7 @@ class Session:
         run = choose_run(output.report, output.storage, name, self.declaration, output.new)
         self.study, self.folder, self.address = run.study, run.folder, run.address
         self.task = self.task.kept_in(self.folder)
-        self._painter = Painter()
+        self._painter = Painter(self.task.space.labels)
 
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
         """Search until done or asked to stop; what a dead session left behind comes first."""

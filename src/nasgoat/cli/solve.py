@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nasgoat.cli.options import Json, Seed, Solving, with_groups
-from nasgoat.cli.terminal import note, print_json
+from nasgoat.cli.terminal import note, print_json, show_graph
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import AcquisitionOptimizer, AcquisitionProblem, Pool
@@ -50,7 +50,7 @@ def solve(
     if json:
         print_json({**_document(pool, solver), "reason": choice.reason})
     else:
-        _print(pool, solver.name)
+        _print(pool, solver.name, found)
 
 
 def _export(space: SearchSpace, problem: AcquisitionProblem, formulation: str, path: Path) -> None:
@@ -94,9 +94,7 @@ def _size(report: Report) -> dict[str, Any]:
     }
 
 
-def _print(pool: Pool, optimizer: str) -> None:
-    from nasgoat.figures import ladder
-
+def _print(pool: Pool, optimizer: str, space: SearchSpace) -> None:
     certificate = pool.certificate
     print(f"{certificate.status} by {optimizer} in {certificate.seconds:.3f} s", end="")
     print("" if certificate.gap is None else f", gap {certificate.gap:.2g}")
@@ -106,4 +104,5 @@ def _print(pool: Pool, optimizer: str) -> None:
         text = f"{p.graph.n} nodes, {len(p.graph.edges)} edges: {', '.join(labels)}"
         print(f"{rank:5d} {p.lcb:10.5f} {p.mean:10.5f} {p.std:10.5f}  {text}")
     if len(pool):
-        print(f"\n{ladder(pool[0].graph)}")
+        print()
+        show_graph(pool[0].graph, space.labels)

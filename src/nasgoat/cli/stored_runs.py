@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nasgoat.cli.options import Json, Storage
-from nasgoat.cli.terminal import note, print_json, restore_password, show
-from nasgoat.errors import ReportError, SettingError, StudyError
+from nasgoat.cli.terminal import note, print_json, restore_password, show, show_graph
+from nasgoat.errors import NasgoatError, ReportError, SettingError, StudyError
 
 if TYPE_CHECKING:
     from nasgoat.integrations import StorageAddress
@@ -190,8 +190,17 @@ def _list_studies(address: StorageAddress) -> list[str]:
     return names
 
 
+def _list_labels(status: StudyStatus) -> tuple[str, ...]:
+    """The labels of the study's space; none if it is of a plugin that is not loaded."""
+    from nasgoat.spaces import declared_space
+
+    try:
+        return declared_space(status.declaration["space"]).labels
+    except (NasgoatError, LookupError, TypeError):
+        return ()
+
+
 def _show_status(status: StudyStatus) -> None:
-    from nasgoat.figures import ladder
     from nasgoat.graphs import LabeledGraph
 
     state = "running" if status.running else "finished" if status.finished else "stopped"
@@ -202,7 +211,8 @@ def _show_status(status: StudyStatus) -> None:
     show(f", {status.open} open" if status.open else "")
     if status.best is not None:
         show(f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n")
-        show(ladder(LabeledGraph.from_json(status.best["graph"])), end="\n\n")
+        show_graph(LabeledGraph.from_json(status.best["graph"]), _list_labels(status))
+        show()
     if state == "stopped" and status.command:
         show(f"  resume with  {status.command}")
 

@@ -15,12 +15,15 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nasgoat.errors import SettingError
+
+if TYPE_CHECKING:
+    from nasgoat.graphs import LabeledGraph
 
 VARIABLE = "NASGOAT_STORAGE"
 OPTION = "--storage"
@@ -39,6 +42,27 @@ def print_json(document: dict[str, Any]) -> None:
 def show(text: str = "", end: str = "\n") -> None:
     """Print text to standard output for a person, whatever names it holds."""
     print(make_harmless(text), end=end)
+
+
+def show_graph(graph: LabeledGraph, operations: Collection[str] = ()) -> None:
+    """Print a graph to standard output; in the colours of its pictures where that is a terminal.
+
+    Args:
+        graph: The graph.
+        operations: All operations of its space, where they are known.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
+    from nasgoat.figures.drawing import write_ladder
+
+    colours, text = assign_colours([*operations, *list_operations([graph])]), Text()
+    for piece, label in write_ladder(graph):
+        number = colours.get(label or "")
+        # White on the colour, as in pictures: it can be read whatever the terminal's own colours.
+        text.append(make_harmless(piece), f"bold #ffffff on {LIGHT[number]}" if number else "")
+    Console(highlight=False, markup=False).print(text, soft_wrap=True)
 
 
 def note(line: str) -> None:

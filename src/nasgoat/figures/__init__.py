@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from nasgoat.figures.drawing import PALETTE, draw, draw_on, ladder, save
+from nasgoat.figures.drawing import draw, draw_on, ladder, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure  # for annotations elsewhere
 
-__all__ = ["PALETTE", "draw", "draw_on", "ladder", "save"]
+__all__ = ["draw", "draw_on", "ladder", "save"]

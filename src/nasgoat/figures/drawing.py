@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from io import BytesIO
 from itertools import pairwise
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
 from nasgoat.figures.layout import (
     Layout,
     Point,
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's palette: told apart with any colour vision.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-_ENDS = "#5F6B7A"  # input and output
+Piece = tuple[str, str | None]  # of a text, with the label it stands for
 _LINE = "#44505C"
 _UNIT = 1.75  # inches between two layers
 _HALF_HEIGHT = 0.12  # of a node's box, in units of the layout
@@ -39,8 +39,11 @@ _CHAIN, _LINE_LENGTH = 4, 80  # nodes of a chain, and characters of its lines, i
 _LABEL_LENGTH = 18  # longer labels are cut: a hostile or careless name must not blow up the figure
 
 
-def draw(graph: LabeledGraph, title: str | None = None) -> Figure:
+def draw(graph: LabeledGraph, title: str | None = None, operations: Collection[str] = ()) -> Figure:
     """A figure of the graph, left to right, operations on its nodes or edges.
+
+    An operation has the colour it has in reports, notebooks and terminals; ``operations`` are all
+    those of its space, which no colour must be confused with.
 
     A notebook shows it once, as the value of a cell, whether or not pyplot is used there.
 
@@ -55,7 +58,7 @@ def draw(graph: LabeledGraph, title: str | None = None) -> Figure:
         figsize=(1.2 + _UNIT * layout.width, 1.2 + 0.95 * layout.height), dpi=150
     )
     axes = figure.add_subplot()
-    draw_on(axes, graph, layout)
+    draw_on(axes, graph, layout, operations)
     if title:
         axes.set_title(make_plain(title, 80), fontsize=11, color="#222222")
     figure.tight_layout()
@@ -76,20 +79,29 @@ def _find_figure_class() -> type[Figure]:
     return ShownFigure
 
 
-def save(graph: LabeledGraph, path: str | FilePath, title: str | None = None) -> None:
+def save(
+    graph: LabeledGraph,
+    path: str | FilePath,
+    title: str | None = None,
+    operations: Collection[str] = (),
+) -> None:
     """Write a picture of the graph; the file's ending chooses the format (png, svg, pdf)."""
-    draw(graph, title).savefig(path, facecolor="white")
+    draw(graph, title, operations).savefig(path, facecolor="white")
 
 
-def draw_on(axes: Axes, graph: LabeledGraph, layout: Layout | None = None) -> None:
+def draw_on(
+    axes: Axes,
+    graph: LabeledGraph,
+    layout: Layout | None = None,
+    operations: Collection[str] = (),
+) -> None:
     """Draw the graph into axes of a larger figure."""
     layout = layout or lay_out(graph)
-    labels = {*(graph.node_labels or ()), *(graph.edge_labels or {}).values()}
-    operations = sorted(labels - {"input", "output"})
-    colours = {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(operations)}
+    numbers = assign_colours([*operations, *list_operations([graph])])
+    colours = {label: LIGHT[number] for label, number in numbers.items()}
     for edge, points in layout.edges.items():
         label = None if graph.edge_labels is None else graph.edge_labels[edge]
-        colour = _LINE if label is None else colours[label]
+        colour = _LINE if label is None else colours.get(label, _LINE)
         head = node_text(graph, edge[1]) if graph.directed else None
         _draw_edge(axes, points, head, layout.style != "layers", colour)
         if label is not None:
@@ -98,7 +110,7 @@ def draw_on(axes: Axes, graph: LabeledGraph, layout: Layout | None = None) -> No
     look: Any = {"color": "white", "fontsize": 9.5, "fontweight": "bold", "zorder": 3}
     for v, point in layout.nodes.items():
         text = node_text(graph, v)
-        colour = colours.get(text, _ENDS) if graph.node_labels else _ENDS
+        colour = colours.get(text, LIGHT[0]) if graph.node_labels else LIGHT[0]
         box = {"boxstyle": "round,pad=0.45", "facecolor": colour, "edgecolor": "white", "lw": 1.5}
         _write(axes, point, text, bbox=box, **look)
     low, high = np.min(layout.points, axis=0) - 0.55, np.max(layout.points, axis=0) + 0.55
@@ -150,29 +162,42 @@ def ladder(graph: LabeledGraph) -> str:
         >>> print(ladder(LabeledGraph.from_edges(4, chain, edge_labels=["conv", "id", "pool"])))
         (0) ─ conv ─▶ (1) ─ id ─▶ (2) ─ pool ─▶ (3)
     """
+    return "".join(text for text, _ in write_ladder(graph))
+
+
+def write_ladder(graph: LabeledGraph) -> list[Piece]:
+    """The same in pieces, so that a terminal can colour the labels.
+
+    Example:
+        >>> write_ladder(LabeledGraph.from_edges(2, [(0, 1)], ["conv", "pool"]))[:3]
+        [('conv', 'conv'), ('   ', None), ('pool', 'pool')]
+    """
     chain = chain_order(graph)
     if chain is not None and graph.n >= _CHAIN:
         return _write_chain(graph, chain)
     ordered = graph.sorted_topologically() if graph.is_acyclic() else graph
     columns = ordered.node_labels or [f"({v})" for v in range(ordered.n)]
     names = [cut_to_printable(name, _LONGEST) for name in columns]
-    labels = {e: cut_to_printable(x, _LONGEST) for e, x in (ordered.edge_labels or {}).items()}
+    labels = ordered.edge_labels or {}
     # Each column holds its name; each edge's label fits between its two columns.
     widths = [max(len(name), _NARROWEST) + 2 for name in names]
     for (u, v), label in labels.items():
-        lack = len(label) + 6 - sum(widths[min(u, v) : max(u, v)])
+        lack = len(cut_to_printable(label, _LONGEST)) + 6 - sum(widths[min(u, v) : max(u, v)])
         widths[min(u, v)] += max(lack, 0)
     bars = [sum(widths[:v]) + 2 for v in range(ordered.n)]
-    head = "".join(name.ljust(width) for name, width in zip(names, widths, strict=True))
+    pieces: list[Piece] = []
+    for v, (name, width) in enumerate(zip(names, widths, strict=True)):
+        pieces.append((name, ordered.node_labels[v] if ordered.node_labels else None))
+        pieces.append((" " * (width - len(name)) if v + 1 < ordered.n else "\n", None))
     rail = "".join("│" if x in bars else " " for x in range(bars[-1] + 1))
-    rows = [
-        _write_row(rail, bars[u], bars[v], labels.get((u, v)), ordered.directed)
-        for u, v in ordered.edges
-    ]
-    return "\n".join([head.rstrip(), rail, *rows])
+    pieces.append((rail, None))
+    for u, v in ordered.edges:
+        pieces.append(("\n", None))
+        pieces += _write_row(rail, bars[u], bars[v], labels.get((u, v)), ordered.directed)
+    return pieces
 
 
-def _write_row(rail: str, start: int, end: int, label: str | None, directed: bool) -> str:
+def _write_row(rail: str, start: int, end: int, label: str | None, directed: bool) -> list[Piece]:
     """The row of an edge from one column to another, over the lines of all columns."""
     line, (left, right) = list(rail), sorted((start, end))
     line[left + 1 : right] = ["┼" if c == "│" else "─" for c in line[left + 1 : right]]
@@ -183,18 +208,25 @@ def _write_row(rail: str, start: int, end: int, label: str | None, directed: boo
         line[end - 1] = "▶"
     else:
         line[end + 1] = "◀"
-    if label:
-        line[left + 2 : left + 4 + len(label)] = f" {label} "
-    return "".join(line)
+    row = "".join(line)
+    if label is None:
+        return [(row, None)]
+    shown = f" {cut_to_printable(label, _LONGEST)} "
+    return [(row[: left + 2], None), (shown, label), (row[left + 2 + len(shown) :], None)]
 
 
-def _write_chain(graph: LabeledGraph, chain: list[int]) -> str:
+def _write_chain(graph: LabeledGraph, chain: list[int]) -> list[Piece]:
     """A chain node by node; where a line would grow too long, it goes on in the next one."""
     labels = graph.edge_labels or {}
-    lines = [f"({chain[0]})"]
+    pieces: list[Piece] = [(f"({chain[0]})", None)]
+    length = len(pieces[0][0])
     for edge in pairwise(chain):
-        step = f" ─ {cut_to_printable(labels[edge], _LONGEST)} ─▶ ({edge[1]})"
-        if len(lines[-1]) + len(step) > _LINE_LENGTH:
-            lines.append("   ")
-        lines[-1] += step
-    return "\n".join(lines)
+        name = f" {cut_to_printable(labels[edge], _LONGEST)} "
+        step: list[Piece] = [(" ─", None), (name, labels[edge]), (f"─▶ ({edge[1]})", None)]
+        longer = sum(len(text) for text, _ in step)
+        if length + longer > _LINE_LENGTH:
+            step.insert(0, ("\n   ", None))
+            length = 3
+        pieces += step
+        length += longer
+    return pieces

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
-from nasgoat.figures.drawing import PALETTE, make_plain
+from nasgoat.figures.colours import LIGHT
+from nasgoat.figures.drawing import make_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The colour of each series; the first is for what is no series of its own.
-COLOURS = ("#5F6B7A", *PALETTE[:6], "#000000", "#8C8C00")
 _MARKERS = {
     "circle": "o", "ring": "o", "square": "s", "diamond": "D", "triangle": "^", "down": "v",
     "dash": "_", "cross": "x",
@@ -115,13 +114,13 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
     if isinstance(mark, Band):
         return axes.fill_between(
             mark.x, shown(mark.low), shown(mark.high), step="post" if mark.steps else None,
-            color=COLOURS[mark.series], alpha=0.10, linewidth=0,
+            color=LIGHT[mark.series], alpha=0.10, linewidth=0,
         )  # fmt: skip
     if isinstance(mark, Line):
         # Lines to compare with, which have no name, are seen through a cloud of points.
         above = mark.bold or not mark.name
         return axes.plot(
-            mark.x, shown(mark.y), color=COLOURS[mark.series],
+            mark.x, shown(mark.y), color=LIGHT[mark.series],
             drawstyle="steps-post" if mark.steps else "default",
             linestyle=_DASHES[mark.series % 3] if mark.dashed else "-",
             linewidth=2.4 if mark.bold else 1.3, zorder=3 if above else 2,
@@ -132,7 +131,7 @@ def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
 
 
 def _draw_points(axes: Axes, mark: Points, shown: Any) -> Any:
-    colour, middle, bars = COLOURS[mark.series], shown(mark.y), None
+    colour, middle, bars = LIGHT[mark.series], shown(mark.y), None
     if mark.bars:
         low, high = (shown(ends) for ends in zip(*mark.bars, strict=True))
         bars = [np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)]

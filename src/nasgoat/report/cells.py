@@ -6,12 +6,12 @@ import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
+from nasgoat.figures.colours import assign_colours
 from nasgoat.figures.layout import Point, bend, end_at_box, find_middle, lay_out, node_text
 from nasgoat.figures.wording import cut, format_count
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.report.markup import Html, element, join, label, legend
 
-COLOURS = 8  # in the style sheet: classes o1 to o8; o0 is for what is no operation
 _ENLARGED = 1.3  # a large picture, where there is room
 _LABEL, _SMALL_LABEL = 16, 10  # characters of a label in a large and in a small picture
 _CHARACTER = 7.6  # width of one of them, 13 high
@@ -20,14 +20,13 @@ _BOX = 30.0  # height of a node
 
 
 def assign_classes(labels: Sequence[str]) -> dict[str, str]:
-    """The class of each operation: the same all over a page.
+    """The class of each operation in the style sheet; o0 is for what is no operation.
 
     Example:
-        >>> assign_classes(["conv", "pool"])
-        {'conv': 'o1', 'pool': 'o2'}
+        >>> assign_classes(["input", "conv3x3", "maxpool3x3", "output"])
+        {'conv3x3': 'o5', 'maxpool3x3': 'o8'}
     """
-    operations = [name for name in dict.fromkeys(labels) if name not in ("input", "output")]
-    return {name: f"o{i % COLOURS + 1}" for i, name in enumerate(operations)}
+    return {name: f"o{number}" for name, number in assign_colours(labels).items()}
 
 
 def describe_graph(graph: LabeledGraph) -> str:

@@ -7,7 +7,7 @@ meets one of the notebook's.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -15,11 +15,12 @@ import numpy as np
 from nasgoat.acquisition import Pool, Proposal
 from nasgoat.bayesopt import Evaluation, SearchResult
 from nasgoat.errors import NasgoatError
+from nasgoat.figures.colours import list_operations
 from nasgoat.figures.wording import cut, format_number, format_percent
 from nasgoat.graphs import LabeledGraph
 from nasgoat.report.cells import assign_classes, describe_graph, draw_cell
 from nasgoat.report.markup import Child, Column, Html, element, join, table
-from nasgoat.report.page import read_template
+from nasgoat.report.page import write_picture_style
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.search_space import say_range
 
@@ -38,21 +39,15 @@ def draw_graph(
         >>> draw_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["conv"]))[:40]
         '<svg xmlns="http://www.w3.org/2000/svg" '
     """
-    classes = assign_operations([graph]) if classes is None else classes
+    classes = assign_classes(list_operations([graph])) if classes is None else classes
     return _stand_alone(draw_cell(graph, classes, "graph", "A graph", large))
 
 
 def _stand_alone(svg: Html) -> str:
     """A picture of the report's as a file of its own, with its style."""
     head, _, rest = svg.removeprefix("<svg ").partition(">")
-    style = f"{read_template('cells.css')} svg {{ background: var(--card); }}"
+    style = f"{write_picture_style()} svg {{ background: var(--card); }}"
     return f'<svg xmlns="http://www.w3.org/2000/svg" {head}><style>{style}</style>{rest}'
-
-
-def assign_operations(graphs: Iterable[LabeledGraph]) -> dict[str, str]:
-    """The colour class of each operation in some graphs; the same whatever their order."""
-    labels = {x for g in graphs for x in (*(g.node_labels or ()), *(g.edge_labels or {}).values())}
-    return assign_classes(sorted(labels))
 
 
 @singledispatch
@@ -85,7 +80,7 @@ def _(result: SearchResult) -> str:
     if not best:
         return lead
     graphs = [e.graph for e in best]
-    picture = _show(graphs[0], assign_operations(graphs))
+    picture = _show(graphs[0], assign_classes(list_operations(graphs)))
     names = ("evaluation", "graph", "error", "lcb", "mean", "std", "bound", "gap")
     columns = [Column(name, numeric=name != "graph") for name in names]
     rows = [_list_evaluation(e) for e in best]
@@ -111,7 +106,7 @@ def _(space: SearchSpace) -> str:
         drawn = space.sample(_SAMPLE, np.random.default_rng(0))
     except NasgoatError:  # limits that leave no graph, or none that can be found
         drawn = []
-    classes = assign_classes(sorted(ops))
+    classes = assign_classes(space.labels)
     pictures = [_show(graph, classes, large=False) for graph in drawn]
     legend = _explain(classes) if space.edge_vocabulary else None
     return join(table(space.describe(), columns, rows, "Space"), pictures, legend)
@@ -124,7 +119,7 @@ def _tabulate(
     rows: Sequence[Sequence[Child]],
 ) -> Html:
     """The first rows of a table, each with the picture of its graph in the second column."""
-    classes = assign_operations(graphs)
+    classes = assign_classes(list_operations(graphs))
     shown = [
         [row[0], _show(graph, classes, large=False), *row[1:]]
         for graph, row in zip(graphs[:_ROWS], rows, strict=False)

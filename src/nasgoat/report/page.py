@@ -18,6 +18,7 @@ from string import Template
 
 from nasgoat.atomic_file import write_whole
 from nasgoat.errors import NasgoatError, ReportError
+from nasgoat.figures.colours import DARK, LIGHT
 from nasgoat.report.markup import Child, Html, code_block, element, escape, join
 
 #: What the head of every report holds, so that a report is told from somebody's file.
@@ -102,7 +103,7 @@ def make_page(
         element("main", [join(s.html(), "\n") for s in sections], id="content", tabindex=-1),
         element("footer", element("p", footer)),
     )
-    style = read_template("cells.css") + read_template("report.css")
+    style = write_picture_style() + read_template("report.css")
     script = read_template("report.js")
     policy = escape(_write_policy(style, script))
     return Template(read_template("page.html")).substitute(
@@ -121,8 +122,24 @@ def _list_facts(facts: Sequence[Fact]) -> Html | None:
 
 @cache
 def read_template(name: str) -> str:
-    """A file of the folder ``templates``: ``cells.css`` is all that pictures of cells need."""
+    """A file of the folder ``templates``."""
     return (files("nasgoat.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def write_picture_style() -> str:
+    """All that pictures of cells need: the colours, a class for each of them, and the rest.
+
+    Example:
+        >>> ".s1, .o1 { --c: var(--c1); }" in write_picture_style()
+        True
+    """
+    light, dark = (
+        ":root { " + " ".join(f"--c{i}: {shade};" for i, shade in enumerate(shades)) + " }"
+        for shades in (LIGHT, DARK)
+    )
+    classes = [f".s{i}, .o{i} {{ --c: var(--c{i}); }}" for i in range(len(LIGHT))]
+    dark = f"@media (prefers-color-scheme: dark) {{ {dark} }}"
+    return "\n".join([light, dark, *classes, read_template("cells.css")])
 
 
 def write_report(html: str, path: Path) -> None:

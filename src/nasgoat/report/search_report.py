@@ -57,7 +57,7 @@ def search_page(search: ReportedSearch) -> str:
 
 def _make_page(search: ReportedSearch) -> str:
     space = search.stored.space
-    classes = assign_classes([*space.node_vocabulary, *space.edge_vocabulary])
+    classes = assign_classes(space.labels)
     history = chart_history(search)
     bodies = {
         ("best", "The best cell"): _show_best(search, classes),

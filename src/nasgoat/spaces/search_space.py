@@ -116,6 +116,11 @@ class SearchSpace(ShownAsHtml, ABC):
     def edge_vocabulary(self) -> tuple[str, ...]:
         """Edge labels in code order; empty if edges have none."""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label of its nodes and edges."""
+        return (*self.node_vocabulary, *self.edge_vocabulary)
+
     @abstractmethod
     def path_types(self) -> list[tuple[int, int, int]]:
         """The (s, l1, l2) for which some graph has a node pair at distance s with these codes.
