@@ -15,7 +15,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import math
-import os
 import pickle
 import subprocess
 import sys
@@ -23,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from nasgoat.errors import (
@@ -34,7 +33,7 @@ from nasgoat.errors import (
     ChildMemoryError,
     ChildTimeoutError,
 )
-from nasgoat.process_tree import HAS_GROUPS, group_memory, kill_group, kill_marked, make_mark
+from nasgoat.process_tree import HAS_GROUPS, group_memory, kill_child, make_environment
 from nasgoat.restricted_pickle import AllowList, loads
 
 #: What kind of message it is, and its content.
@@ -42,14 +41,6 @@ Message = tuple[str, Any]
 
 _POLL = 0.1  # seconds between two looks at deadline and memory
 LONGEST = 2**26  # bytes of a message; answers are metrics, graphs and reports
-_SECRET = ("NASGOAT_STORAGE",)  # holds a password that no child needs
-#: What libraries read to know how many threads to start; PyTorch reads the first and the third.
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-)
 _BUILTINS = ("set", "frozenset", "range", "slice", "complex", "bytearray", "object")
 RESULT, FAILED, NO_MEMORY = "result", "failed", "no memory"  # the last message of a task
 #: Numbers, texts and plain containers: all that code of the user's may answer.
@@ -142,7 +133,7 @@ class ChildProcess:
         # Its connection closes by itself when nobody, in any thread, listens any more.
         process, self._process, self._connection = self._process, None, None
         if process is not None:
-            _kill(process)
+            kill_child(process)
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -194,9 +185,6 @@ class ChildProcess:
                 return process, connection
             self.kill()
         connection, theirs = Pipe()
-        # One thread per process: several processes share the machine's cores.
-        pinned = {name: os.environ.get(name, "1") for name in THREAD_VARIABLES}
-        public = {name: value for name, value in os.environ.items() if name not in _SECRET}
         mark = uuid4().hex  # of it and all it starts
         self._started_in = surroundings  # the folder is where it finds the user's modules
         with theirs:
@@ -205,7 +193,7 @@ class ChildProcess:
                 cwd=surroundings[0],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what the work prints
-                env={**public, **pinned, **self.environment, **make_mark(mark)},
+                env=make_environment(self.environment, mark),
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
@@ -247,16 +235,8 @@ def _send(process: subprocess.Popen[bytes], connection: Connection, *values: Any
         raise _make_lost_error(process) from None
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a child with everything it started, and wait until it is gone."""
-    *_, mark = cast("list[str]", process.args)
-    kill_group(process.pid)
-    kill_marked(mark)
-    process.wait()
-
-
 def _make_lost_error(process: subprocess.Popen[bytes]) -> ChildLostError:
-    _kill(process)
+    kill_child(process)
     code = process.returncode
     how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
     return ChildLostError(f"the worker process died ({how})")

@@ -1,4 +1,4 @@
-"""Finding every process that a child started, whatever session or parent it has by now.
+"""The environment of a child, and every process it started, whatever parent that has by now.
 
 A child process carries a mark in its environment, which all its descendants inherit. On Linux the
 marks are read in ``/proc``; elsewhere nothing is found, and only a child's process group is known.
@@ -9,15 +9,34 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 _VARIABLE = "NASGOAT_CHILD"
+#: What libraries read to know how many threads to start; PyTorch reads the first and the third.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 #: Whether the system lets a process be a child with a process group that can be killed.
 HAS_GROUPS = os.name == "posix"
 #: Whether the system says what memory a process group holds.
 TELLS_MEMORY = Path("/proc/self/stat").exists()
+_SECRET = ("NASGOAT_STORAGE",)  # holds a password that no child needs
 _PAUSE, _ROUNDS = 0.02, 50  # a killed process may take a moment to be gone
+
+
+def make_environment(own: Mapping[str, str], mark: str) -> dict[str, str]:
+    """The environment of a child: this process's without secrets, the child's own, and its mark."""
+    public = {name: value for name, value in os.environ.items() if name not in _SECRET}
+    # One thread per process: several processes share the machine's cores.
+    pinned = {name: os.environ.get(name, "1") for name in THREAD_VARIABLES}
+    return {**public, **pinned, **own, **make_mark(mark)}
 
 
 def make_mark(name: str) -> dict[str, str]:
@@ -51,6 +70,14 @@ def kill_marked(name: str) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         time.sleep(_PAUSE)
+
+
+def kill_child(process: subprocess.Popen[bytes]) -> None:
+    """Kill a child, whose last argument is its mark, with all it started; wait until it is gone."""
+    *_, mark = cast("list[str]", process.args)
+    kill_group(process.pid)
+    kill_marked(mark)
+    process.wait()
 
 
 def kill_group(group: int) -> None:

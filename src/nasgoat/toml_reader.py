@@ -114,8 +114,7 @@ class TomlDocument:
         found: Any = self.content
         for i, key in enumerate(path, start=1):
             if key not in found and required:
-                said = f"must have a table [{'.'.join(path)}], got none"
-                raise self.error(self.file, 1, "", said)
+                raise self.error_at((), f"must have a table [{'.'.join(path)}], got none")
             found = found.get(key, {})
             if not isinstance(found, dict):
                 raise self.wrong_value(path[:i], "must be a table", found)
@@ -133,14 +132,7 @@ class TomlDocument:
     def read_choice(
         self, path: Keys, key: str, valid: Collection[str], spelt: Mapping[str, str] | None = None
     ) -> str:
-        """The name that a key of a table holds: one of some, and it must be there.
-
-        Args:
-            path: The table.
-            key: The key.
-            valid: The names.
-            spelt: Other spellings that are read as one of them.
-        """
+        """The valid name that a key must hold; ``spelt`` are other spellings of such names."""
         table = self.table(path, required=True)
         if key not in table:
             raise self.error_at(path, f"must have the key {key}: {', '.join(valid)}, got none")
@@ -148,8 +140,7 @@ class TomlDocument:
         if not isinstance(name, str):
             raise self.wrong_value((*path, key), "must be text", name)
         name = (spelt or {}).get(name, name)
-        if name not in valid:
-            raise self.wrong_value((*path, key), _one_of(valid), name, _suggest(name, valid))
+        self._check_name((*path, key), name, valid)
         return name
 
     def build(self, make: Callable[..., Made], path: Keys, content: Mapping[str, Any]) -> Made:
@@ -166,8 +157,14 @@ class TomlDocument:
     def check_keys(self, path: Keys, table: Collection[str], valid: Collection[str]) -> None:
         """Refuse keys that are not among the valid ones."""
         for key in table:
-            if key not in valid:
-                raise self.wrong_value((*path, key), _one_of(valid), key, _suggest(key, valid))
+            self._check_name((*path, key), key, valid)
+
+    def _check_name(self, path: Keys, name: str, valid: Collection[str]) -> None:
+        if name not in valid:
+            near = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            demand = f"must be one of {', '.join(sorted(valid)) or '(none)'}"
+            raise self.wrong_value(path, demand, name, hint)
 
     def wrong_value(self, path: Keys, demand: str, value: Any, hint: str = "") -> FileError:
         """The error of a key that holds a wrong value."""
@@ -190,15 +187,6 @@ class TomlDocument:
         ends = range(len(path), 0, -1)
         line = next((self.lines[path[:end]] for end in ends if path[:end] in self.lines), 1)
         return self.error(self.file, line, ".".join(path), said)
-
-
-def _suggest(name: str, valid: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _one_of(valid: Collection[str]) -> str:
-    return f"must be one of {', '.join(sorted(valid)) or '(none)'}"
 
 
 def _parse(text: str, file: str, error: type[FileError]) -> dict[str, Any]:
@@ -230,8 +218,7 @@ def find_key_lines(text: str) -> dict[Keys, int]:
             if header:
                 table = _split_key(header.group(1))
                 found.setdefault(table, number)
-                continue
-            if key:
+            elif key:
                 found.setdefault((*table, *_split_key(key.group(1))), number)
         open_until, depth = _scan_line(line, open_until, depth)
     return found

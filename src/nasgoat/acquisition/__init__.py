@@ -8,7 +8,6 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.costs import Cost, Reason
 from nasgoat.acquisition.lower_confidence_bound import (
     AcquisitionProblem,
     LowerConfidenceBound,
@@ -17,8 +16,10 @@ from nasgoat.acquisition.lower_confidence_bound import (
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
     Certificate,
+    Cost,
     Pool,
     Proposal,
+    Reason,
     Status,
 )
 from nasgoat.acquisition.registry import (

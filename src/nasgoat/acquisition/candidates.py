@@ -15,10 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from nasgoat.acquisition.costs import Cost, Reason
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.acquisition.proposals import Certificate, Pool, Proposal, Status
+from nasgoat.acquisition.proposals import Certificate, Cost, Pool, Proposal, Reason, Status
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace

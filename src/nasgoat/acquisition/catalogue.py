@@ -16,7 +16,7 @@ import logging
 import os
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.costs import LARGEST_CATALOGUE, Cost, Reason, bound_graphs, shorten
-from nasgoat.acquisition.k_best import KBest, Scored
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE, catalogue_cost
+from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.atomic_file import replace_folder
@@ -42,10 +42,6 @@ logger = logging.getLogger(__name__)
 
 VERSION = 3  # of the layout and of the order of enumeration; raise it when either changes
 _FILES = ("counts", "adjacency", "codes")
-#: Values closer than this are a tie, broken by the order of the catalogue: floating-point noise
-#: between equal feature rows (about 1e-15) must not decide, real differences are far larger.
-TIE_DECIMALS = 10
-_LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +78,7 @@ class Catalogue:
     """
 
     name = "catalogue"
+    cost = staticmethod(catalogue_cost)
 
     def __init__(
         self, space: SearchSpace, progress: Callable[[str], None] | None = show_progress
@@ -90,15 +87,6 @@ class Catalogue:
         self.features = FeatureMap(space)
         self._arrays = _load_or_build(space, self.features, progress)
         self._scored: tuple[Posterior, NDArray[np.float64], NDArray[np.float64]] | None = None
-
-    @staticmethod
-    def cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
-        """Forecast of listing the space once, and of scoring all of it for a few questions."""
-        graphs = bound_graphs(space)
-        if graphs > LARGEST_CATALOGUE:
-            return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
-        seconds = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
-        return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
     def __len__(self) -> int:
         return len(self._arrays.counts)
@@ -141,22 +129,13 @@ class Catalogue:
         values = acquisition.combine(mean, std)
         best.take_first(
             Scored(self.graph(i), float(values[i]), float(mean[i]), float(std[i]))
-            for i in _order_ascending(values, k + len(exclude))
+            for i in order_ascending(values, k + len(exclude))
         )
         seconds = time.perf_counter() - start
         return best.pool(
             lambda value: Certificate(Status.OPTIMAL, value, value, seconds),
             Certificate(Status.EXHAUSTED, seconds=seconds),
         )
-
-
-def _order_ascending(values: NDArray[np.float64], at_least: int) -> Iterator[int]:
-    """Places of the values in ascending order, ties by place; at least so many of them."""
-    rounded = np.round(values, TIE_DECIMALS)
-    at_least = min(at_least, len(values))
-    threshold = np.partition(rounded, at_least - 1)[at_least - 1]
-    candidates = np.flatnonzero(rounded <= threshold)
-    yield from candidates[np.argsort(rounded[candidates], kind="stable")].tolist()
 
 
 def cache_folder() -> Path:

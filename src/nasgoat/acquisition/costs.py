@@ -37,6 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from nasgoat.acquisition.proposals import Cost, Reason
 from nasgoat.kernels import FORMS, FeatureMap
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.node_labeled import count_prefixes
@@ -54,57 +55,22 @@ SLOW_PAPER = 6  # nodes from which on the paper's literal formulation takes minu
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
 SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 
+_LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 _PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
-_DAYS = 1e5  # seconds from which on their number says nothing
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What an optimiser is forecast to take.
-
-    Args:
-        seconds: For all questions to one fitted surrogate together.
-        once: Seconds before the first question: for listing, compiling or loading.
-        said: What it works through, in words.
-        exact: Whether its proposals are proven best; ``auto`` takes others only where no exact
-            optimiser applies.
-        stops: Whether a time limit ends a question early, with a bound.
-    """
-
-    seconds: float
-    once: float = 0.0
-    said: str = ""
-    exact: bool = True
-    stops: bool = False
-
-    def describe(self, questions: int = 1) -> str:
-        """Seconds of one question, and what they are spent on.
-
-        Example:
-            >>> Cost(0.5, 2.0, "60,252 graphs at most").describe(questions=5)
-            'about 0.1 s a question, 2 s once; 60,252 graphs at most'
-        """
-        before = f", {describe_seconds(self.once)} once" if self.once else ""
-        return f"{self.describe_question(questions)}{before}{self.said and '; ' + self.said}"
-
-    def describe_question(self, questions: int = 1) -> str:
-        """Seconds of one of the questions."""
-        each = self.seconds / questions
-        if self.stops and each >= _DAYS:
-            return "days a question, but with a bound at any time"
-        return f"about {describe_seconds(each)} a question"
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why an optimiser does not apply to a space or a kernel."""
-
-    said: str
 
 
 _A_LIST = Reason("the space is a list of graphs, without a rule that says which are in it")
+
+
+def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of listing the space once, and of scoring all of it for a few questions."""
+    graphs = bound_graphs(space)
+    if graphs > LARGEST_CATALOGUE:
+        return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
+    seconds = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
+    return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
 def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
@@ -233,16 +199,6 @@ def bound_graphs(space: SearchSpace) -> int:
         return whole.size_bound()
     cell = cast("CellSpace", whole)
     return sum(cell.structure_bound(n) * len(cell.ops) ** (n - 2) for n in cell.sizes)
-
-
-def describe_seconds(seconds: float) -> str:
-    """Seconds to one digit.
-
-    Example:
-        >>> describe_seconds(0.0312), describe_seconds(17.0)
-        ('0.03 s', '20 s')
-    """
-    return f"{float(f'{seconds:.0e}'):g} s"
 
 
 def shorten(number: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal
@@ -20,6 +21,9 @@ from nasgoat.spaces import SearchSpace
 
 #: Values of a search and of the surrogate must agree to this; rounding is about 1e-12.
 AGREEMENT = 1e-7
+#: Values closer than this are a tie, broken by their order: floating-point noise
+#: between equal feature rows (about 1e-15) must not decide, real differences are far larger.
+TIE_DECIMALS = 10
 #: Local search: graphs drawn at random, descents that start from the best of them, mutations of the
 #: best graph once the descents have ended.
 _DRAWS, _STARTS, _MUTATIONS = 100, 6, 20
@@ -160,6 +164,16 @@ class KBest:
         del self.found[self.k :]
         if self.on_better is not None:
             self.on_better(scored.graph, scored.value)
+
+
+def order_ascending(values: NDArray[np.float64], at_least: int) -> list[int]:
+    """Places of the values in ascending order, ties by place; at least so many of them."""
+    rounded = np.round(values, TIE_DECIMALS)
+    at_least = min(at_least, len(values))
+    threshold = np.partition(rounded, at_least - 1)[at_least - 1]
+    candidates = np.flatnonzero(rounded <= threshold)
+    places: list[int] = candidates[np.argsort(rounded[candidates], kind="stable")].tolist()
+    return places
 
 
 def descend(

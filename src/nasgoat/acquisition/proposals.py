@@ -1,4 +1,7 @@
-"""What an acquisition optimiser answers: proposals, each with the proof of how good it is."""
+"""What an acquisition optimiser answers: proposals, each with the proof of how good it is.
+
+Before that it answers what it is forecast to take, or why it does not apply.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import Any, Protocol
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.graphs import LabeledGraph
 from nasgoat.upper_layers import ShownAsHtml
+
+_DAYS = 1e5  # seconds from which on their number says nothing
 
 
 class Status(enum.StrEnum):
@@ -137,6 +142,60 @@ class Pool(ShownAsHtml):
 
     def __getitem__(self, i: int) -> Proposal:
         return self.proposals[i]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an optimiser is forecast to take.
+
+    Args:
+        seconds: For all questions to one fitted surrogate together.
+        once: Seconds before the first question: for listing, compiling or loading.
+        said: What it works through, in words.
+        exact: Whether its proposals are proven best; ``auto`` takes others only where no exact
+            optimiser applies.
+        stops: Whether a time limit ends a question early, with a bound.
+    """
+
+    seconds: float
+    once: float = 0.0
+    said: str = ""
+    exact: bool = True
+    stops: bool = False
+
+    def describe(self, questions: int = 1) -> str:
+        """Seconds of one question, and what they are spent on.
+
+        Example:
+            >>> Cost(0.5, 2.0, "60,252 graphs at most").describe(questions=5)
+            'about 0.1 s a question, 2 s once; 60,252 graphs at most'
+        """
+        before = f", {describe_seconds(self.once)} once" if self.once else ""
+        return f"{self.describe_question(questions)}{before}{self.said and '; ' + self.said}"
+
+    def describe_question(self, questions: int = 1) -> str:
+        """Seconds of one of the questions."""
+        each = self.seconds / questions
+        if self.stops and each >= _DAYS:
+            return "days a question, but with a bound at any time"
+        return f"about {describe_seconds(each)} a question"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an optimiser does not apply to a space or a kernel."""
+
+    said: str
+
+
+def describe_seconds(seconds: float) -> str:
+    """Seconds to one digit.
+
+    Example:
+        >>> describe_seconds(0.0312), describe_seconds(17.0)
+        ('0.03 s', '20 s')
+    """
+    return f"{float(f'{seconds:.0e}'):g} s"
 
 
 class AcquisitionOptimizer(Protocol):

@@ -12,14 +12,11 @@ from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.costs import (
     SLOW_PAPER,
-    Cost,
-    Reason,
     branch_cost,
-    describe_seconds,
     mip_cost,
     paper_seconds,
 )
-from nasgoat.acquisition.proposals import AcquisitionOptimizer
+from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS
 from nasgoat.solver_names import FORMULATIONS, SOLVERS

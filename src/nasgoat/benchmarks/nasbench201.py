@@ -171,10 +171,13 @@ def import_nasbench201(source: Path) -> Path:
             cells = _read_nats(source) if source.is_dir() else _read_pth(source)
             for budgets in cells:
                 _fill(tables, budgets)
+        if np.isnan(tables["cifar10/validation"]).all():
+            raise ValueError("no cell's validation accuracy")
     except _DAMAGE as problem:
-        raise _make_refusal(source, problem) from None
-    if np.isnan(tables["cifar10/validation"]).all():
-        raise _make_refusal(source, "no cell's validation accuracy")
+        raise DataError(
+            f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology "
+            f"folder or a .csv.xz table, got another or a damaged one ({problem!r})"
+        ) from None
     target = data_folder() / FILE
     with replace_file(target) as partial, partial.open("wb") as file:
         np.savez_compressed(file, **tables)  # type: ignore[arg-type]
@@ -244,10 +247,3 @@ def _read_csv(path: Path, tables: Tables) -> None:
                 test[row, 1, 0] = float(cell[f"{column}_test200"])
                 validation[row, 0, 0] = float(cell[f"{column}_val12"] or "nan")
                 test[row, 0, 0] = float(cell[f"{column}_test12"] or "nan")
-
-
-def _make_refusal(source: Path, problem: object) -> DataError:
-    return DataError(
-        f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology folder "
-        f"or a .csv.xz table, got another or a damaged one ({problem!r})"
-    )

@@ -129,12 +129,11 @@ def scale(
     measuring: Measuring,
 ) -> None:
     """Measure how optimisers scale: n nodes, at most n + 2 edges, three operations."""
-    from nasgoat.experiments.scale import ScaleStudy
-    from nasgoat.experiments.study import Experiment, Run, load_experiment
+    from nasgoat.experiments.study import Experiment, Run, find_study, load_experiment
 
     given = scaling.declaration()
     if file is None:
-        study = ScaleStudy(**{"methods": ["branch", "scip/compact"], **given})
+        study = find_study("scale")(**{"methods": ["branch", "scip/compact"], **given})
         experiment = Experiment("scale", "How the acquisition optimisers scale", "", study)
         # A folder for each set of options: the same call goes on with its own records.
         name = f"scale-{Run('', given).fingerprint[:6]}" if given else "scale"
@@ -148,13 +147,7 @@ def scale(
 
 
 def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -> None:
-    """Do what is missing, then write and print tables and figures.
-
-    Args:
-        experiment: What to measure.
-        folder: Where its records are, unless an option says otherwise.
-        measuring: The options.
-    """
+    """Do what is missing in the folder or in ``--out``, then write and print tables and figures."""
     from nasgoat.experiments import read_experiment, tables_of
     from nasgoat.experiments.results import write_results
 

@@ -140,20 +140,18 @@ class Painter:
         self._operations = tuple(operations)
         self._waiting: queue.SimpleQueue[tuple[str, str, str] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True, name="nasgoat-pictures")
-        self._started = False
 
     def paint(self, graph: LabeledGraph, path: Path, title: str) -> None:
         """Have a picture drawn unless it is there already."""
         if path.exists():
             return
-        if not self._started:
-            self._started = True
+        if self._thread.ident is None:  # not started yet
             self._thread.start()
         self._waiting.put((graph.to_json(), str(path.absolute()), title))
 
     def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
         """Wait for what is still to be drawn, but no longer than so many seconds."""
-        if self._started:
+        if self._thread.ident is not None:
             self._waiting.put(None)
             deadline = time.monotonic() + seconds
             while self._thread.is_alive() and time.monotonic() < deadline and not stopping():

@@ -196,8 +196,7 @@ class Session:
 def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
     """The task that the options of ``nasgoat search`` describe."""
     if target.objective is None and target.command is None:
-        _refuse_share(evaluating)
-        return _make_table_task(target, seed)
+        return _make_table_task(target, evaluating, seed)
     if target.benchmark is not None or target.noisy:
         raise SettingError("--benchmark must come without --objective and --command, got both")
     if target.space is None:
@@ -216,21 +215,16 @@ def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
     return Task(name, space, isolated, what)
 
 
-def _refuse_share(evaluating: Evaluating) -> None:
-    """A table needs no process of its own, let alone a device."""
-    given = {
+def _make_table_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+    # A table needs no process of its own, let alone a device.
+    needless = {
         "--gpus": evaluating.gpus,
         "--threads-per-worker": evaluating.threads_per_worker,
         "--fresh-process": evaluating.fresh_process,
     }
-    for option, value in given.items():
+    for option, value in {**needless, "--space": target.space is not None}.items():
         if value:
             raise SettingError(f"{option} must come with --objective or --command, got neither")
-
-
-def _make_table_task(target: Target, seed: int) -> Task:
-    if target.space is not None:
-        raise SettingError("--space must come with --objective or --command, got neither")
     table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
     return Task(
         name=table.name,

@@ -51,12 +51,13 @@ def choose_run(
     search: the study's ledger refuses that and says what differs.
     """
     from nasgoat.integrations import StorageAddress
-    from nasgoat.integrations.stored_search import read_status
+    from nasgoat.integrations.stored_search import list_studies, read_status
 
     if report is not None:
         _check_folder(report)
     address = None if storage is None else StorageAddress.of(restore_password(storage))
-    held = set() if address is None else set(_list_all_studies(address))
+    new_file = address is not None and address.is_file and not address.path.exists()
+    held = [] if address is None or new_file else list_studies(address)
     chosen, number = None, 1
     while True:
         run = _make_run(report, address, study, number)
@@ -88,13 +89,6 @@ def _check_folder(folder: Path) -> None:
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not there.is_dir():
         raise SettingError(f"--report must be a folder, got the file {there}")
-
-
-def _list_all_studies(address: StorageAddress) -> list[str]:
-    """The names of the searches in a storage; none where there is no file yet."""
-    from nasgoat.integrations.stored_search import list_studies
-
-    return [] if address.is_file and not address.path.exists() else list_studies(address)
 
 
 def make_slug(name: str) -> str:
@@ -155,10 +149,7 @@ def _find_study(
 ) -> tuple[StorageAddress, Path | None]:
     """The address of a study and the folder of its run; None where a storage alone is named.
 
-    Args:
-        run: The run's folder or study file; None for the latest in ``runs/``.
-        storage: A storage, which counts where no run is named.
-        verb: The verb, for the message when there is no run.
+    Without a run, a storage or the latest run in ``runs/`` is meant; ``verb`` is for the message.
     """
     from nasgoat.integrations import StorageAddress
 

@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nasgoat.child_process import THREAD_VARIABLES
 from nasgoat.errors import SettingError
+from nasgoat.process_tree import THREAD_VARIABLES
 
 #: The number of the slot, from 0; the device of the slot; what CUDA takes the device from.
 SLOT, DEVICE, CUDA = "NASGOAT_SLOT", "NASGOAT_DEVICE", "CUDA_VISIBLE_DEVICES"

@@ -108,7 +108,7 @@ def paper_domain(m: TaggedModel, space: CellSpace) -> None:
             domain_201_source(m)
     rows = structure_rows(space, m.n)
     if rows is None:
-        choose_structure(m, space.list_structures(m.n))
+        choose_structure(m, space.listed[m.n].adjacency)
     else:
         add_structure_rows(m, rows)
     if not on_nodes:
@@ -145,7 +145,7 @@ def needed_columns(space: CellSpace, n: int) -> StructureColumns | None:
     """All structures of n nodes, if nothing but their list tells which they are."""
     if structure_rows(space, n) is not None:
         return None
-    return StructureColumns(space.list_structures(n))
+    return StructureColumns(space.listed[n].adjacency)
 
 
 def compact_domain(

@@ -178,10 +178,9 @@ def write_persistently(write: Callable[[], T], patience: float = PATIENCE) -> T:
 
 def explain_briefly(problem: BaseException) -> str:
     """The innermost reason in one line, without statements, values or passwords."""
-    cause: BaseException = problem
-    while cause.__cause__ is not None:
-        cause = cause.__cause__
-    original = getattr(cause, "orig", None) or cause
+    while problem.__cause__ is not None:
+        problem = problem.__cause__
+    original = getattr(problem, "orig", None) or problem
     return mask_passwords(" ".join(str(original).split()))[:300]
 
 

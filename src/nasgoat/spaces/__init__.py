@@ -1,12 +1,12 @@
 """Search spaces: sets of labelled graphs that can be sampled, walked, counted and listed."""
 
-from nasgoat.spaces.cell_space import CellSpace, EdgeRow
+from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.indexed import ChainSpace, IndexedSpace
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
-from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.names import Names
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.presets import (

@@ -14,38 +14,25 @@ it has, and follows in the catalogue, in branch and bound and in the mixed-integ
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.label_limits import LabelLimits
+from nasgoat.spaces.label_limits import LabelLimits, count_labellings
 from nasgoat.spaces.label_sites import INPUT, OUTPUT, SITES, LabelSites
-from nasgoat.spaces.limits import Pair
-from nasgoat.spaces.moves import change_one_part, list_changes, list_others
+from nasgoat.spaces.limits import EdgeRow, Pair
+from nasgoat.spaces.moves import change_one_part, draw_cell, list_changes, list_others
 from nasgoat.spaces.names import CellNames, Names
 from nasgoat.spaces.search_space import SearchSpace, say_range
 
 Matrices = NDArray[np.bool_]
-
-
-class EdgeRow(NamedTuple):
-    """A linear row over edges: Σ terms[u, v] A[u, v] (<=, >= or ==) bound.
-
-    ``tag``, ``name`` and ``key`` are what the row is called in an exported program.
-    """
-
-    tag: str
-    name: str
-    key: tuple[int, ...]
-    terms: Mapping[Pair, float]
-    sense: str
-    bound: float
+Codes = Sequence[int] | NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,17 +180,7 @@ class CellSpace(SearchSpace):
         self.sites.check(graph)
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
-        total = sum(len(found.adjacency) for found in self.listed.values())
-        if not total:
-            raise SpaceError(f"the space must have a structure, got none: {self._describe()}")
-        i = int(rng.integers(total))
-        for found in self.listed.values():
-            if i < len(found.adjacency):
-                matrix = found.adjacency[i]
-                codes = rng.integers(len(self.ops), size=self.count_variables(matrix))
-                return self.assemble(matrix, codes)
-            i -= len(found.adjacency)
-        raise AssertionError("the place of a structure must be less than their number")
+        return draw_cell(self, rng)
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         return change_one_part(self, graph, rng)
@@ -215,9 +192,7 @@ class CellSpace(SearchSpace):
         """How many labels a structure has."""
         return self.sites.count_variables(len(matrix), int(matrix.sum()))
 
-    def assemble(
-        self, matrix: Matrices, codes: Sequence[int] | NDArray[np.integer]
-    ) -> LabeledGraph:
+    def assemble(self, matrix: Matrices, codes: Codes) -> LabeledGraph:
         """A structure with operations on its variables: inner nodes, or edges in row order."""
         return self.sites.assemble(matrix, [self.ops[int(code)] for code in codes])
 
@@ -228,13 +203,7 @@ class CellSpace(SearchSpace):
         return self._count()
 
     def _count(self) -> int:
-        # Burnside: the orbits of labellings under a group are the mean number of fixed ones.
-        total, k, sites = 0, len(self.ops), self.sites
-        for found in self.listed.values():
-            edges = found.adjacency.sum(axis=(1, 2)).tolist()
-            for e, group in zip(edges, found.automorphisms, strict=True):
-                total += sum(k ** len(sites.cycles(g, e)) for g in group) // len(group)
-        return total
+        return count_labellings(self)
 
     def _enumerate(self) -> Iterator[GraphBatch]:
         return self.sites.enumerate()
@@ -259,21 +228,11 @@ class CellSpace(SearchSpace):
     def _label_limits(self) -> LabelLimits:
         return LabelLimits(self)
 
-    def blank_structures(self) -> Iterator[tuple[GraphBatch, Structures]]:
-        """All structures, size by size, with the first label everywhere, and their symmetries."""
-        for n, found in self.listed.items():
-            blank = [(a, np.zeros((1, self.count_variables(a)), int)) for a in found.adjacency]
-            yield self.sites.pack(n, blank), found
-
     def structures_listable(self) -> bool:
         """Whether listing all structures takes seconds at most."""
         return True
 
     # Listed structures
-
-    def list_structures(self, n: int) -> Matrices:
-        """All structures of n nodes as one array, (S, n, n)."""
-        return self.listed[n].adjacency
 
     @cached_property
     def listed(self) -> dict[int, Structures]:
@@ -281,8 +240,7 @@ class CellSpace(SearchSpace):
         return {n: self._list_structures(n) for n in self.sizes}
 
     def _list_structures(self, n: int) -> Structures:
-        none = np.zeros((0, n, n), dtype=bool)
-        adjacency = np.concatenate([none, *self.structures(n)])
+        adjacency = np.concatenate([np.zeros((0, n, n), dtype=bool), *self.structures(n)])
         return Structures(adjacency, [self.sites.automorphisms(a) for a in adjacency])
 
     @cached_property

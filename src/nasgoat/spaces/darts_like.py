@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.cell_space import EdgeRow
 from nasgoat.spaces.indexed import IndexedSpace
-from nasgoat.spaces.limits import Limit, Pair
+from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
-from nasgoat.spaces.cell_space import EdgeRow
 from nasgoat.spaces.indexed import IndexedSpace
-from nasgoat.spaces.limits import Limit
+from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.moves import fill_up
 
 _BLOCK = 2**17  # cells enumerated at a time

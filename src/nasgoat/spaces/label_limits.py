@@ -12,7 +12,7 @@ Notation
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb
@@ -26,7 +26,7 @@ from nasgoat.spaces.limits import TOLERANCE, Limit, depths
 from nasgoat.spaces.moves import draw_within_limits, no_graph
 
 if TYPE_CHECKING:
-    from nasgoat.spaces.cell_space import CellSpace
+    from nasgoat.spaces.cell_space import CellSpace, Structures
 
 _COUNT_VECTORS = 200_000  # of the largest structure that are listed
 _DRAWS = 12  # random structures before all of them are looked at
@@ -50,7 +50,7 @@ class LabelLimits:
         """How many graphs satisfy the limits: Burnside's count, structure by structure."""
         fixed: dict[tuple[Profile, tuple[int, ...]], int] = {}
         total = 0
-        for batch, found in self.space.blank_structures():
+        for batch, found in self._list_blank():
             for profile, group in zip(self._make_profiles(batch), found.automorphisms, strict=True):
                 orbits = 0
                 for symmetry in group:
@@ -89,7 +89,7 @@ class LabelLimits:
             return None
         known: dict[Profile, int] = {}
         fitting = []
-        for batch, _ in self.space.blank_structures():
+        for batch, _ in self._list_blank():
             for i, profile in enumerate(self._make_profiles(batch)):
                 if profile not in known:
                     places = self._single_places(profile)
@@ -97,6 +97,12 @@ class LabelLimits:
                 if known[profile]:
                     fitting.append((batch, i, profile))
         return fitting
+
+    def _list_blank(self) -> Iterator[tuple[GraphBatch, Structures]]:
+        """All structures, size by size, with the first label everywhere, and their symmetries."""
+        count, pack = self.space.count_variables, self.space.sites.pack
+        for n, found in self.space.listed.items():
+            yield pack(n, [(a, np.zeros((1, count(a)), int)) for a in found.adjacency]), found
 
     def _make_profiles(self, batch: GraphBatch) -> list[Profile]:
         """What a limit sees of each structure of a batch."""
@@ -157,6 +163,19 @@ class LabelLimits:
             total = counts @ self.space.sites.costs(limit) + _add_fixed(limit, profile)
             fits &= limit.holds(total)
         return fits
+
+
+def count_labellings(space: CellSpace) -> int:
+    """How many cells a space has without limits.
+
+    Burnside: the orbits of labellings under a group are the mean number of fixed ones.
+    """
+    total, k = 0, len(space.ops)
+    for found in space.listed.values():
+        edges = found.adjacency.sum(axis=(1, 2)).tolist()
+        for e, group in zip(edges, found.automorphisms, strict=True):
+            total += sum(k ** len(space.sites.cycles(g, e)) for g in group) // len(group)
+    return total
 
 
 _SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,6 +177,20 @@ def totals(
                 costs = [table.get(label, 0.0) for label in batch.edge_vocabulary]
                 total += np.array([*costs, 0.0])[edge_codes[:, u, v]]  # code -1: no edge
     return found
+
+
+class EdgeRow(NamedTuple):
+    """A linear row over edges: Σ terms[u, v] A[u, v] (<=, >= or ==) bound.
+
+    ``tag``, ``name`` and ``key`` are what the row is called in an exported program.
+    """
+
+    tag: str
+    name: str
+    key: tuple[int, ...]
+    terms: Mapping[Pair, float]
+    sense: str
+    bound: float
 
 
 def quote(name: str) -> str:

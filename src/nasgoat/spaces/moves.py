@@ -162,6 +162,21 @@ def _sum_excess(space: SearchSpace, graphs: list[LabeledGraph]) -> NDArray[np.fl
     return found
 
 
+def draw_cell(space: CellSpace, rng: np.random.Generator) -> LabeledGraph:
+    """A random label on every variable of a random structure."""
+    total = sum(len(found.adjacency) for found in space.listed.values())
+    if not total:
+        raise SpaceError(f"the space must have a structure, got none: {space._describe()}")
+    i = int(rng.integers(total))
+    for found in space.listed.values():
+        if i < len(found.adjacency):
+            matrix = found.adjacency[i]
+            codes = rng.integers(len(space.ops), size=space.count_variables(matrix))
+            return space.assemble(matrix, codes)
+        i -= len(found.adjacency)
+    raise AssertionError("the place of a structure must be less than their number")
+
+
 def change_one_part(
     space: CellSpace, graph: LabeledGraph, rng: np.random.Generator
 ) -> LabeledGraph:
@@ -200,7 +215,7 @@ def _list_near_structures(space: CellSpace, matrix: Matrices) -> list[Matrices]:
     n = len(matrix)
     found: list[tuple[int, Matrices]] = []
     for m in (n - 1, n, n + 1):
-        listed = space.list_structures(m) if m in space.sizes else None
+        listed = space.listed[m].adjacency if m in space.sizes else None
         if listed is None or not len(listed):
             continue
         differs = (space.sites.embed(matrix, m) != listed).sum(axis=(1, 2))

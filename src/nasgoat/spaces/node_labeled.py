@@ -18,9 +18,9 @@ from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
-from nasgoat.spaces.cell_space import CellSpace, EdgeRow, Structures
+from nasgoat.spaces.cell_space import CellSpace, Structures
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
-from nasgoat.spaces.limits import Limit, Pair
+from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range, say_range
 
 _FEW_NODES = 16  # whose matrices are counted exactly

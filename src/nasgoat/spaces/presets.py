@@ -6,14 +6,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, cast
 
-from nasgoat.errors import SettingError, SpaceError, UnknownNameError
+from nasgoat.errors import SettingError, SpaceError, SpaceFileError, UnknownNameError
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import KINDS, as_tuple, parse_space, read_space_file, to_toml
-from nasgoat.toml_reader import Value
+from nasgoat.spaces.toml_file import KINDS, as_tuple, parse_space, to_toml
+from nasgoat.toml_reader import Value, read_text
 
 _FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
 _ALIASES = {"darts": "darts-normal"}
@@ -177,7 +177,7 @@ def load_space(name: SearchSpace | str | Path) -> SearchSpace:
             f"the space must be a SearchSpace, the name of a preset or a file, got {name!r:.80}"
         )
     if isinstance(name, Path) or is_file_name(name):
-        return read_space_file(name)
+        return parse_space(read_text(name, SpaceFileError), str(name))
     return preset(name)
 
 

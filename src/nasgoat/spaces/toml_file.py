@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
@@ -44,7 +43,6 @@ from nasgoat.toml_reader import (
     TomlDocument,
     Value,
     list_of,
-    read_text,
 )
 
 
@@ -87,23 +85,6 @@ _AMERICAN = {"node-labeled": "node-labelled", "edge-labeled": "edge-labelled"}
 _TABLES = ("name", "description", "space", "limits", "costs")
 _COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
 _PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to another
-
-
-def read_space_file(path: str | Path) -> SearchSpace:
-    r"""The space that a TOML file declares.
-
-    Raises:
-        SpaceFileError: If the file can't be read or declares no space.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "triangles.toml"
-        ...     _ = path.write_text('[space]\nkind = "edge-labelled"\nnodes = 3\nops = ["a", "b"]')
-        ...     read_space_file(path).count()
-        12
-    """
-    return parse_space(read_text(path, SpaceFileError), str(path))
 
 
 def parse_space(text: str, file: str = "space") -> SearchSpace:

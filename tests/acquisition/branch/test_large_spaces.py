@@ -45,7 +45,7 @@ def search_exhaustively(
     columns = np.column_stack([part.w, acquisition.sqrt_beta * part.R])
     place = {edge: i for i, edge in enumerate(features.edge_types, len(features.path_types))}
     lowest: list[float] = []
-    for structure in space.list_structures(space.nodes):
+    for structure in space.listed[space.nodes].adjacency:
         ends = [(int(u), int(v)) for u, v in np.argwhere(structure)]
         cell = np.zeros(len(space.places), dtype=int)
         cell[[space.places.index(edge) for edge in ends]] = 1
