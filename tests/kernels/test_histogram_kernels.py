@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import LabeledGraph, nasbench101, nasbench201
 from nasgoat.errors import GraphError, SettingError, UnknownNameError
-from nasgoat.graphs.edges_as_nodes import edges_as_nodes
+from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.kernels.histogram_kernels import walk_gram, walk_histograms, wl_gram, wl_histograms
 
 

@@ -26,9 +26,9 @@ from nasgoat.baselines.encodings import arrange
 from nasgoat.baselines.method import Method, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.conversions import Slots
 from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import CellSpace, SearchSpace
-from nasgoat.spaces.slots import Slots
 
 NOTHING = "none"
 _EDGE = "edge"

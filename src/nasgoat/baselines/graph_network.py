@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from torch.nn.functional import binary_cross_entropy_with_logits, mse_loss
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.edges_as_nodes import SINK, SOURCE, edges_as_nodes
+from nasgoat.graphs.conversions import SINK, SOURCE, edges_as_nodes
 from nasgoat.spaces import SearchSpace
 
 _HEAD = 128  # width of the layer behind the mean over nodes

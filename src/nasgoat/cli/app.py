@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import traceback
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Annotated, Any
 
 import typer
@@ -44,9 +44,7 @@ app.add_typer(data_verbs, name="data")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from nasgoat import __version__
-
-        print(f"nasgoat {__version__}")
+        print(f"nasgoat {metadata.version('nasgoat')}")
         raise typer.Exit
 
 

@@ -18,7 +18,7 @@ from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Workers
-    from nasgoat.experiments.runner import FinishedRun, Tally
+    from nasgoat.experiments import FinishedRun, Tally
     from nasgoat.experiments.study import Experiment
 
 
@@ -50,7 +50,7 @@ class Measuring:
     def open_workers(self) -> Workers:
         """Whoever does the runs; to be closed."""
         from nasgoat.bayesopt import Workers
-        from nasgoat.experiments.runner import local_processes
+        from nasgoat.experiments import local_processes
 
         if self.dask is not None and self.workers is not None:
             raise SettingError("a call must name --workers or --dask, got both")
@@ -197,7 +197,7 @@ def _measure(
     experiment: Experiment, folder: Path, measuring: Measuring, interrupts: Interrupts
 ) -> Tally:
     """Do the runs that are missing, and say what failed and what is left."""
-    from nasgoat.experiments.runner import Runner
+    from nasgoat.experiments import Runner
 
     for line in experiment.study.list_left_out():
         note(f"left out: {line}")

@@ -23,7 +23,7 @@ from scipy.optimize import minimize
 
 from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.edges_as_nodes import edges_as_nodes
+from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.kernels import PAPER_BOUNDS
 from nasgoat.kernels.histogram_kernels import walk_gram, walk_histograms, wl_gram, wl_histograms
 from nasgoat.spaces import SearchSpace

@@ -27,7 +27,7 @@ from nasgoat.errors import SettingError
 from nasgoat.experiments.kernel_models import GROUP, KERNELS, predict
 from nasgoat.experiments.study import Key, Record, Run, Study, count_from, names_among
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.edges_as_nodes import edges_as_nodes
+from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.spaces import SearchSpace, nasbench201
 from nasgoat.toml_reader import NUMBER, Value, list_of
 

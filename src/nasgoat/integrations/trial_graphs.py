@@ -28,8 +28,8 @@ from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt import Optimizer
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.slots import Slots
 
 CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
 _LARGEST = 2**53  # Optuna stores parameters as double precision numbers

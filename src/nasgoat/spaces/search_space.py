@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SettingError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import moves
 from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
 from nasgoat.spaces.limits import Limit, Pair, depths, name_uniquely, totals
 from nasgoat.spaces.names import Names
-from nasgoat.spaces.slots import Slots
 from nasgoat.upper_layers import ShownAsHtml
 
 _LISTED_AT_ONCE = 1_000_000  # graphs, limits aside, of a space that is listed to give all of it

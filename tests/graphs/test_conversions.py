@@ -4,7 +4,7 @@ import pytest
 
 from nasgoat import LabeledGraph
 from nasgoat.errors import GraphError
-from nasgoat.graphs.edges_as_nodes import edges_as_nodes
+from nasgoat.graphs.conversions import edges_as_nodes
 
 
 def test_edges_meet_where_they_share_a_node() -> None:
