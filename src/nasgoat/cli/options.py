@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
@@ -134,6 +135,16 @@ def _expand(group: Any) -> Iterator[inspect.Parameter]:
             default=default,
             annotation=Annotated[kind, option],
         )
+
+
+def make_slug(name: str) -> str:
+    """A name as part of a path: letters, digits and dashes alone.
+
+    Example:
+        >>> make_slug("../nb101 examples.digits:train")
+        'nb101-examples-digits-train'
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:80] or "search"
 
 
 def split_names(text: str) -> list[str]:

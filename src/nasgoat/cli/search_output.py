@@ -106,14 +106,7 @@ def _show_model(model: ModelCheck | None) -> str:
 
 
 def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
-    """Draw a graph to a PNG file that is there only when it is complete.
-
-    Args:
-        graph: The graph as JSON.
-        path: The file; its name need not end in ``.png``.
-        title: The picture's title.
-        operations: All operations of its space.
-    """
+    """Draw a graph, given as JSON, to a PNG file that is there only when it is complete."""
     figure = draw(LabeledGraph.from_json(graph), title, operations)
     with replace_file(Path(path)) as partial:
         figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")

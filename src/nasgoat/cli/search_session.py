@@ -17,10 +17,10 @@ from nasgoat.acquisition import Choice, choose, make_optimizer, require_satisfia
 from nasgoat.bayesopt import Asker, Driver, Events, Plan, SearchResult, Settings, Ticket, Workers
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
-from nasgoat.cli.options import Solving
+from nasgoat.cli.options import Solving, make_slug
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target
 from nasgoat.cli.search_output import Painter, ProgressTable
-from nasgoat.cli.stored_runs import choose_run, make_slug
+from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Isolated, Outcome

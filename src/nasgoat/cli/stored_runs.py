@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import Json, Storage
+from nasgoat.cli.options import Json, Storage, make_slug
 from nasgoat.cli.terminal import note, print_json, restore_password, show, show_graph
 from nasgoat.errors import NasgoatError, ReportError, SettingError, StudyError
 
@@ -89,16 +88,6 @@ def _check_folder(folder: Path) -> None:
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not there.is_dir():
         raise SettingError(f"--report must be a folder, got the file {there}")
-
-
-def make_slug(name: str) -> str:
-    """A name as part of a path: letters, digits and dashes alone.
-
-    Example:
-        >>> make_slug("../nb101 examples.digits:train")
-        'nb101-examples-digits-train'
-    """
-    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:80] or "search"
 
 
 def status(
