@@ -11,6 +11,7 @@ one becomes a mathematical program without an objective, so that "none" is prove
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import comb
@@ -65,7 +66,7 @@ class AskTell(ABC):
         self.seed = seed
         self._graphs: list[LabeledGraph] = []
         self._errors: list[float] = []
-        self._seen: set[bytes] = set()  # evaluated or failed
+        self._times: Counter[bytes] = Counter()  # evaluations of each graph, failed ones included
         self._pending: dict[bytes, LabeledGraph] = {}  # asked, not yet told
         self._design: list[LabeledGraph] | None = None
 
@@ -110,7 +111,7 @@ class AskTell(ABC):
         if not np.isfinite(number):
             raise ObservationError(f"the error must be finite, got {error}")
         self._pending.pop(key, None)
-        self._seen.add(key)
+        self._times[key] += 1
         self._graphs.append(graph)
         self._errors.append(number)
 
@@ -126,7 +127,7 @@ class AskTell(ABC):
         """Note that a graph could not be evaluated: it is not proposed again, nor learnt from."""
         key = self._check_and_key(graph)
         self._pending.pop(key, None)
-        self._seen.add(key)
+        self._times[key] += 1
 
     @abstractmethod
     def _propose(self, k: int) -> list[Proposal]:
@@ -155,7 +156,7 @@ class AskTell(ABC):
 
     def _list_taken(self) -> set[bytes]:
         """Keys of everything evaluated, failed or under evaluation."""
-        return self._seen | set(self._pending)
+        return set(self._times) | set(self._pending)
 
 
 def require_satisfiable(space: SearchSpace) -> None:

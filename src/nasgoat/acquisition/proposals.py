@@ -25,6 +25,12 @@ class Status(enum.StrEnum):
     HEURISTIC = "heuristic"  # found without a bound
     EXHAUSTED = "exhausted"  # every graph of the space is excluded
     INITIAL = "initial"  # drawn at random for the initial design
+    REPEAT = "repeat"  # evaluated again, because errors are noisy
+
+    @property
+    def optimized(self) -> bool:
+        """Whether an acquisition function was minimised: all but the design and repeats."""
+        return self not in (Status.INITIAL, Status.REPEAT)
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class LocalSearch(Method):
                 self._move(min(self._starts, key=lambda start: self._errors[start]))
         elif error < self._errors[self._current]:
             self._move(i)
-        if self._current is not None and not self._left(self._seen):
+        if self._current is not None and not self._left(set(self._times)):
             self._starts, self._current = [], None
 
     def _move(self, i: int) -> None:

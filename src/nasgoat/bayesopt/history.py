@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nasgoat.acquisition import Proposal, Status
+from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.errors import MissingPackageError
 from nasgoat.evaluation import Failure, Outcome
 from nasgoat.figures import ladder
@@ -149,13 +150,49 @@ class Evaluation:
         return {**head, **self.proposal.to_dict()}
 
 
+@dataclass(frozen=True, repr=False)
+class Recommended(Evaluation):
+    """The evaluation of the graph that a search recommends.
+
+    Where evaluations were repeated, its error is the mean over those of this graph, not the lowest.
+
+    Args:
+        uncertainty: Standard error of its error; None where nothing was evaluated twice.
+        times: How often it was evaluated.
+    """
+
+    uncertainty: float | None = None
+    times: int = 1
+
+    def describe_error(self) -> str:
+        """The error with its uncertainty, if that is known: ``26.507 ± 0.120 (8 evaluations)``."""
+        if self.uncertainty is None:
+            return format_fixed(self.error)
+        of = format_count(self.times, "evaluation")
+        return f"{format_fixed(self.error)} ± {format_fixed(self.uncertainty)} ({of})"
+
+
+def recommend_evaluation(evaluations: Sequence[Evaluation]) -> Recommended:
+    """The graph to take, as :mod:`nasgoat.bayesopt.recommendation` says."""
+    found = recommend([e.graph for e in evaluations], [e.error for e in evaluations])
+    first = evaluations[found.place]
+    return Recommended(
+        first.number,
+        first.iteration,
+        first.proposal,
+        {**first.metrics, "error": found.error},
+        found.uncertainty,
+        found.times,
+    )
+
+
 @dataclass(frozen=True)
 class Iteration:
     """What progress shows after each batch, and what the surrogate behind it had learnt."""
 
     number: int
     batch: tuple[Evaluation, ...]
-    best: Evaluation
+    best: Recommended
     evaluations: int
     seconds: float
     model: ModelCheck | None = None
@@ -168,7 +205,7 @@ class Iteration:
         evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
         if not evaluations:
             return None
-        best = min(evaluations, key=lambda evaluation: (evaluation.error, evaluation.number))
+        best = recommend_evaluation(evaluations)
         numbers = {ticket.number for ticket in batch}
         shown = tuple(e for e in evaluations if e.number in numbers)
         done = sum(ticket.finished for ticket in tickets)
@@ -235,15 +272,20 @@ class SearchResult(ShownAsHtml):
         return "\n".join([*self.summarise(), *drawn])
 
     @property
-    def best(self) -> Evaluation:
-        """The evaluation of lowest error, the first of equals."""
+    def best(self) -> Recommended:
+        """The recommended graph: lowest error, or where evaluations were repeated, lowest mean."""
+        return recommend_evaluation(self.evaluations)
+
+    @property
+    def lowest(self) -> Evaluation:
+        """The evaluation of lowest error, the first of equals; under noise it was lucky."""
         return min(self.evaluations, key=lambda evaluation: evaluation.error)
 
     @property
     def certified(self) -> float | None:
         """Share of the proposals after the initial design that are proven optimal."""
         given = [e.proposal.certificate for e in self.evaluations]
-        proven = [c.certified for c in given if c.status is not Status.INITIAL]
+        proven = [c.certified for c in given if c.status.optimized]
         return sum(proven) / len(proven) if proven else None
 
     def summarise(self) -> list[str]:
@@ -255,8 +297,8 @@ class SearchResult(ShownAsHtml):
             share = format_percent(self.certified)
             lines.append(f"proven optimal: {share} of the proposals after the initial design")
         if self.evaluations:
-            error, number = format_fixed(self.best.error), self.best.number + 1
-            lines.append(f"best error {error}, evaluation {number}")
+            best = self.best
+            lines.append(f"best error {best.describe_error()}, evaluation {best.number + 1}")
         return lines
 
     def to_dataframe(self) -> DataFrame:
@@ -286,7 +328,7 @@ class SearchResult(ShownAsHtml):
         return table
 
     def curve(self) -> list[float]:
-        """The lowest error after each evaluation."""
+        """The lowest observed error after each evaluation."""
         best: list[float] = np.minimum.accumulate([e.error for e in self.evaluations]).tolist()
         return best
 

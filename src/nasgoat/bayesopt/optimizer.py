@@ -16,6 +16,7 @@ import numpy as np
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
     AskTell,
+    Certificate,
     Effort,
     LowerConfidenceBound,
     Proposal,
@@ -35,6 +36,12 @@ logger = logging.getLogger(__name__)
 
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 STRATEGIES = ("portfolio", "top")
+REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
+PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
+#: How often a promising graph is evaluated by default where errors are known to be noisy.
+NOISY_REPEATS = 8
+#: Settings that earlier versions did not have; at these values they are not declared.
+_ADDED = {"repeats": 1}
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ class Settings:
         sqrt_beta: √β of the strategy ``"top"``.
         sqrt_betas: The √β of the strategy ``"portfolio"``.
         restarts: Further random starts of the hyperparameter search.
+        repeats: How often a promising graph is evaluated, where errors are noisy; one proposal in
+            five may be a repeat. 1 repeats nothing.
         time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
             the same when a search is resumed.
 
@@ -68,6 +77,7 @@ class Settings:
     sqrt_beta: float = 3.0
     sqrt_betas: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 5.0)
     restarts: int = 0
+    repeats: int = 1
     time_limit: float = 60.0
 
     def __post_init__(self) -> None:
@@ -79,10 +89,13 @@ class Settings:
             raise UnknownNameError("batch strategy", self.batch_strategy, STRATEGIES)
         if not self.sqrt_betas:
             raise SettingError("sqrt_betas must hold at least one number, got none")
+        if self.repeats < 1:
+            raise SettingError(f"repeats must be at least 1, got {self.repeats!r}")
 
     def declare(self) -> dict[str, Any]:
         """What must be the same when a search is resumed."""
-        return {name: value for name, value in asdict(self).items() if name != "time_limit"}
+        given = asdict(self).items()
+        return {k: v for k, v in given if k != "time_limit" and _ADDED.get(k) != v}
 
     @property
     def questions(self) -> int:
@@ -102,10 +115,15 @@ class Settings:
         return make_optimizer(optimizer, space, progress, self.kernel, self.questions, effort)
 
     @classmethod
-    def preset(cls, name: str, **changes: Any) -> Settings:
-        """Settings by name, ``"default"`` or ``"paper"``, with some of them changed."""
+    def preset(cls, name: str, noisy: bool = False, **changes: Any) -> Settings:
+        """Settings by name, ``"default"`` or ``"paper"``, with some of them changed.
+
+        Where errors are noisy, the default repeats evaluations; the paper does not.
+        """
         if name not in PRESETS:
             raise UnknownNameError("preset", name, PRESETS)
+        if noisy and name == "default":
+            changes = {"repeats": NOISY_REPEATS, **changes}
         return replace(PRESETS[name], **changes)
 
 
@@ -171,10 +189,34 @@ class Optimizer(AskTell):
         # What still runs is taken to come out as predicted: less is left to learn near it.
         running = self.pending
         believed = self.surrogate.believing(running) if running else self.surrogate
+        repeated = self._propose_repeats(self._count_repeats(k))
+        if (fresh := k - len(repeated)) == 0:
+            return repeated
         if settings.batch_strategy == "top":
             lcb = LowerConfidenceBound(settings.sqrt_beta, believed)
-            return self._minimize(lcb, k, self._list_taken())
-        return self._propose_portfolio(believed, k, self._list_taken())
+            found = self._minimize(lcb, fresh, self._list_taken())
+        else:
+            found = self._propose_portfolio(believed, fresh, self._list_taken())
+        return found + repeated
+
+    def _count_repeats(self, k: int) -> int:
+        """How many of the next k proposals may repeat an evaluation."""
+        start = len(self._graphs) + len(self._pending)
+        return sum(i % REPEAT_EVERY == REPEAT_EVERY - 1 for i in range(start, start + k))
+
+    def _propose_repeats(self, count: int) -> list[Proposal]:
+        """The most promising graphs that were evaluated fewer times than they may be."""
+        if self.settings.repeats == 1 or count == 0 or self.surrogate is None:
+            return []
+        graphs = self.surrogate.graphs_
+        mean, std = self.surrogate.predict(graphs)
+        proposals = []
+        for i in np.argsort(mean - std, kind="stable")[:PROMISING]:
+            key = self.space.key(graphs[i])
+            if key not in self._pending and self._times[key] < self.settings.repeats:
+                again = Certificate(Status.REPEAT)
+                proposals.append(Proposal(graphs[i], again, float(mean[i]), float(std[i])))
+        return proposals[:count]
 
     def _say_weak_points(self, surrogate: GraphGP) -> None:
         fixed = set() if self.settings.noise == "fit" else {"noise"}

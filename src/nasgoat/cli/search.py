@@ -69,14 +69,19 @@ class Proposing:
     kernel: Annotated[str | None, KERNEL] = None
     batch_strategy: BatchStrategy = None
     target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Evaluations that a promising graph gets; 1, or 8 with --noisy."),
+    ] = None
 
-    def settings(self) -> Settings:
+    def settings(self, noisy: bool = False) -> Settings:
         """The settings of our own method: those of the preset, with some of them changed."""
         from nasgoat.bayesopt import Settings
 
-        changes = {name: getattr(self, name) for name in ("kernel", "batch_strategy", "target")}
+        names = ("kernel", "batch_strategy", "target", "repeats")
+        changes = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in changes.items() if value is not None}
-        return Settings.preset(self.preset, **given)
+        return Settings.preset(self.preset, noisy, **given)
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,11 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         and {
             "graph": best.graph.to_dict(),
             "error": best.error,
+            "uncertainty": best.uncertainty,
+            "evaluations": best.times,
             "test_error": best.metrics.get("test_error"),
         },
+        "lowest": best and result.lowest.error,
         "regret": best and session.task.regret(best.graph),
         "evaluations": len(result.evaluations),
         "failed": len(result.failures),
@@ -234,7 +237,7 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
     best = result.best
     show(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
     show_graph(best.graph, session.task.space.labels)
-    show(f"\n{session.task.metric}: {best.error:.3f}")
+    show(f"\n{session.task.metric}: {best.describe_error()}")
     if document["best"]["test_error"] is not None:
         show(f"test error: {document['best']['test_error']:.3f}")
     if document["regret"] is not None:

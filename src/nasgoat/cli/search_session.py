@@ -105,7 +105,7 @@ class Session:
         evaluating: Evaluating,
         output: Output,
     ) -> None:
-        settings, ours = proposing.settings(), proposing.method == OURS
+        settings, ours = proposing.settings(target.noisy), proposing.method == OURS
         self.proposing, self._output = proposing, output
         self._effort = solving.effort(settings.time_limit)
         batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch

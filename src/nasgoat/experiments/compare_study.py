@@ -18,6 +18,7 @@ import numpy as np
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import SearchResult, run
+from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
 from nasgoat.errors import SettingError
 from nasgoat.experiments.methods import MethodSpec, TimedAsker, read_method
@@ -141,11 +142,12 @@ def _load_table(name: str, noisy: bool) -> Benchmark:
 
 
 def _list_evaluations(result: SearchResult, table: Benchmark, seed: int) -> list[Record]:
-    """One line per evaluation."""
-    best = np.inf
-    lines = []
-    for evaluation in result.evaluations:
-        best = min(best, evaluation.error)
+    """One line per evaluation, with what would be recommended after it."""
+    graphs = [evaluation.graph for evaluation in result.evaluations]
+    errors = [evaluation.error for evaluation in result.evaluations]
+    lines: list[Record] = []
+    for i, evaluation in enumerate(result.evaluations):
+        best = recommend(graphs[: i + 1], errors[: i + 1])
         proposal = evaluation.proposal
         certificate = proposal.certificate
         lines.append(
@@ -158,7 +160,8 @@ def _list_evaluations(result: SearchResult, table: Benchmark, seed: int) -> list
                 "error": evaluation.error,
                 "mean_error": table.mean_error(proposal.graph),
                 "test_error": evaluation.metrics.get("test_error"),
-                "best_error": best,
+                "best_error": best.error,
+                "recommended": best.place,
                 "lcb": proposal.lcb,
                 "mean": proposal.mean,
                 "std": proposal.std,
@@ -172,12 +175,17 @@ def _list_evaluations(result: SearchResult, table: Benchmark, seed: int) -> list
 
 
 def _summarise(lines: Sequence[Record], table: Benchmark, settings: Mapping[str, Any]) -> Record:
-    best = [line for line in lines if line["error"] == line["best_error"]]
-    # The first of equals is what a search returns.
-    best = [line for i, line in enumerate(best) if not i or line["error"] < best[i - 1]["error"]]
-    optimum = table.optimum
-    reached = [line["number"] + 1 for line in best if line["mean_error"] - optimum < REACHED]
-    last = best[-1]
+    optimum, steps, shown = table.optimum, [], None
+    reached = None
+    for line in lines:
+        best = lines[line["recommended"]]
+        errors = (line["best_error"], best["mean_error"], best["test_error"])
+        if errors != shown:
+            steps.append([line["number"] + 1, *map(_round, errors)])
+            shown = errors
+        if reached is None and best["mean_error"] - optimum < REACHED:
+            reached = line["number"] + 1
+    last = lines[lines[-1]["recommended"]]
     return {
         "benchmark": settings["benchmark"],
         "noisy": settings["noisy"],
@@ -186,16 +194,12 @@ def _summarise(lines: Sequence[Record], table: Benchmark, settings: Mapping[str,
         "evaluations": settings["evaluations"],
         "metric": table.metric,
         "optimum": round(optimum, 6),
-        "steps": [[line["number"] + 1, *map(_round, _list_errors(line))] for line in best],
+        "steps": steps,
         "regret": max(round(last["mean_error"] - optimum, 6), 0.0),
         "test_error": _round(last["test_error"]),
-        "reached": reached[0] if reached else None,
+        "reached": reached,
         "iterations": max(line["iteration"] for line in lines),
     }
-
-
-def _list_errors(line: Record) -> tuple[float, float, float | None]:
-    return line["error"], line["mean_error"], line["test_error"]
 
 
 def _round(value: float | None) -> float | None:
@@ -207,7 +211,7 @@ def _measure_certified(result: SearchResult) -> float | None:
     by_iteration: dict[int, list[Status]] = {}
     for evaluation in result.evaluations:
         status = evaluation.proposal.certificate.status
-        if status is not Status.INITIAL:
+        if status.optimized:
             by_iteration.setdefault(evaluation.iteration, []).append(status)
     proven = [all(s is Status.OPTIMAL for s in found) for found in by_iteration.values()]
     kinds = {status for found in by_iteration.values() for status in found}

@@ -40,7 +40,8 @@ DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 #: What the table of a method may hold, whatever the method.
 _COMMON = {"method": TEXT, "seeds": WHOLE, "batch": WHOLE}
 #: What the table of our own method may hold beside that.
-_OWN_OPTIONS = {**dict.fromkeys(("preset", "kernel", "optimizer"), TEXT), "time_limit": SECONDS}
+_OWN_SETTINGS = {"kernel": TEXT, "repeats": WHOLE}
+_OWN_OPTIONS = {"preset": TEXT, "optimizer": TEXT, "time_limit": SECONDS, **_OWN_SETTINGS}
 _ANYTHING = Value("anything", lambda value: True)
 
 
@@ -103,7 +104,7 @@ class MethodSpec:
             return make_method(
                 self.method, space, initial, seed, evaluations, noisy, **self.options
             )
-        settings = self._settings()
+        settings = self._settings(noisy)
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
         optimizer = make_timed_optimizer(named, space, settings.kernel, settings.questions, limit)
@@ -114,10 +115,10 @@ class MethodSpec:
         names = ("name", "method", "batch")
         return {**{key: getattr(self, key) for key in names}, "options": dict(self.options)}
 
-    def _settings(self) -> Settings:
+    def _settings(self, noisy: bool = False) -> Settings:
         preset = str(self.options.get("preset", "default"))
-        kernel = {"kernel": self.options["kernel"]} if "kernel" in self.options else {}
-        return Settings.preset(preset, **kernel)
+        given = {name: self.options[name] for name in _OWN_SETTINGS if name in self.options}
+        return Settings.preset(preset, noisy, **given)
 
 
 def read_method(document: TomlDocument, name: str, tables: Mapping[str, Any]) -> MethodSpec:

@@ -146,7 +146,7 @@ class GoatSampler(BaseSampler):
         self._own, self._graphs = threading.local(), TrialGraphs(self.parameters)
 
     def _claim_graph(self, study: Study, trial: FrozenTrial) -> LabeledGraph:
-        """A graph that no other trial has, kept in the trial before anybody sees it."""
+        """A graph that no other trial has, or one to repeat; kept before anybody sees it."""
         storage = study._storage
         key, lock = (id(storage), study.study_name), make_claim_lock(storage, study.study_name)
         for _ in range(_ROUNDS):
@@ -157,7 +157,8 @@ class GoatSampler(BaseSampler):
                 proposals = self._proposals(study, trial) if quick else proposals
                 taken = set() if quick else self._list_taken(study, trial)
                 for i, proposal in enumerate(proposals):
-                    if self._space.key(proposal.graph) not in taken:
+                    again = proposal.certificate.status is Status.REPEAT
+                    if again or self._space.key(proposal.graph) not in taken:
                         write_claim(storage, trial, proposal)
                         self._pool = proposals[i + 1 :]
                         return proposal.graph
@@ -174,7 +175,7 @@ class GoatSampler(BaseSampler):
         except Exception:
             logger.exception("no proposal could be computed; a random graph is taken")
             return []
-        if any(p.certificate.status is not Status.INITIAL for p in proposals):
+        if any(p.certificate.status.optimized for p in proposals):
             self._seconds = time.monotonic() - start
         return proposals
 

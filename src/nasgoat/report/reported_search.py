@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
+from nasgoat.bayesopt.recommendation import Estimate, recommend
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError
-from nasgoat.figures.wording import cut
+from nasgoat.figures.wording import cut, format_number
 from nasgoat.integrations.stored_search import StoredSearch
 from nasgoat.search_methods import OURS
 from nasgoat.surrogate import ModelCheck, TargetScale
@@ -109,12 +109,26 @@ class ReportedSearch:
 
     @cached_property
     def best(self) -> Ticket | None:
-        """The proposal of lowest error, the first of equals."""
-        return min(self.done, key=lambda t: (error_of(t), t.number), default=None)
+        """The proposal that is recommended; of lowest error, where nothing was repeated."""
+        return self.done[self.recommended.place] if self.recommended else None
+
+    @cached_property
+    def recommended(self) -> Estimate | None:
+        """What the evaluations of the recommended graph say of its error; None without any."""
+        if not self.done:
+            return None
+        return recommend([t.graph for t in self.done], [error_of(t) for t in self.done])
+
+    def describe_best_error(self) -> str:
+        """The estimated error of the recommended graph, with its uncertainty if that is known."""
+        if (best := self.recommended) is None:
+            return format_number(None)
+        shown = format_number(best.error)
+        return shown if best.uncertainty is None else f"{shown} ± {format_number(best.uncertainty)}"
 
     @cached_property
     def leaders(self) -> list[Ticket]:
-        """The best proposal so far at each evaluation with an error."""
+        """The proposal of lowest error so far at each evaluation with an error."""
         found: list[Ticket] = []
         for ticket in self.done:
             better = not found or error_of(ticket) < error_of(found[-1])
@@ -130,7 +144,7 @@ class ReportedSearch:
     @property
     def chosen(self) -> list[Ticket]:
         """Proposals after the initial design."""
-        return [t for t in self.tickets if t.proposal.certificate.status is not Status.INITIAL]
+        return [t for t in self.tickets if t.proposal.certificate.status.optimized]
 
     @property
     def certified(self) -> float | None:

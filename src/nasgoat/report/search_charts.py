@@ -25,6 +25,7 @@ _KINDS = {
     Status.FEASIBLE: (5, "square", "bounded"),
     Status.HEURISTIC: (7, "square", "heuristic"),
     Status.EXHAUSTED: (7, "square", "heuristic"),
+    Status.REPEAT: (3, "circle", "repeated"),
 }
 _EVALUATION = Axis("evaluation", integer=True)
 #: Symbol and meaning of each hyperparameter.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
@@ -92,7 +91,7 @@ def _write_lede(search: ReportedSearch) -> Child:
     said: list[Child] = [state, f" {by}, {count}{of}. "]
     if search.best is None:
         return [*said, "Nothing has been evaluated yet."]
-    lowest = f"{search.metric} {format_number(error_of(search.best))}"
+    lowest = f"{search.metric} {search.describe_best_error()}"
     found = f"evaluation {search.best.number + 1}"
     said.append(f"The best graph has {lowest} and was found at {found}.")
     regret = search.regret(search.best)
@@ -107,7 +106,10 @@ def _list_facts(search: ReportedSearch) -> list[Fact]:
     best, facts = search.best, []
     if best:
         found = f"evaluation {best.number + 1}"
-        facts.append(Fact(search.metric, format_number(error_of(best)), found))
+        facts.append(Fact(search.metric, search.describe_best_error(), found))
+        if search.recommended and search.recommended.uncertainty is not None:
+            least = min(error_of(t) for t in search.done)
+            facts.append(Fact("lowest observed", format_number(least), "one lucky evaluation"))
         if (test := read_test_error(best)) is not None:
             facts.append(Fact("test error of that graph", format_number(test)))
         if (regret := search.regret(best)) is not None and search.benchmark:
@@ -234,7 +236,7 @@ def _show_status(ticket: Ticket) -> Html:
 
 def _show_seconds(ticket: Ticket) -> str:
     certificate = ticket.proposal.certificate
-    return format_number(None if certificate.status is Status.INITIAL else certificate.seconds)
+    return format_number(certificate.seconds if certificate.status.optimized else None)
 
 
 def _format_gap(gap: float | None) -> str:
