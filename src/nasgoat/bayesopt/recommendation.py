@@ -44,9 +44,9 @@ def estimate_errors(graphs: Sequence[Hashable], errors: Sequence[float]) -> list
 
     Example:
         >>> for estimate in estimate_errors("abbbb", [5.0, 3.0, 4.0, 5.0, 4.0]):
-        ...     print(estimate.place, estimate.error, round(estimate.uncertainty, 3), estimate.times)
-        0 5.0 0.816 1
-        1 4.0 0.408 4
+        ...     print(estimate.error, round(estimate.uncertainty, 3), estimate.times)
+        5.0 0.816 1
+        4.0 0.408 4
     """
     places: dict[Hashable, list[int]] = {}
     for i, graph in enumerate(graphs):
