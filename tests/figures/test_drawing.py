@@ -46,7 +46,7 @@ def test_hostile_labels_are_shown_harmlessly(label: str, tmp_path: Path) -> None
     assert len(ladder(graph)) < 500
 
 
-def test_cycles_and_undirected_graphs_go_on_a_circle(tmp_path: Path) -> None:
+def test_cycles_and_undirected_graphs_are_drawn(tmp_path: Path) -> None:
     ring = LabeledGraph.from_edges(3, [(0, 1), (1, 2), (2, 0)], edge_labels=["a", "b", "c"])
     save(ring, tmp_path / "ring.png")
     bond = LabeledGraph.from_edges(2, [(0, 1)], ["C", "O"], ["double"], directed=False)

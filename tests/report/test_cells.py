@@ -5,8 +5,9 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from nasgoat.figures.wording import describe_graph
 from nasgoat.graphs import LabeledGraph
-from nasgoat.report.cells import assign_classes, describe_graph, draw_cell
+from nasgoat.report.cells import assign_classes, draw_cell
 from nasgoat.spaces import SearchSpace, preset, preset_names
 from tests.graph_spaces import DECLARED
 from tests.report.studies import HOSTILE, hostile_space

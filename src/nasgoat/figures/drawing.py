@@ -13,17 +13,18 @@ import numpy as np
 
 from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
 from nasgoat.figures.layout import (
+    STRETCHES,
     Layout,
     Point,
     bend,
     chain_order,
     end_at_box,
-    find_middle,
     lay_out,
     node_text,
+    place_labels,
 )  # fmt: skip
-from nasgoat.figures.wording import cut_to_printable
-from nasgoat.graphs import LabeledGraph
+from nasgoat.figures.wording import cut_to_printable, make_plain
+from nasgoat.graphs import Edge, LabeledGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +54,7 @@ def draw(graph: LabeledGraph, title: str | None = None, operations: Collection[s
         >>> figure.axes[0].get_title()
         'A cell'
     """
-    layout = lay_out(graph)
+    layout = _make_room(graph, lay_out(graph))
     figure = _find_figure_class()(
         figsize=(1.2 + _UNIT * layout.width, 1.2 + 0.95 * layout.height), dpi=150
     )
@@ -96,9 +97,10 @@ def draw_on(
     operations: Collection[str] = (),
 ) -> None:
     """Draw the graph into axes of a larger figure."""
-    layout = layout or lay_out(graph)
+    layout = layout or _make_room(graph, lay_out(graph))
     numbers = assign_colours([*operations, *list_operations([graph])])
     colours = {label: LIGHT[number] for label, number in numbers.items()}
+    places, _ = _place_labels(graph, layout)
     for edge, points in layout.edges.items():
         label = None if graph.edge_labels is None else graph.edge_labels[edge]
         colour = _LINE if label is None else colours.get(label, _LINE)
@@ -106,7 +108,7 @@ def draw_on(
         _draw_edge(axes, points, head, layout.style != "layers", colour)
         if label is not None:
             box: Any = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
-            _write(axes, find_middle(points), label, bbox=box, color=colour, fontsize=8, zorder=2)
+            _write(axes, places[edge], label, bbox=box, color=colour, fontsize=8, zorder=2)
     look: Any = {"color": "white", "fontsize": 9.5, "fontweight": "bold", "zorder": 3}
     for v, point in layout.nodes.items():
         text = node_text(graph, v)
@@ -118,13 +120,29 @@ def draw_on(
     axes.axis("off")
 
 
-def make_plain(text: str, longest: int = _LABEL_LENGTH) -> str:
-    """Text that matplotlib shows as it is: one line, cut, no mathematics, no control characters."""
-    return cut_to_printable(text, longest).replace("\\", "\\\\").replace("$", r"\$")
+def _make_room(graph: LabeledGraph, layout: Layout) -> Layout:
+    """The layout, wider where labels of edges would hide each other."""
+    if not graph.edge_labels:
+        return layout
+    wider = [layout.stretch(share) for share in STRETCHES]
+    return min(wider, key=lambda found: _place_labels(graph, found)[1])
+
+
+def _place_labels(graph: LabeledGraph, layout: Layout) -> tuple[dict[Edge, Point], int]:
+    labels = graph.edge_labels or {}
+    small = 0.85  # the width of a letter on an edge, in those of a node
+    sizes = {e: (small * _measure(label), _HALF_HEIGHT) for e, label in labels.items()}
+    taken = [(at, (_measure(node_text(graph, v)), 0.2)) for v, at in layout.nodes.items()]
+    return place_labels(layout.edges, sizes, taken, layout.style == "layers")
+
+
+def _measure(text: str) -> float:
+    """Half the width of a text with its border, in units of the layout."""
+    return (_CHARACTER * min(len(text), _LABEL_LENGTH) / 2 + _PADDING) / _UNIT
 
 
 def _write(axes: Axes, point: Point, text: str, **look: Any) -> None:
-    axes.text(*point, make_plain(text), ha="center", va="center", **look)
+    axes.text(*point, make_plain(text, _LABEL_LENGTH), ha="center", va="center", **look)
 
 
 def _draw_edge(
@@ -135,7 +153,7 @@ def _draw_edge(
     from matplotlib.path import Path
 
     if head is not None:
-        half = (_CHARACTER * min(len(head), _LABEL_LENGTH) / 2 + _PADDING) / _UNIT
+        half = _measure(head)
         x, y = points[-1]
         tip = end_at_box(points[-2], (x, y), half, _HALF_HEIGHT) if straight else (x - half, y)
         points = [*points[:-1], tip]

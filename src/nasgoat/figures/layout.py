@@ -8,18 +8,23 @@ barycentre sweeps).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
+from nasgoat.figures.free_layout import place_nodes
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.graphs.shortest_paths import topological_order
 
 Point = tuple[float, float]
 _SWEEPS = 8
+Box = tuple[Point, Point]  # its middle, and half its width and height
+_SHARES = (0.5, 0.35, 0.65, 0.42, 0.58, 0.27, 0.73, 0.2, 0.8)  # of an edge, where its label may be
+#: How much wider than usual a drawing may be so that every label of its edges is seen.
+STRETCHES = (1.0, 1.35, 1.7, 2.1)
 _ROW = 6  # nodes of a chain that stand in one row
 _Item = int | tuple[int, int, int]  # a node, or the bend of edge (u, v) in a layer
 
@@ -28,7 +33,7 @@ _Item = int | tuple[int, int, int]  # a node, or the bend of edge (u, v) in a la
 class Layout:
     """Positions of the nodes and, for each edge, the points its line passes through.
 
-    In ``layers`` every edge goes from left to right; a ``folded`` chain and a ``circle`` have
+    In ``layers`` every edge goes from left to right; a ``folded`` chain and a ``free`` drawing have
     straight edges in any direction.
     """
 
@@ -36,7 +41,13 @@ class Layout:
     edges: dict[Edge, list[Point]]
     width: float
     height: float
-    style: Literal["layers", "folded", "circle"] = "layers"
+    style: Literal["layers", "folded", "free"] = "layers"
+
+    def stretch(self, share: float) -> Layout:
+        """The same, so many times as wide."""
+        nodes = {v: (share * x, y) for v, (x, y) in self.nodes.items()}
+        edges = {e: [(share * x, y) for x, y in line] for e, line in self.edges.items()}
+        return replace(self, nodes=nodes, edges=edges, width=share * self.width)
 
     @property
     def points(self) -> list[Point]:
@@ -45,7 +56,7 @@ class Layout:
 
 
 def lay_out(graph: LabeledGraph) -> Layout:
-    """Lay out a graph in layers; one with cycles or without direction goes on a circle.
+    """Lay out a graph in layers; one with cycles or without direction freely, edges straight.
 
     A chain of labelled edges that is too long for one row is folded: its first row runs from left
     to right, the next one back.
@@ -55,7 +66,7 @@ def lay_out(graph: LabeledGraph) -> Layout:
         (2.0, 0.0)
     """
     if not graph.is_acyclic():
-        return _lay_on_circle(graph)
+        return _lay_freely(graph)
     chain = chain_order(graph)
     if chain is not None and graph.n > _ROW:
         return _fold(graph, chain)
@@ -134,12 +145,12 @@ def _centre(column: list[_Item]) -> dict[_Item, float]:
     return {item: i - (len(column) - 1) / 2 for i, item in enumerate(column)}
 
 
-def _lay_on_circle(graph: LabeledGraph) -> Layout:
-    angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
-    radius = max(1.0, graph.n / 4)
-    nodes = {v: (radius * float(np.cos(a)), radius * float(np.sin(a))) for v, a in enumerate(angle)}
+def _lay_freely(graph: LabeledGraph) -> Layout:
+    places = place_nodes(graph.n, graph.edges)
+    nodes = {v: (float(x), float(y)) for v, (x, y) in enumerate(places)}
     edges = {(u, v): [nodes[u], nodes[v]] for u, v in graph.edges}
-    return Layout(nodes, edges, 2 * radius + 1, 2 * radius + 1, "circle")
+    width, height = np.ptp(places, axis=0) + 1.0
+    return Layout(nodes, edges, float(width), float(height), "free")
 
 
 def node_text(graph: LabeledGraph, v: int) -> str:
@@ -166,7 +177,51 @@ def bend(start: Point, end: Point) -> tuple[Point, Point]:
     return (start[0] + reach, start[1]), (end[0] - reach, end[1])
 
 
-def find_middle(line: list[Point]) -> Point:
-    """The middle point of a line, where its label stands."""
-    (x0, y0), (x1, y1) = line[(len(line) - 1) // 2], line[len(line) // 2]
-    return (x0 + x1) / 2, (y0 + y1) / 2
+def place_labels(
+    lines: Mapping[Edge, list[Point]],
+    sizes: Mapping[Edge, Point],
+    taken: Iterable[Box],
+    curved: bool,
+) -> tuple[dict[Edge, Point], int]:
+    """Where the labels of edges stand: in the middle of their lines, or beside it if that is taken.
+
+    The second value counts the boxes that are hidden nevertheless: a drawing may then be made wider
+    by the next of ``STRETCHES``.
+
+    Args:
+        lines: The points of each line.
+        sizes: Half the width and height of each label.
+        taken: Middles and half sizes of the boxes of nodes, which no label may hide.
+        curved: Whether lines are curved from point to point, as :func:`bend` says.
+
+    Example:
+        >>> crossing = {(0, 1): [(0.0, 0.0), (4.0, 4.0)], (2, 3): [(0.0, 4.0), (4.0, 0.0)]}
+        >>> places, hidden = place_labels(crossing, dict.fromkeys(crossing, (0.3, 0.3)), [], False)
+        >>> places[2, 3], hidden
+        ((1.4, 2.6), 0)
+    """
+    boxes, found, lost = list(taken), {}, 0
+    for edge, size in sizes.items():
+        places = [_walk(lines[edge], share, curved) for share in _SHARES]
+        hidden = [sum(_overlap((place, size), box) for box in boxes) for place in places]
+        found[edge] = places[hidden.index(min(hidden))]
+        boxes.append((found[edge], size))
+        lost += min(hidden)
+    return found, lost
+
+
+def _overlap(one: Box, two: Box) -> bool:
+    (a, half_a), (b, half_b) = one, two
+    return all(abs(a[i] - b[i]) < half_a[i] + half_b[i] for i in (0, 1))
+
+
+def _walk(line: list[Point], share: float, curved: bool) -> Point:
+    """The point at a share of the way along a line; each of its pieces counts the same."""
+    piece = min(int(share * (len(line) - 1)), len(line) - 2)
+    start, end, t = line[piece], line[piece + 1], share * (len(line) - 1) - piece
+    if not curved:
+        return start[0] + t * (end[0] - start[0]), start[1] + t * (end[1] - start[1])
+    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
+    corners = (start, *bend(start, end), end)
+    x, y = (sum(w * p[i] for w, p in zip(weights, corners, strict=True)) for i in (0, 1))
+    return x, y

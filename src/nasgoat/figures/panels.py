@@ -9,7 +9,7 @@ import numpy as np
 
 from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
 from nasgoat.figures.colours import LIGHT
-from nasgoat.figures.drawing import make_plain
+from nasgoat.figures.wording import make_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

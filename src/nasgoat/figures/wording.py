@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from nasgoat.graphs import LabeledGraph
+
 NOTHING = "–"
 
 
@@ -111,3 +113,34 @@ def cut_to_printable(text: str, longest: int) -> str:
         'a?[2J?'
     """
     return cut("".join(c if c.isprintable() else "?" for c in text), longest)
+
+
+def make_plain(text: str, longest: int) -> str:
+    r"""Text that matplotlib shows as it is: one line, cut, no formulas, no control characters.
+
+    Example:
+        >>> print(make_plain("$x$", 80))
+        \$x\$
+    """
+    return cut_to_printable(text, longest).replace("\\", "\\\\").replace("$", r"\$")
+
+
+def describe_graph(graph: LabeledGraph) -> str:
+    """The graph as a sentence.
+
+    Example:
+        >>> labels = ["input", "conv", "output"]
+        >>> describe_graph(LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels))
+        '3 nodes: 0 input, 1 conv, 2 output; 2 edges: 0 to 1, 1 to 2'
+        >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
+        '2 nodes; 1 edge: 0 to 1 pool'
+    """
+    nodes, edges = format_count(graph.n, "node"), format_count(len(graph.edges), "edge")
+    if graph.node_labels is not None:
+        nodes += ": " + ", ".join(f"{v} {cut(x, 40)}" for v, x in enumerate(graph.node_labels))
+    link = "to" if graph.directed else "with"
+    named = ", ".join(
+        f"{u} {link} {v}" + (f" {cut(graph.edge_labels[u, v], 40)}" if graph.edge_labels else "")
+        for u, v in graph.edges
+    )
+    return f"{nodes}; {edges}" + (f": {named}" if named else "")

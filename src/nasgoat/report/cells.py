@@ -7,8 +7,16 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from nasgoat.figures.colours import assign_colours
-from nasgoat.figures.layout import Point, bend, end_at_box, find_middle, lay_out, node_text
-from nasgoat.figures.wording import cut, format_count
+from nasgoat.figures.layout import (
+    STRETCHES,
+    Point,
+    bend,
+    end_at_box,
+    lay_out,
+    node_text,
+    place_labels,
+)
+from nasgoat.figures.wording import cut, describe_graph
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.report.markup import Html, element, join, label, legend
 
@@ -27,27 +35,6 @@ def assign_classes(labels: Sequence[str]) -> dict[str, str]:
         {'conv3x3': 'o5', 'maxpool3x3': 'o8'}
     """
     return {name: f"o{number}" for name, number in assign_colours(labels).items()}
-
-
-def describe_graph(graph: LabeledGraph) -> str:
-    """The graph as a sentence.
-
-    Example:
-        >>> labels = ["input", "conv", "output"]
-        >>> describe_graph(LabeledGraph.from_edges(3, [(0, 1), (1, 2)], labels))
-        '3 nodes: 0 input, 1 conv, 2 output; 2 edges: 0 to 1, 1 to 2'
-        >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
-        '2 nodes; 1 edge: 0 to 1 pool'
-    """
-    nodes, edges = format_count(graph.n, "node"), format_count(len(graph.edges), "edge")
-    if graph.node_labels is not None:
-        nodes += ": " + ", ".join(f"{v} {cut(x, 40)}" for v, x in enumerate(graph.node_labels))
-    link = "to" if graph.directed else "with"
-    named = ", ".join(
-        f"{u} {link} {v}" + (f" {cut(graph.edge_labels[u, v], 40)}" if graph.edge_labels else "")
-        for u, v in graph.edges
-    )
-    return f"{nodes}; {edges}" + (f": {named}" if named else "")
 
 
 def draw_cell(
@@ -69,6 +56,7 @@ def draw_cell(
         element("title", title, id=f"{identity}-title"),
         element("desc", describe_graph(graph), id=f"{identity}-desc"),
         map(picture.draw_edge, graph.edges),
+        map(picture.write_label, picture.labels),
         map(picture.draw_node, range(graph.n)),
         class_="cell large" if large else "cell",
         viewBox=f"0 0 {width:.0f} {height:.0f}",
@@ -104,7 +92,16 @@ class _CellPicture:
         self.halves = [max(_BOX / 2, _measure(text) + 9) for text in self.texts]
         shown = graph.edge_labels if large and graph.edge_labels else {}
         self.labels = {edge: cut(text, _LABEL) for edge, text in shown.items()}
-        self.steps, reach = self._choose_steps(), self._choose_reach()
+        for stretch in STRETCHES:
+            self._settle(stretch)
+            self.label_places, hidden = self._place_labels()
+            if not hidden:
+                break
+
+    def _settle(self, stretch: float) -> None:
+        """Choose the distances between nodes, so many times as wide as usual, and the frame."""
+        (step, row), reach = self._choose_steps(), self._choose_reach()
+        self.steps = stretch * step, row
         along, across = zip(*map(self._scale, self.layout.points), strict=True)
         self.corner = min(along) - reach[0], min(across) - reach[1]
         far = max(along) + reach[0], max(across) + reach[1]
@@ -115,6 +112,9 @@ class _CellPicture:
         widest = 2 * max(self.halves)
         if self.upright:
             return 54.0, widest + 12
+        if self.labels and self.layout.style == "free":
+            step = widest + 2 * max(map(_measure, self.labels.values())) + 44
+            return step, 0.8 * step
         if self.labels:
             # A label on an edge from row to row needs room above and below.
             row = _ROW + 24 if self.layout.style == "folded" else _ROW
@@ -125,7 +125,7 @@ class _CellPicture:
         """From the middle of a node to the border of the picture."""
         half = max(self.halves) + 5
         if not self.in_layers:
-            # On a circle and between rows, an edge's label may lie above or below a node.
+            # Where edges go in any direction, a label may lie above or below a node.
             half = max(half, *(_measure(text) + 6 for text in self.labels.values()), 0)
         return (_BOX / 2 + 5, half) if self.upright else (half, _BOX / 2 + 5)
 
@@ -151,9 +151,8 @@ class _CellPicture:
         return join(box, element("text", self.texts[v], x=x, y=y + 4.5, class_=class_))
 
     def draw_edge(self, edge: Edge) -> Html:
-        """An edge with its head and, in a large picture, its label."""
-        labels = self.graph.edge_labels
-        class_ = self.classes.get(labels[edge], "o0") if labels else "o0"
+        """An edge with its head."""
+        class_ = self._find_class(edge)
         course = self._find_course(edge)
         points = [self._turn(point) for point in course]
         parts = [element("path", d=self._write_path(course), class_=f"edge {class_}")]
@@ -161,13 +160,21 @@ class _CellPicture:
             before = (course[-1][0] - 1, course[-1][1]) if self.in_layers else course[0]
             head = _write_head(self._turn(before), points[-1])
             parts.append(element("path", d=head, class_=f"head {class_}"))
-        if edge in self.labels:
-            text, (x, y) = self.labels[edge], find_middle(points)
-            half = _measure(text) + 4
-            back = {"x": x - half, "y": y - 10, "width": 2 * half}
-            parts.append(element("rect", **back, height=20, class_="back"))
-            parts.append(element("text", text, x=x, y=y + 4.5, class_=f"on-edge {class_}"))
         return join(*parts)
+
+    def write_label(self, edge: Edge) -> Html:
+        """The label of an edge, above all lines."""
+        text, (x, y) = self.labels[edge], self.label_places[edge]
+        half, class_ = _measure(text) + 4, self._find_class(edge)
+        back = {"x": x - half, "y": y - 10, "width": 2 * half}
+        return join(
+            element("rect", **back, height=20, class_="back"),
+            element("text", text, x=x, y=y + 4.5, class_=f"on-edge {class_}"),
+        )
+
+    def _find_class(self, edge: Edge) -> str:
+        labels = self.graph.edge_labels
+        return self.classes.get(labels[edge], "o0") if labels else "o0"
 
     def _find_course(self, edge: Edge) -> list[Point]:
         """The points of an edge's line, from border to border where that shows."""
@@ -183,6 +190,14 @@ class _CellPicture:
         points[0] = (first[0], first[1] + self._find_port(edge, 0))
         points[-1] = (last[0] - border - 2, last[1] + self._find_port(edge, 1))
         return points
+
+    def _place_labels(self) -> tuple[dict[Edge, Point], int]:
+        """Where the labels of edges stand, and how many boxes are hidden by them."""
+        nodes = self.layout.nodes.items()
+        taken = [(self._at(at), (self.halves[v], _BOX / 2)) for v, at in nodes]
+        sizes = {edge: (_measure(text) + 4, 10.0) for edge, text in self.labels.items()}
+        courses = {edge: self._find_course(edge) for edge in sizes}
+        return place_labels(courses, sizes, taken, self.in_layers)
 
     def _find_port(self, edge: Edge, end: int) -> float:
         """How far from the middle of its node's side an edge ends, so that lines stay apart."""

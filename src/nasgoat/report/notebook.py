@@ -16,9 +16,9 @@ from nasgoat.acquisition import Pool, Proposal
 from nasgoat.bayesopt import Evaluation, SearchResult
 from nasgoat.errors import NasgoatError
 from nasgoat.figures.colours import list_operations
-from nasgoat.figures.wording import cut, format_number, format_percent
+from nasgoat.figures.wording import cut, describe_graph, format_number, format_percent
 from nasgoat.graphs import LabeledGraph
-from nasgoat.report.cells import assign_classes, describe_graph, draw_cell
+from nasgoat.report.cells import assign_classes, draw_cell
 from nasgoat.report.markup import Child, Column, Html, element, join, table
 from nasgoat.report.page import write_picture_style
 from nasgoat.spaces import SearchSpace
