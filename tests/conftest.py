@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from nasgoat.cli import terminal
+from tests.report.browser import Browser, chromium
 
 settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nasgoat")
@@ -38,3 +39,13 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"the benchmark tables are not in {SHARED_DATA}")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A real browser; tests that need it skip where it is absent."""
+    program = chromium()
+    if program is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with Browser(program, tmp_path_factory.mktemp("profile")) as opened:
+        yield opened

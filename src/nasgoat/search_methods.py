@@ -25,6 +25,7 @@ __all__ = [
     "remedy",
 ]
 
+#: The name of our own method; every other name is a baseline's.
 OURS = "goat"
 
 

@@ -13,12 +13,16 @@ from docs.site.command_line_page import command_line_page, commands
 from docs.site.draw_overview import FOLDER, pictures
 from docs.site.formulas import mathml
 from docs.site.listed_pages import DECISIONS
-from docs.site.reference_pages import homes, packages
+from docs.site.reference_pages import comment_above, homes, packages, summary_of
 
 import nasgoat
+from tests.documentation.page_run import blocks_of
+from tests.report.browser import Browser
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [package.full_name for package in packages()]
+#: Characters of a line of code that fit beside navigation and contents at 1280 pixels.
+WIDEST_LINE = 92
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +75,75 @@ def test_every_name_of_the_package_is_listed_with_a_link(site: Path) -> None:
         assert re.search(
             rf'href="[^"]*#{homes()[name]}\.{name}"[^>]*><code>nasgoat\.{name}<', text
         ), name
+
+
+def test_every_name_in_the_reference_has_a_line_that_says_what_it_is(site: Path) -> None:
+    missing = [name for package in packages() for name in package.exports if not summary_of(name)]
+    assert missing == []
+    rows = re.findall(
+        r"<tr>\s*<td>.*?<code>(nasgoat\.\w+)</code>.*?</td>\s*<td>(.*?)</td>",
+        (site / "reference" / "python.html").read_text("utf-8"),
+        re.DOTALL,
+    )
+    said = {name: re.sub("<[^>]+>", "", what).strip() for name, what in rows}
+    assert {f"nasgoat.{name}" for name in nasgoat.__all__} <= said.keys()
+    assert [name for name, what in said.items() if not what] == []
+
+
+def test_a_constant_is_described_by_the_comment_above_it() -> None:
+    source = "A = 1\n#: The second,\n#: in two lines.\nB = 2\nC = 3\n"
+    assert comment_above(source, 4) == "The second,\nin two lines."
+    assert comment_above(source, 5) == ""
+
+
+def test_no_line_of_code_is_wider_than_the_page(site: Path) -> None:
+    shown = {
+        f"{page.relative_to(site)}: {line}"
+        for page in site.rglob("*.html")
+        for block in re.findall(r"<pre>(.*?)</pre>", page.read_text("utf-8"), re.DOTALL)
+        for line in html.unescape(re.sub("<[^>]+>", "", block)).splitlines()
+        if len(line) > WIDEST_LINE
+    }
+    assert shown == set()
+
+
+def test_no_line_of_code_in_the_readme_is_wider_than_the_others() -> None:
+    lines = [line for block in blocks_of(ROOT / "README.md") for line in block.code.splitlines()]
+    assert lines
+    assert [line for line in lines if len(line) > WIDEST_LINE] == []
+
+
+def test_code_of_the_widest_line_fits_at_1280_pixels(site: Path, browser: Browser) -> None:
+    browser.open((site / "quickstart.html").as_uri(), width=1280 - 15)  # less a scrollbar
+    over = """[...document.querySelectorAll('.md-content pre, .md-content pre > code')]
+        .filter((element) => element.scrollWidth > element.clientWidth).length"""
+    fill = "document.querySelector('.md-content pre > code').textContent = 'm'.repeat({})"
+    assert browser.run(over) == 0
+    browser.run(fill.format(WIDEST_LINE))
+    assert browser.run(over) == 0
+    browser.run(fill.format(2 * WIDEST_LINE))
+    assert browser.run(over) > 0
+
+
+@pytest.mark.parametrize("page", ["index.html", "reference/json.html"])
+def test_the_search_works_from_disk(site: Path, browser: Browser, page: str) -> None:
+    browser.open((site / page).as_uri(), width=1280)
+    browser.run("document.querySelector('label[for=__search]').click()")
+    browser.run(
+        """(() => {
+            const query = document.querySelector('[data-md-component=search-query]');
+            query.focus();
+            query.value = 'certificate';
+            query.dispatchEvent(new Event('input', { bubbles: true }));
+            query.dispatchEvent(new KeyboardEvent('keyup', { key: 'e' }));
+        })()"""
+    )
+    links = "[...document.querySelectorAll('.md-search-result__link')].map((link) => link.href)"
+    browser.wait(lambda: bool(browser.run(links)))
+    assert (site / "tutorials" / "certificates.html").as_uri() in browser.run(links)[0]
+    sent = [e for e in browser.events if e["method"] == "Network.requestWillBeSent"]
+    addresses = [event["params"]["request"]["url"] for event in sent]
+    assert [a for a in addresses if not a.startswith(("file://", "data:"))] == []
 
 
 def test_every_option_is_in_the_command_line_reference() -> None:

@@ -1,28 +1,18 @@
 """Reports in a real Chromium: quiet, offline, readable on a phone, by keyboard, light and dark."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nasgoat.report import experiment_page, search_page, write_report
 from nasgoat.spaces import nasbench201
-from tests.report.browser import Browser, chromium
+from tests.report.browser import Browser
 from tests.report.experiments import compare, kernels
 from tests.report.studies import OURS, hostile_space, made
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text()
 PAGES = ["plain", "hostile", "experiment", "predictions"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = chromium()
-    if program is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    with Browser(program, tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")

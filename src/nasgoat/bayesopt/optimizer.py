@@ -35,6 +35,7 @@ from nasgoat.surrogate.target import TARGETS
 logger = logging.getLogger(__name__)
 
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
+#: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
 STRATEGIES = ("portfolio", "top")
 REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
 PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
@@ -127,6 +128,7 @@ class Settings:
         return replace(PRESETS[name], **changes)
 
 
+#: Named settings: ours, and those of the paper.
 PRESETS = {
     "default": Settings(),
     "paper": Settings(

@@ -17,7 +17,7 @@ from nasgoat.graphs import LabeledGraph
 #: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
 Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
 
-#: A larger error is an overflow in disguise; no training error comes near it.
+#: Larger errors are refused: no training error comes near this, so one is an overflow.
 LARGEST_ERROR = 1e100
 
 #: Characters of JSON that all metrics of an evaluation may have; every reader holds them.

@@ -116,7 +116,7 @@ def _add_paper_rows(m: TaggedModel, request: Request) -> None:
     posterior_rows.paper_posterior_rows(m, features, request.acquisition)
 
 
-#: How spaces are written, by their ``layout``; a layout of one's own is an entry more.
+#: How spaces are written as programs, by their ``layout``; add an entry for a layout of your own.
 LAYOUTS: dict[str, Layout] = {
     "cell": Layout(_write_cells, cell_domains.domain_of_cells),
     "graph": Layout(_write_graphs, graph_domains.domain_of_graphs),

@@ -26,6 +26,7 @@ from nasgoat.upper_layers import find
 if TYPE_CHECKING:
     import networkx
 
+#: An edge as its two nodes, from and to.
 Edge: TypeAlias = tuple[int, int]
 _LABEL = "label"  # the attribute of a networkx graph
 

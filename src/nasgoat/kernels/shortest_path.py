@@ -20,6 +20,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels.features import FeatureMap
 
+#: Forms of the kernel: a weighted sum of products of features, and the exponential of one.
 FORMS = ("linear", "exponential")
 #: Bounds of every hyperparameter in the paper (Appendix C.1).
 PAPER_BOUNDS = (0.01, 100.0)

@@ -25,7 +25,9 @@ from nasgoat.spaces.limits import Limit
 if TYPE_CHECKING:
     from nasgoat.spaces.cell_space import CellSpace
 
+#: Label of the node where a cell with operations on nodes begins.
 INPUT = "input"
+#: Label of the node where such a cell ends.
 OUTPUT = "output"
 Matrices = NDArray[np.bool_]
 Codes = NDArray[np.int_]
