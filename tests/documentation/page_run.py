@@ -9,7 +9,8 @@
 | ``toml`` with a table ``[space]`` | must declare a space |
 | any other | is only shown |
 
-A command may fail only if the output that the page shows ends with nasgoat's own line.
+A command may fail only if the output that the page shows ends with nasgoat's own line, which may
+continue on indented lines.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from nasgoat.spaces import parse_space
 
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
+_OUR_LINE = re.compile(r"^nasgoat: .*(\n +.*)*\s*\Z", re.MULTILINE)
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _SECONDS = 300  # a command that hangs must not hang the tests
 
@@ -106,7 +108,7 @@ class PageRun:
     def _command(self, command: list[str], wanted: str, place: str) -> None:
         code, printed = self._ours(command[1:]) if command[0] == "nasgoat" else self._other(command)
         said = f"{place}: {shlex.join(command)} printed\n{printed}\nexit code {code}"
-        fails = bool(wanted.strip()) and wanted.rstrip().split("\n")[-1].startswith("nasgoat: ")
+        fails = _OUR_LINE.search(wanted) is not None
         assert (code != 0) == fails, said
         assert not wanted.strip() or matches(wanted, printed), f"{said}\nwanted\n{wanted}"
 

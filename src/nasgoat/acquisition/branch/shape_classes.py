@@ -1,6 +1,6 @@
 """What shapes, and the variables of shapes, have in common: computed once for all of them.
 
-Notation (docs/branch-and-bound.md, "All structures in step")
+Notation (docs/branch-and-bound.md, "All structures at once")
     S, V  structures of one size, and their variables
     F     features of the reference graphs, whose labels are all "*": pairs of nodes, and edges
     h     (S, F) how often a structure has each of them

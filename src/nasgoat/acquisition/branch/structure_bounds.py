@@ -1,6 +1,6 @@
 """Bounds of all structures at once: Lemmas 2 and 3, many structures side by side.
 
-Notation (docs/branch-and-bound.md, "All structures in step")
+Notation (docs/branch-and-bound.md, "All structures at once")
     S, V, L  structures of one size, their variables, labels;  C  change classes
     F        features of the reference graphs, whose labels are all "*": pairs of nodes, and edges
     h        (S, F) how often a structure has each of them, so that m = Σ h_f m_f, p = Σ h_f p_f
