@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nasgoat.report import experiment_page, search_page, write_report
-from nasgoat.spaces import nasbench201
+from nasgoat.spaces import nasbench201, parse_space, preset
 from tests.report.browser import Browser
 from tests.report.experiments import compare, kernels
 from tests.report.studies import OURS, hostile_space, made
@@ -86,6 +86,42 @@ def test_the_page_never_scrolls_sideways(
     browser.open(pages[name], width)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert browser.run(OVERFLOW) == 0
+
+
+CELL_TEXT = """[...document.querySelectorAll('svg.cell')].filter((e) => e.checkVisibility()).map(
+    (e) => 13 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)"""
+
+
+@pytest.mark.parametrize("name", ["chain", "darts", "molecules", "nb101"])
+def test_cells_scroll_on_a_phone_instead_of_shrinking(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    layers = 'kind = "chain"\nlayers = 24\nops = ["identity", "mb3_expand6", "mb6_expand3"]'
+    space = parse_space(f"[space]\n{layers}") if name == "chain" else preset(name)
+    write_report(search_page(made(space, 16)), tmp_path / "report.html")
+    browser.open((tmp_path / "report.html").as_uri(), 400)
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    sizes = browser.run(CELL_TEXT)
+    assert len(sizes) == 17  # the best, and every one in the gallery
+    assert min(sizes) >= 12.9  # pixels: what they are on a wide screen
+    assert browser.run(OVERFLOW) == 0
+    assert browser.run(CHECKS) == []
+    room = browser.run(
+        "[...document.querySelectorAll('.hero, ol.gallery .pan')].map((e) => "
+        "e.scrollWidth - e.clientWidth)"
+    )
+    assert max(room) > 0
+
+
+def test_a_chart_alone_in_its_row_takes_the_width(browser: Browser, pages: dict[str, str]) -> None:
+    browser.open(pages["plain"])
+    lone = """[...document.querySelectorAll('.grid')].filter((g) => g.className === 'grid')
+        .map((g) => [...g.children].map((f) => f.getBoundingClientRect()))
+        .map((boxes) => boxes.filter((b) => boxes.filter((o) => o.top === b.top).length === 1)
+        .map((b) => b.width))"""
+    found = [width for grid in browser.run(lone) for width in grid]
+    assert found
+    assert min(found) > 900  # pixels of 1200
 
 
 def test_light_and_dark_differ_and_follow_the_reader(

@@ -18,9 +18,10 @@ from nasgoat.figures.layout import (
 )
 from nasgoat.figures.wording import cut, describe_graph
 from nasgoat.graphs import Edge, LabeledGraph
-from nasgoat.report.markup import Html, element, join, label, legend
+from nasgoat.report.markup import Html, element, join, label, legend, region
 
-_ENLARGED = 1.3  # a large picture, where there is room
+_ENLARGED, _PAGE = 1.3, 980  # a large picture, where a page has room: pixels
+_CARD = 250  # pixels of a card of the gallery; a wider picture scrolls
 _LABEL, _SMALL_LABEL = 16, 10  # characters of a label in a large and in a small picture
 _CHARACTER = 7.6  # width of one of them, 13 high
 _ROW = 62.0  # between two rows
@@ -49,8 +50,19 @@ def draw_cell(
         title: What the picture is called.
         large: From left to right, with the labels of its edges.
     """
-    picture = _CellPicture(graph, classes, large)
-    width, height = picture.size
+    return _draw_picture(_CellPicture(graph, classes, large), identity, title)
+
+
+def draw_card(graph: LabeledGraph, classes: dict[str, str], identity: str, title: str) -> Html:
+    """A small picture; one that is wider than a card is in a box that scrolls."""
+    picture = _CellPicture(graph, classes, large=False)
+    drawn = _draw_picture(picture, identity, title)
+    return drawn if picture.size[0] <= _CARD else region("div", drawn, name=title, class_="pan")
+
+
+def _draw_picture(picture: _CellPicture, identity: str, title: str) -> Html:
+    (width, height), graph = picture.size, picture.graph
+    share = _ENLARGED if picture.large and width * _ENLARGED <= _PAGE else 1.0
     return element(
         "svg",
         element("title", title, id=f"{identity}-title"),
@@ -58,10 +70,10 @@ def draw_cell(
         map(picture.draw_edge, graph.edges),
         map(picture.write_label, picture.labels),
         map(picture.draw_node, range(graph.n)),
-        class_="cell large" if large else "cell",
+        class_="cell" + " large" * picture.large + " enlarged" * (share > 1),
         viewBox=f"0 0 {width:.0f} {height:.0f}",
-        width=round(width * (_ENLARGED if large else 1)),
-        height=round(height * (_ENLARGED if large else 1)),
+        width=round(width * share),
+        height=round(height * share),
         role="img",
         aria_labelledby=f"{identity}-title {identity}-desc",
     )
@@ -85,6 +97,7 @@ class _CellPicture:
 
     def __init__(self, graph: LabeledGraph, classes: dict[str, str], large: bool) -> None:
         self.graph, self.classes, self.layout = graph, classes, lay_out(graph)
+        self.large = large
         self.in_layers = self.layout.style == "layers"
         self.upright = not large and self.in_layers and graph.node_labels is not None
         longest = _LABEL if large else _SMALL_LABEL

@@ -7,8 +7,8 @@ reader's light or dark theme; shapes differ too, so that no meaning hangs on col
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 
 from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
 from nasgoat.figures.layout import Point
@@ -34,8 +34,31 @@ _SHAPES = {
 
 
 def draw_grid(charts: Iterable[Chart], class_: str = "grid") -> Html:
-    """Charts side by side, as many as there is room for."""
-    return element("div", map(draw_figure, charts), class_=class_)
+    """Charts side by side, as many as there is room for; one alone in its row takes the width.
+
+    Example:
+        >>> chart = Chart("A line", "It rises.", Axis("x"), Axis("y"), [Rule(1.0)])
+        >>> ['class="wide"' in draw_grid([chart] * count) for count in (1, 2, 3)]
+        [True, False, True]
+    """
+    shown = list(charts)
+    if class_ == "grid" or len(shown) == 1:
+        shown = _widen_lone(shown)
+    return element("div", map(draw_figure, shown), class_=class_)
+
+
+def _widen_lone(charts: Sequence[Chart]) -> list[Chart]:
+    """The charts of two columns, those without a neighbour in their row as wide as the page."""
+    found: list[Chart] = []
+    before = 0  # narrow charts in the row so far
+    for chart, following in zip_longest(charts, charts[1:]):
+        wide = chart.width >= FULL_WIDTH
+        last = following is None or following.width >= FULL_WIDTH
+        if not wide and not before and last:
+            chart = replace(chart, width=FULL_WIDTH, height=max(chart.height, 320.0))
+        found.append(chart)
+        before = 0 if wide else (before + 1) % 2
+    return found
 
 
 def draw_figure(chart: Chart) -> Html:

@@ -15,7 +15,7 @@ from nasgoat.figures.wording import (
     format_percent,
 )  # fmt: skip
 from nasgoat.report import markup
-from nasgoat.report.cells import assign_classes, draw_cell, draw_legend
+from nasgoat.report.cells import assign_classes, draw_card, draw_cell, draw_legend
 from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.model_charts import chart_models, describe_models
@@ -320,7 +320,7 @@ def _show_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html | Non
 
 def _draw_item(ticket: Ticket, classes: dict[str, str]) -> Html:
     place = f"cell-{ticket.number + 1}"
-    picture = draw_cell(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
+    picture = draw_card(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
     failed = ticket.outcome is not None and ticket.outcome.failure is not None
     said = element("b", "failed" if failed else _show_outcome(ticket))
     more = f" · evaluation {ticket.number + 1}, {ticket.proposal.certificate.status}"
