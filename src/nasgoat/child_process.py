@@ -33,7 +33,7 @@ from nasgoat.errors import (
     ChildMemoryError,
     ChildTimeoutError,
 )
-from nasgoat.process_tree import HAS_GROUPS, group_memory, kill_child, make_environment
+from nasgoat.process_tree import HAS_GROUPS, kill_child, make_environment, measure_memory
 from nasgoat.restricted_pickle import AllowList, loads
 
 #: What kind of message it is, and its content.
@@ -163,7 +163,7 @@ class ChildProcess:
                     if message[0] == NO_MEMORY:
                         raise ChildMemoryError(f"{self.task} must stay within its memory limit")
                     yield message
-                elif memory is not None and (held := group_memory(process.pid)) > memory:
+                elif memory is not None and (held := measure_memory(process)) > memory:
                     limit, got = (f"{size / 2**20:.0f} MiB" for size in (memory, held))
                     raise ChildMemoryError(
                         f"{self.task} must hold at most {limit}, got {got}; killed"

@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 _VARIABLE = "NASGOAT_CHILD"
 #: What libraries read to know how many threads to start; PyTorch reads the first and the third.
@@ -25,7 +25,7 @@ THREAD_VARIABLES = (
 )
 #: Whether the system lets a process be a child with a process group that can be killed.
 HAS_GROUPS = os.name == "posix"
-#: Whether the system says what memory a process group holds.
+#: Whether the system says what memory a process holds.
 TELLS_MEMORY = Path("/proc/self/stat").exists()
 _SECRET = ("NASGOAT_STORAGE",)  # holds a password that no child needs
 _PAUSE, _ROUNDS = 0.02, 50  # a killed process may take a moment to be gone
@@ -51,13 +51,18 @@ def make_mark(name: str) -> dict[str, str]:
 
 def list_marked(name: str) -> list[int]:
     """The ids of the processes that bear a mark, without this one."""
-    found, mark = [], f"/{name}/".encode()
-    for entry in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            marks = [v for v in entry.read_bytes().split(b"\0") if v.startswith(_VARIABLE.encode())]
-            if any(mark in value for value in marks) and int(entry.parent.name) != os.getpid():
-                found.append(int(entry.parent.name))
-    return found
+    entries = Path("/proc").glob("[0-9]*")
+    bearing = (int(entry.name) for entry in entries if _bears_mark(entry, name))
+    return [process for process in bearing if process != os.getpid()]
+
+
+def _bears_mark(entry: Path, name: str) -> bool:
+    """Whether a process, a folder in /proc, bears a mark; not if it is another user's, or gone."""
+    mark = f"/{name}/".encode()
+    with contextlib.suppress(OSError):
+        values = (entry / "environ").read_bytes().split(b"\0")
+        return any(v.startswith(_VARIABLE.encode()) and mark in v for v in values)
+    return False
 
 
 def kill_marked(name: str) -> None:
@@ -74,9 +79,8 @@ def kill_marked(name: str) -> None:
 
 def kill_child(process: subprocess.Popen[bytes]) -> None:
     """Kill a child, whose last argument is its mark, with all it started; wait until it is gone."""
-    *_, mark = cast("list[str]", process.args)
     kill_group(process.pid)
-    kill_marked(mark)
+    kill_marked(_find_mark(process))
     process.wait()
 
 
@@ -86,13 +90,35 @@ def kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def group_memory(group: int) -> int:
-    """Bytes of main memory that a process group holds; 0 where the system does not say."""
-    total = 0
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            # Behind the name, which may hold spaces: state, parent, group, ..., pages (field 24).
-            fields = entry.read_text().rpartition(")")[2].split()
-            if int(fields[2]) == group:
-                total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+def measure_memory(process: subprocess.Popen[bytes]) -> int:
+    """Bytes of memory that a child and all it started hold; 0 where the system does not say."""
+    child, mark = process.pid, _find_mark(process)
+    total, begun = 0, _read_stat(Path("/proc") / str(child)).started
+    for entry in Path("/proc").glob("[0-9]*"):
+        stat = _read_stat(entry)
+        # What was there before the child is none of its own: most environments are never read.
+        if stat.group == child or (stat.started >= begun and _bears_mark(entry, mark)):
+            total += stat.pages * os.sysconf("SC_PAGE_SIZE")
     return total
+
+
+def _find_mark(process: subprocess.Popen[bytes]) -> str:
+    *_, mark = cast("list[str]", process.args)
+    return mark
+
+
+class _Stat(NamedTuple):
+    """What is asked of a process: its group, the clock tick of its start, its pages in memory."""
+
+    group: int = -1
+    started: int = -1
+    pages: int = 0
+
+
+def _read_stat(entry: Path) -> _Stat:
+    """The line of a process; that of none if it is gone."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        # Behind the name, which may hold spaces: state, parent, group (fields 3 to 5), ...
+        fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        return _Stat(*(int(fields[number - 3]) for number in (5, 22, 24)))
+    return _Stat()

@@ -55,6 +55,12 @@ def hoards(graph):
     block = bytearray(400 * 2**20)
     time.sleep(1000)
 
+def hoards_elsewhere(graph):
+    code = "import time; block = bytearray(400 * 2**20); time.sleep(1000)"
+    inner = f"import os, sys; os.fork() and sys.exit(); os.setsid(); {code}"
+    subprocess.Popen([sys.executable, "-c", inner], start_new_session=True).wait()  # an orphan now
+    time.sleep(1000)
+
 def forks(graph):
     os.fork()
     time.sleep(0.1 * (os.getppid() == PARENT))  # the copy comes back first
@@ -225,8 +231,10 @@ def test_metrics_that_are_too_large_are_named() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_an_evaluation_over_its_memory_is_killed() -> None:
-    outcome = Isolated("objectives:hoards", memory_limit=200 * 2**20)(CELL, 0)
+@pytest.mark.parametrize("name", ["hoards", "hoards_elsewhere"])
+def test_an_evaluation_over_its_memory_is_killed(name: str) -> None:
+    limits: dict[str, float] = {"memory_limit": 200 * 2**20, "timeout": 60}
+    outcome = Isolated(f"objectives:{name}", **limits)(CELL, 0)
     assert kind(outcome) is FailureKind.MEMORY
 
 
