@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import zlib
 from collections.abc import Collection
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from nasgoat import LabeledGraph, LowerConfidenceBound, NodeLabeledSpace, Pool, search
+from nasgoat import LabeledGraph, LowerConfidenceBound, NodeLabeledSpace, Optimizer, Pool, search
+from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError
 from nasgoat.bayesopt import SearchResult, Settings
-from nasgoat.errors import SolverLostError
+from nasgoat.errors import SolverLostError, SurrogateError
 from nasgoat.solvers import SolveLimits, SolverError
 
 SPACE = NodeLabeledSpace(nodes=(4, 5), ops=["conv", "pool"], max_edges=7)
@@ -73,3 +76,24 @@ def test_a_wrong_answer_of_a_solver_is_never_silent(child: bool) -> None:
         search(edges, space, 6, 1, 5, settings=Settings(kernel="linear"), optimizer=optimizer)
     exported = Path(str(caught.value).rsplit(" ", 1)[1])
     assert "(Acq_Opt)mean" in exported.read_text()
+
+
+def test_an_ill_conditioned_surrogate_costs_the_proof_and_not_the_search(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # Cells with one operation are near each other, and errors without any pattern, of which next to
+    # nothing may be noise, drive the variances up: values then hang on the order of the sums.
+    space = NodeLabeledSpace(nodes=(2, 7), ops=["conv"], max_edges=9)
+    settings = Settings(kernel="exponential", noise=1e-6, batch_strategy="top")
+    asking = Optimizer(space, initial=1, settings=settings, optimizer=BranchAndBound(space))
+    for cell in space.sample(400, np.random.default_rng(0)):
+        asking.tell(cell, 10.0 + zlib.crc32(space.key(cell)) / 2**32)
+
+    statuses = [str(proposal.certificate.status) for proposal in asking.ask(3)]
+    assert statuses == ["heuristic", "heuristic", "heuristic"]
+    assert "gave up (the search and the surrogate must agree" in caplog.text
+
+    assert asking.surrogate is not None
+    assert np.linalg.cond(asking.surrogate.gpr_.L_) ** 2 > 1e12
+    with pytest.raises(SurrogateError, match="the search and the surrogate must agree"):
+        BranchAndBound(space).optimize(LowerConfidenceBound(3.0, asking.surrogate), 3)
