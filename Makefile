@@ -12,7 +12,7 @@ DATA := $(if $(NASGOAT_DATA),,$(if $(wildcard ../shared/data),NASGOAT_DATA=../sh
 GOAT := $(DATA) $(BIN)/nasgoat
 WORKERS ?= 1
 
-.PHONY: search test docs docs-serve test-slow torture torture-short lint format benchmark quality reproduce reproduce-full \
+.PHONY: search test test-python docs docs-serve test-slow torture torture-short lint format benchmark quality reproduce reproduce-full \
     install-neural install-baselines clean
 
 search: $(VENV)/.installed
@@ -21,6 +21,18 @@ search: $(VENV)/.installed
 # On every core, four at most. A test by itself is quicker without: make test ARGS="-n 0 -k its_name".
 test: $(VENV)/.installed-dev lint
 	$(BIN)/python -m pytest -m "not slow" -n logical --maxprocesses 4 --dist worksteal $(ARGS)
+
+# Whether another Python does, in an environment of its own: it installs, searches, and passes the
+# doctests and the tests of the layers up to the search. make test-python PYTHON=python3.13
+OTHER := build/other-python
+OTHER_TESTS := src tests/graphs tests/kernels tests/surrogate tests/bayesopt tests/evaluation \
+    tests/test_package.py tests/test_platforms.py tests/test_child_process.py
+test-python:
+	$(PYTHON) -m venv --clear $(OTHER)
+	$(OTHER)/bin/python -m pip install --quiet --editable ".[pandas,postgres]" pytest pytest-xdist hypothesis
+	$(OTHER)/bin/python --version
+	cd $(OTHER) && bin/nasgoat search --evaluations 20 --seed 1 --new
+	$(OTHER)/bin/python -m pytest -m "not slow" -n logical --maxprocesses 4 $(OTHER_TESTS) $(ARGS)
 
 # The site in build/site; a warning is an error. No network is needed.
 docs: $(VENV)/.installed-dev
