@@ -100,6 +100,12 @@ def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) ->
     assert labels == ["goat-l", "random", "best of the table"]
 
 
+def test_the_overview_says_which_methods_were_sequential(records: ExperimentRecords) -> None:
+    assert tables_of(records)[0].notes == ("One cell at a time: random; the others in batches.",)
+    batched = tuple(run for run in records.runs if run["method"] != "random")
+    assert tables_of(replace(records, runs=batched))[0].notes == ()
+
+
 def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
     old = tuple({**run, "steps": None, "test_error": None} for run in records.runs)
     without = replace(records, runs=old)

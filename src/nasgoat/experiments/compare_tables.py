@@ -88,10 +88,11 @@ def list_contests(records: ExperimentRecords) -> list[Contest]:
 def make_tables(records: ExperimentRecords) -> list[Table]:
     """The overview and the tables of all benchmarks and settings."""
     found = list_contests(records)
-    return [*_make_overviews(found), *(_make_table(contest) for contest in found)]
+    initial = records.declaration["initial"]
+    return [*_make_overviews(found, initial), *(_make_table(contest) for contest in found)]
 
 
-def _make_overviews(found: Sequence[Contest]) -> list[Table]:
+def _make_overviews(found: Sequence[Contest], initial: int) -> list[Table]:
     overviews = []
     for setting in dict.fromkeys(contest.setting for contest in found):
         own = [contest for contest in found if contest.setting == setting]
@@ -101,8 +102,20 @@ def _make_overviews(found: Sequence[Contest]) -> list[Table]:
         title = (
             f"Median regret, runs that reach the optimum, and evaluations to it (median), {setting}"
         )
-        overviews.append(Table(title, columns, tuple(rows)))
+        overviews.append(Table(title, columns, tuple(rows), _name_sequential(own, initial)))
     return overviews
+
+
+def _name_sequential(contests: Sequence[Contest], initial: int) -> tuple[str, ...]:
+    """A note on the methods that learnt from every cell before they proposed the next one."""
+    runs = [run for contest in contests for found in contest.runs.values() for run in found]
+    every = dict.fromkeys(run["method"] for run in runs)
+    batched = {run["method"] for run in runs if run["iterations"] < run["evaluations"] - initial}
+    single = [method for method in every if method not in batched]
+    if not single:
+        return ()
+    others = "; the others in batches" if batched else ""
+    return (f"One cell at a time: {', '.join(single)}{others}.",)
 
 
 def _summarise_runs(contest: Contest, name: str) -> str:
