@@ -1,7 +1,9 @@
 """What needs no Linux runs without what only Linux has; the rest says so in one line."""
 
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from nasgoat import NodeLabeledSpace, child_process, search
 from nasgoat.errors import ChildError, SettingError
 from nasgoat.evaluation import Isolated, evaluators
+
+ROOT = Path(__file__).parents[1]
 
 ALL_OF_IT = """
 import sys
@@ -54,3 +58,16 @@ def test_where_memory_is_not_told_a_limit_of_it_is_refused(
     Isolated("math:sqrt", timeout=1.0)
     with pytest.raises(SettingError, match="a memory limit must be on Linux"):
         Isolated("math:sqrt", memory_limit=2**30)
+
+
+def test_the_package_names_the_versions_of_python_that_were_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    assert project["requires-python"] == f">={named[0]}"
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d., ]+) \| (.*) \|$", page.partition("### Python versions")[2], re.M)
+    tested = [version for row, said in rows if said[:3] != "no:" for version in row.split(", ")]
+    assert tested == named
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert {f"python{version}" for version in named[1:]} <= set(re.findall(r"python3\.\d+", ci))
+    assert "make test-python PYTHON=" in ci
