@@ -233,8 +233,7 @@ def test_metrics_that_are_too_large_are_named() -> None:
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize("name", ["hoards", "hoards_elsewhere"])
 def test_an_evaluation_over_its_memory_is_killed(name: str) -> None:
-    limits: dict[str, float] = {"memory_limit": 200 * 2**20, "timeout": 60}
-    outcome = Isolated(f"objectives:{name}", **limits)(CELL, 0)
+    outcome = Isolated(f"objectives:{name}", memory_limit=200 * 2**20, timeout=60)(CELL, 0)
     assert kind(outcome) is FailureKind.MEMORY
 
 
