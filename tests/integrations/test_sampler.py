@@ -2,15 +2,20 @@
 
 import math
 import threading
+import warnings
 from pathlib import Path
 
 import optuna
 import pytest
+from optuna.terminator import StaticErrorEvaluator, Terminator
 
 from nasgoat import GoatSampler, LabeledGraph, suggest_graph
+from nasgoat.acquisition import make_optimizer
+from nasgoat.bayesopt import measure_gain
 from nasgoat.errors import SettingError
-from nasgoat.integrations import GraphParameters
+from nasgoat.integrations import ExactGainEvaluator, GraphParameters
 from nasgoat.spaces import (
+    EdgeLabeledSpace,
     GraphSpace,
     NodeLabeledSpace,
     SearchSpace,
@@ -204,3 +209,26 @@ def test_an_enqueued_graph_under_a_wrong_name_is_refused(
     study.enqueue_trial(enqueued)
     with pytest.raises(SettingError, match="an enqueued graph must be given as graph"):
         study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=1)
+
+
+def test_optunas_terminator_hears_what_is_left_to_gain() -> None:
+    space = EdgeLabeledSpace(nodes=4, ops=["a", "b"])
+    study = optuna.create_study(direction="maximize", sampler=GoatSampler(space, initial=12))
+    evaluator = ExactGainEvaluator(space)
+
+    def objective(trial: optuna.Trial) -> float:
+        return -5.0 - abs(len(suggest_graph(trial, space).edges) - 4)
+
+    study.optimize(objective, n_trials=5)
+    assert evaluator.evaluate(study.trials, study.direction) == math.inf  # too few to say
+    study.optimize(objective, n_trials=20)
+    told = [(GraphParameters(space).decode(t.params), -(t.value or 0.0)) for t in study.trials]
+    expected = measure_gain(
+        space, make_optimizer("catalogue", space), told, {space.key(graph) for graph, _ in told}
+    )
+    assert expected is not None
+    assert evaluator.evaluate(study.trials, study.direction) == pytest.approx(expected.bound)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Optuna's terminator is experimental
+        terminator = Terminator(evaluator, StaticErrorEvaluator(1000.0))
+    assert terminator.should_terminate(study)

@@ -2,6 +2,7 @@
 
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import (
     Evaluation,
     Iteration,
@@ -24,6 +25,7 @@ __all__ = [
     "Driver",
     "Evaluation",
     "Events",
+    "Gain",
     "Iteration",
     "Ledger",
     "MemoryLedger",
@@ -35,8 +37,10 @@ __all__ = [
     "SerialExecutor",
     "Settings",
     "Stop",
+    "StopRule",
     "Ticket",
     "Workers",
+    "measure_gain",
     "run",
     "search",
 ]

@@ -169,16 +169,28 @@ class Driver:
         proposals = self._asking.result()
         self._pace.end("ask", "ask")
         self._asking = None
+        if self._has_converged():
+            self._stop = self._stop or Stop.CONVERGED
+            return
         self._exhausted = not proposals
         self._propose(proposals, self._next_iteration())
+
+    def _has_converged(self) -> bool:
+        """Whether too little is left to gain to go on, as the plan says."""
+        if self.plan.stop is None:
+            return False
+        known = {t.iteration: t.gain for t in self._tickets.values() if t.gain}
+        gains = [*(known[i] for i in sorted(known)), getattr(self.asker, "gain", None)]
+        return self.plan.stop.is_met(gains, sum(t.finished for t in self._tickets.values()))
 
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
         surrogate = getattr(self.asker, "surrogate", None)
         fitted = None if surrogate is None else dict(surrogate.hyperparameters)
         model = getattr(surrogate, "check_", None)
+        gain = getattr(self.asker, "gain", None)
         first = len(self._tickets)
         fresh = [
-            Ticket(first + i, iteration, proposal, fitted, model=model)
+            Ticket(first + i, iteration, proposal, fitted, model=model, gain=gain)
             for i, proposal in enumerate(proposals)
         ]
         self.ledger.propose(fresh)

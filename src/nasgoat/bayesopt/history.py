@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.gain import Gain
 from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.errors import MissingPackageError
 from nasgoat.evaluation import Failure, Outcome
@@ -39,6 +40,7 @@ class Ticket:
         outcome: How its evaluation ended; None if it has not.
         elapsed: Seconds of search, over all its sessions, until it ended.
         model: What the surrogate that proposed it had learnt; None in the initial design.
+        gain: What was left to gain when it was proposed; None where that was not measured.
     """
 
     number: int
@@ -48,6 +50,7 @@ class Ticket:
     outcome: Outcome | None = None
     elapsed: float = 0.0
     model: ModelCheck | None = None
+    gain: Gain | None = None
 
     @property
     def graph(self) -> LabeledGraph:
@@ -188,7 +191,7 @@ def recommend_evaluation(evaluations: Sequence[Evaluation]) -> Recommended:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What progress shows after each batch, and what the surrogate behind it had learnt."""
+    """What progress shows after each batch, what its model had learnt, what was left to gain."""
 
     number: int
     batch: tuple[Evaluation, ...]
@@ -196,6 +199,7 @@ class Iteration:
     evaluations: int
     seconds: float
     model: ModelCheck | None = None
+    gain: Gain | None = None
 
     @classmethod
     def of(
@@ -209,13 +213,15 @@ class Iteration:
         numbers = {ticket.number for ticket in batch}
         shown = tuple(e for e in evaluations if e.number in numbers)
         done = sum(ticket.finished for ticket in tickets)
-        return cls(batch[0].iteration, shown, best, done, seconds, batch[-1].model)
+        last = batch[-1]
+        return cls(last.iteration, shown, best, done, seconds, last.model, last.gain)
 
 
 class Stop(enum.StrEnum):
     """Why a search ended."""
 
     FINISHED = "finished"  # the budget is spent
+    CONVERGED = "converged"  # no more is left to gain than the search was to stop at
     EXHAUSTED = "exhausted"  # every graph of the space was proposed
     INTERRUPTED = "interrupted"  # asked to stop; what ran was finished
     FAILING = "failing"  # the first evaluation failed, or several in a row
@@ -226,7 +232,7 @@ class SearchResult(ShownAsHtml):
     """Everything a search evaluated, and why it ended.
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
-    and what it had learnt.
+    and what it had learnt; ``gains`` what was left to gain, where that was measured.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace, search
@@ -247,12 +253,14 @@ class SearchResult(ShownAsHtml):
     failures: tuple[Ticket, ...] = ()
     stop: Stop = Stop.FINISHED
     models: tuple[ModelCheck, ...] = ()
+    gains: tuple[Gain, ...] = ()
 
     @classmethod
     def of(cls, tickets: list[Ticket], seconds: float, stop: Stop) -> SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
         models = {t.iteration: t.model for t in tickets if t.model is not None}
+        gains = {t.iteration: t.gain for t in tickets if t.gain is not None}
         return cls(
             tuple(Evaluation.of(t) for t in tickets if t.metrics),
             seconds,
@@ -260,6 +268,7 @@ class SearchResult(ShownAsHtml):
             tuple(t for t in tickets if t.failure),
             stop,
             tuple(model for _, model in sorted(models.items())),
+            tuple(gain for _, gain in sorted(gains.items())),
         )
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Iteration, Ledger, MemoryLedger, SearchResult, Stop
 from nasgoat.bayesopt.optimizer import Optimizer, Settings
 from nasgoat.bayesopt.plan import Asker, Events, Plan
@@ -46,6 +47,7 @@ def search(  # noqa: D417 what belongs together is described together
     gpus: int | str | Sequence[int | str] | None = None,
     threads_per_worker: int | None = None,
     fresh_process: bool = False,
+    stop_when: str | StopRule | None = None,
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
@@ -74,6 +76,8 @@ def search(  # noqa: D417 what belongs together is described together
         threads_per_worker: Threads of numerical libraries in each worker's process; otherwise what
             ``OMP_NUM_THREADS`` and its like say, or one.
         fresh_process: Start a new process for every evaluation instead of one for each worker.
+        stop_when: End early, as ``"gain <= 0.3"`` says: when no other graph can be better than the
+            best by more than that; :class:`~nasgoat.bayesopt.StopRule` says more.
 
     Raises:
         StudyError: If the stored search was begun with other values, is damaged or in use.
@@ -85,8 +89,10 @@ def search(  # noqa: D417 what belongs together is described together
         >>> result.best.error, len(result.evaluations)
         (8.0, 20)
     """
-    plan, progress = Plan(evaluations, batch, asynchronous), find_progress(progress)
-    asker = Optimizer(space, settings, optimizer, min(initial, evaluations), seed, progress)
+    stop = StopRule.parse(stop_when) if isinstance(stop_when, str) else stop_when
+    plan, progress = Plan(evaluations, batch, asynchronous, stop), find_progress(progress)
+    margin, first = stop.gain if stop else None, min(initial, evaluations)
+    asker = Optimizer(space, settings, optimizer, first, seed, progress, margin)
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:

@@ -24,8 +24,9 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
+from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.errors import SettingError, SolverLostError, SurrogateError, UnknownNameError
-from nasgoat.kernels import kernel_names
+from nasgoat.kernels import FORMS, kernel_names
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
@@ -148,6 +149,8 @@ class Optimizer(AskTell):
         seed: Seed of the initial design and of restarts.
         progress: Called with a line of text when something takes long; by default it is shown on
             standard error if that is a terminal. None for silence.
+        gain_margin: Measure before each proposal what is left to gain (``gain``), and how many
+            graphs are expected to be better than the best by more than this; None for neither.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -167,11 +170,14 @@ class Optimizer(AskTell):
         initial: int = 10,
         seed: int = 0,
         progress: Callable[[str], None] | None = show_progress,
+        gain_margin: float | None = None,
     ) -> None:
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         self.surrogate: GraphGP | None = None
+        self.gain: Gain | None = None
+        self._gain_margin = gain_margin
         self._progress = progress
         self._said: set[str] = set()  # what the fit can't support, each once
 
@@ -188,6 +194,8 @@ class Optimizer(AskTell):
         with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
             self.surrogate = model.fit(self._graphs, self._errors)
         self._say_weak_points(self.surrogate)
+        if self._gain_margin is not None:
+            self.gain = self._measure_gain(self._gain_margin)
         # What still runs is taken to come out as predicted: less is left to learn near it.
         running = self.pending
         believed = self.surrogate.believing(running) if running else self.surrogate
@@ -219,6 +227,15 @@ class Optimizer(AskTell):
                 again = Certificate(Status.REPEAT)
                 proposals.append(Proposal(graphs[i], again, float(mean[i]), float(std[i])))
         return proposals[:count]
+
+    def _measure_gain(self, margin: float) -> Gain | None:
+        kernel = self.settings.kernel if self.settings.kernel in FORMS else "exponential"
+        told, taken = self.observations, self._list_taken()
+        try:
+            return measure_gain(self.space, self.acquisition_optimizer, told, taken, kernel, margin)
+        except (MemoryError, SolverLostError, SurrogateError) as problem:
+            logger.warning("what is left to gain could not be measured: %s", problem)
+            return None
 
     def _say_weak_points(self, surrogate: GraphGP) -> None:
         fixed = set() if self.settings.noise == "fit" else {"noise"}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Iteration, Ticket
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
@@ -37,11 +38,13 @@ class Plan:
         evaluations: Graphs to evaluate in all, failed ones included.
         batch: Graphs to propose at a time after the initial design.
         asynchronous: Propose one by one, whenever a worker is free.
+        stop: When to end before all are evaluated; None for never.
     """
 
     evaluations: int = 160
     batch: int = 5
     asynchronous: bool = False
+    stop: StopRule | None = None
 
     def __post_init__(self) -> None:
         for name in ("evaluations", "batch"):

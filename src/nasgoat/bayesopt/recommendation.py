@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_CAUTION = 2.0  # standard errors: the mean lies below that in 98 of 100 cases
+CAUTION = 2.0  # standard errors: the mean lies below that in 98 of 100 cases
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,4 @@ def recommend(graphs: Sequence[Hashable], errors: Sequence[float]) -> Estimate:
         1
     """
     found = estimate_errors(graphs, errors)
-    return min(
-        found, key=lambda estimate: estimate.error + _CAUTION * (estimate.uncertainty or 0.0)
-    )
+    return min(found, key=lambda estimate: estimate.error + CAUTION * (estimate.uncertainty or 0.0))

@@ -26,7 +26,7 @@ from nasgoat.cli.terminal import Interrupts, command_line, log_to_file, note, pr
 from nasgoat.errors import NasgoatError, SettingError
 
 if TYPE_CHECKING:
-    from nasgoat.bayesopt import SearchResult, Settings, Workers
+    from nasgoat.bayesopt import SearchResult, Settings, StopRule, Workers
     from nasgoat.evaluation import Share
 
 
@@ -73,6 +73,28 @@ class Proposing:
         int | None,
         typer.Option(help="Evaluations that a promising graph gets; 1, or 8 with --noisy."),
     ] = None
+
+    stop_when: Annotated[
+        str | None,
+        typer.Option(help="End early: 'gain <= 0.3', when no other graph can be better by more."),
+    ] = None
+    patience: Annotated[
+        int, typer.Option(help="Iterations in a row that --stop-when must hold.")
+    ] = 2
+    least_evaluations: Annotated[
+        int, typer.Option(help="Evaluations before --stop-when may end the search.")
+    ] = 30
+
+    def stop_rule(self) -> StopRule | None:
+        """When to end before all evaluations are made."""
+        from nasgoat.bayesopt import StopRule
+        from nasgoat.search_methods import OURS
+
+        if self.stop_when is None:
+            return None
+        if self.method != OURS:
+            raise SettingError(f"--stop-when must come with the method goat, got {self.method}")
+        return StopRule.parse(self.stop_when, self.patience, self.least_evaluations)
 
     def settings(self, noisy: bool = False) -> Settings:
         """The settings of our own method: those of the preset, with some of them changed."""

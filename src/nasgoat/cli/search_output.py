@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nasgoat.atomic_file import replace_file, write_whole
-from nasgoat.bayesopt import Evaluation, Events, Iteration, SearchResult, Ticket
+from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, SearchResult, Ticket
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.errors import ChildError
@@ -25,7 +25,7 @@ from nasgoat.surrogate import ModelCheck
 if TYPE_CHECKING:
     from nasgoat.cli.search_session import Session
 
-_HEAD = " iteration  evaluations  best error    regret  certificate  model   seconds"
+_HEAD = " iteration  evaluations  best error    regret  certificate  model      gain   seconds"
 _CLEAR = "\r\x1b[K"
 _PICTURE_SECONDS = 60.0  # for one picture
 _POLL = 0.1  # seconds between two looks at signals
@@ -78,7 +78,7 @@ class ProgressTable:
         self._say(
             f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
             f"{shown}  {'/'.join(statuses) or 'failed':<11} {_show_model(iteration.model)} "
-            f"{iteration.seconds:9.1f}"
+            f"{_show_gain(iteration.gain)} {iteration.seconds:9.1f}"
         )
         if iteration.model and not iteration.model.learnt and not self._warned:
             self._warned = True
@@ -103,6 +103,11 @@ def _show_model(model: ModelCheck | None) -> str:
         return f"{'-':>6}"
     ranked = "-" if model.rank_correlation is None else f"{model.rank_correlation:.2f}"
     return f"{ranked + '!' * (not model.learnt):>6}"
+
+
+def _show_gain(gain: Gain | None) -> str:
+    """How much better another graph can be."""
+    return f"{'-':>9}" if gain is None or gain.bound is None else f"{gain.bound:9.3f}"
 
 
 def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
@@ -182,6 +187,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "seconds": result.seconds,
         "certified": result.certified,
         "model": result.models[-1].to_dict() if result.models else None,
+        "gain": result.gains[-1].to_dict() if result.gains else None,
         "stop": str(result.stop),
         "study": session.study,
         "storage": str(session.address),
@@ -204,6 +210,7 @@ def write_files(session: Session, result: SearchResult, document: dict[str, Any]
         **document,
         "hyperparameters": [dict(values) for values in result.hyperparameters],
         "models": [model.to_dict() for model in result.models],
+        "gains": [gain.to_dict() for gain in result.gains],
         "history": [evaluation.to_dict() for evaluation in result.evaluations],
         "failures": [
             {"number": ticket.number, "graph": ticket.graph.to_dict(), **ticket.failure.to_dict()}

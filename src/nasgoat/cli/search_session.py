@@ -109,7 +109,8 @@ class Session:
         self.proposing, self._output = proposing, output
         self._effort = solving.effort(settings.time_limit)
         batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
-        self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous)
+        stop = proposing.stop_rule()
+        self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop)
         settings = replace(settings, time_limit=self._effort.time_limit)
         with say_if_slow(None if output.quiet else note, "getting the space and objective ready"):
             self.task = make_task(target, evaluating, proposing.seed)
@@ -188,6 +189,9 @@ class Session:
             progress = None if self._output.quiet else note
             optimizer = make_optimizer(self.choice, space, progress, effort=self._effort)
             options = {"settings": self.settings, "optimizer": optimizer, "progress": progress}
+            # Without a rule to stop, what is left to gain is measured only where that is cheap.
+            if self.plan.stop is not None or optimizer.name == "catalogue":
+                options["gain_margin"] = self.plan.stop.gain if self.plan.stop else 0.0
         initial = min(self.proposing.initial, budget)
         method, seed = self.proposing.method, self.proposing.seed
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)

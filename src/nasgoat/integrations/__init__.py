@@ -3,9 +3,11 @@
 from nasgoat.integrations.sampler import GoatSampler, suggest_graph
 from nasgoat.integrations.storages import StorageAddress, mask_passwords
 from nasgoat.integrations.study_ledger import StudyLedger
+from nasgoat.integrations.terminator import ExactGainEvaluator
 from nasgoat.integrations.trial_graphs import GraphParameters
 
 __all__ = [
+    "ExactGainEvaluator",
     "GoatSampler",
     "GraphParameters",
     "StorageAddress",

@@ -13,7 +13,7 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Certificate, Proposal, Status
-from nasgoat.bayesopt import Ticket
+from nasgoat.bayesopt import Gain, Ticket
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.evaluation import Failure, Outcome
 from nasgoat.graphs import LabeledGraph
@@ -67,6 +67,7 @@ def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Fr
             "std": proposal.std,
             "hyperparameters": ticket.hyperparameters and dict(ticket.hyperparameters),
             "model": ticket.model and ticket.model.to_dict(),
+            "gain": ticket.gain and ticket.gain.to_dict(),
             "informed": proposal.informed,
         },
     }
@@ -99,7 +100,7 @@ def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
     c = a["certificate"]
     certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
     own = a[TICKET]
-    # Studies of earlier versions know nothing of models.
+    # Studies of earlier versions know nothing of models and gains.
     proposal = Proposal(graph, certificate, own["mean"], own["std"], own.get("informed"))
     ticket = Ticket(
         int(own["number"]),
@@ -107,6 +108,7 @@ def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
         proposal,
         own["hyperparameters"],
         model=ModelCheck.from_dict(own["model"]) if own.get("model") else None,
+        gain=Gain.from_dict(own["gain"]) if own.get("gain") else None,
     )
     if not trial.state.is_finished() or ORPHANED in a:
         return ticket

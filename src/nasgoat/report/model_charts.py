@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nasgoat.figures.charts import Axis, Chart, Line, Points, Rule
-from nasgoat.figures.wording import format_fixed, format_percent
-from nasgoat.report.reported_search import ReportedSearch
+from nasgoat.figures.charts import Axis, Band, Chart, Line, Points, Rule
+from nasgoat.figures.wording import format_fixed, format_number, format_percent
+from nasgoat.report.reported_search import ReportedSearch, error_of
 from nasgoat.surrogate import ModelCheck
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
 
@@ -20,7 +20,12 @@ def chart_models(search: ReportedSearch) -> list[Chart]:
     models = search.models
     if not models:
         return []
-    charts = [_chart_correlation(models), _chart_coverage(models), _chart_calibration(models)]
+    charts = [
+        _chart_gain(search),
+        _chart_correlation(models),
+        _chart_coverage(models),
+        _chart_calibration(models),
+    ]
     return [chart for chart in charts if chart]
 
 
@@ -36,6 +41,31 @@ def describe_models(search: ReportedSearch) -> str:
             " no other graph had a lower bound under that model."
         )
     return text
+
+
+def _chart_gain(search: ReportedSearch) -> Chart | None:
+    """The error of the best so far, and below it how much better any other graph can be."""
+    x, high, low = [], [], []
+    for i, ticket in enumerate(search.done):
+        if ticket.gain and ticket.gain.bound is not None:
+            x.append(ticket.number + 1)
+            high.append(error_of(search.leaders[i]))
+            low.append(high[-1] - ticket.gain.bound)
+    if not x:
+        return None
+    left = format_number(high[-1] - low[-1])
+    said = f"In the end no other graph can be better by more than {left}."
+    return Chart(
+        "The lowest error so far, and what is left to gain below it",
+        said,
+        Axis("evaluation", integer=True),
+        Axis(search.metric),
+        [Band(x, low, high, 2), Line(x, high, 2, True, name="lowest so far")],
+        heading="What is left to gain.",
+        caption="The band holds every graph that was not evaluated, at 2.5 standard deviations of "
+        f"a process of its own. {said}",
+        identity="gain",
+    )
 
 
 def _chart_correlation(models: Mapping[int, ModelCheck]) -> Chart | None:

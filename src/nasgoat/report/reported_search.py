@@ -168,7 +168,7 @@ class ReportedSearch:
         if status.finished:
             return "finished"
         stop = self._read_result().get("stop")
-        return stop if stop in ("exhausted", "failing", "interrupted") else "stopped"
+        return stop if stop in ("exhausted", "failing", "interrupted", "converged") else "stopped"
 
     def _read_result(self) -> dict[str, Any]:
         """What the last session wrote, if it is about what the study holds."""

@@ -48,6 +48,8 @@ class ModelCheck:
             out in the same way; None where every observation is the same.
         at_bounds: Hyperparameters that the fit left at a bound.
         calibration: Share of the observations within the central intervals of ``LEVELS``.
+        spread: Root mean square of the residuals in units of their standard deviations; about 1 is
+            right, more is too sure. None in studies of earlier versions.
 
     Example:
         >>> from nasgoat import GraphGP, nasbench201
@@ -62,6 +64,7 @@ class ModelCheck:
     gain: float | None
     at_bounds: tuple[str, ...] = ()
     calibration: tuple[float, ...] = ()
+    spread: float | None = None
 
     @classmethod
     def of(
@@ -76,7 +79,9 @@ class ModelCheck:
             gain = float(density.mean() - _constant_density(targets))
         within = tuple(float(np.mean(abs(z) <= norm.ppf(0.5 + level / 2))) for level in LEVELS)
         coverage = float(np.mean(abs(z) <= 2.0))
-        return cls(_correlate_ranks(mean, targets), coverage, gain, tuple(at_bounds), within)
+        spread = float(np.sqrt(np.mean(z**2)))
+        ranked = _correlate_ranks(mean, targets)
+        return cls(ranked, coverage, gain, tuple(at_bounds), within, spread)
 
     @property
     def learnt(self) -> bool:

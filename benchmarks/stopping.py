@@ -1,0 +1,132 @@
+"""Where a search would stop because little is left to gain, and whether it was right to.
+
+Every search runs to its end; after each batch what is left to gain is measured, and so is the bound
+of Optuna's own terminator on the same trials. A stop is right if the true regret there is within ε.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.terminator import RegretBoundEvaluator
+
+from nasgoat import Optimizer
+from nasgoat.acquisition import Catalogue
+from nasgoat.bayesopt import Gain, StopRule
+from nasgoat.benchmarks import Benchmark, benchmark
+from nasgoat.integrations import GraphParameters
+
+TABLES = ("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120")
+SHARES = (0.01, 0.02, 0.05)  # ε as a share of the optimum
+
+
+def run(
+    table: Benchmark, catalogue: Catalogue, seed: int, evaluations: int
+) -> list[dict[str, Any]]:
+    """One search: after each batch the regret so far, and both bounds on what is left."""
+    asker = Optimizer(table.space, optimizer=catalogue, seed=seed, progress=None, gain_margin=0.0)
+    rng, done, found = np.random.default_rng(seed), 0, []
+    parameters, trials = GraphParameters(table.space), []
+    while done < evaluations:
+        proposals = asker.ask(10 if not done else 5)
+        if asker.gain is not None:
+            best = min(error for _, error in asker.observations)
+            found.append(
+                {
+                    "evaluations": done,
+                    "regret": max(best - table.optimum, 0.0),
+                    "gain": asker.gain.bound,
+                    "optuna": _ask_optuna(trials),
+                }
+            )
+        for proposal in proposals:
+            error = table.query(proposal.graph, rng)["error"]
+            asker.tell(proposal.graph, error)
+            trials.append(_make_trial(parameters, proposal.graph, error))
+        done += len(proposals)
+    return found
+
+
+def _make_trial(parameters: GraphParameters, graph: Any, error: float) -> optuna.trial.FrozenTrial:
+    return optuna.trial.create_trial(
+        params=parameters.encode(graph), distributions=parameters.distributions, value=error
+    )
+
+
+def _ask_optuna(trials: list[optuna.trial.FrozenTrial]) -> float:
+    for number, trial in enumerate(trials):
+        trial.number = number
+    direction = optuna.study.StudyDirection.MINIMIZE
+    return float(RegretBoundEvaluator(seed=0).evaluate(trials, direction))
+
+
+def find_stop(steps: list[dict[str, Any]], rule: StopRule, bound: str) -> dict[str, Any] | None:
+    """The first step at which a rule is met by a bound; None if it never is."""
+    for i, step in enumerate(steps):
+        gains = [Gain(other[bound]) for other in steps[: i + 1]]
+        if rule.is_met(gains, step["evaluations"]):
+            return step
+    return None
+
+
+def main() -> None:
+    """Print for each table and ε: runs that stop, evaluations, and stops within ε."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tables", nargs="*", default=TABLES)
+    parser.add_argument("--seeds", default="0:20", help="first:last")
+    parser.add_argument("--evaluations", type=int, default=160)
+    parser.add_argument("--keep", type=Path, help="JSON lines of every step; runs there are reused")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # Optuna's terminator is experimental
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    first, last = map(int, options.seeds.split(":"))
+    kept = _read(options.keep)
+    print("| table | ε | bound | runs that stop | evaluations (mean) | within ε |")
+    print("|---|---|---|---|---|---|")
+    for name in options.tables:
+        table = benchmark(name)
+        catalogue = Catalogue(table.space)
+        runs = []
+        for seed in range(first, last):
+            if (name, seed) not in kept:
+                kept[name, seed] = run(table, catalogue, seed, options.evaluations)
+                _write(options.keep, name, seed, kept[name, seed])
+            runs.append(kept[name, seed])
+        for share in SHARES:
+            epsilon = share * table.optimum
+            for bound in ("gain", "optuna"):
+                stops = [find_stop(steps, StopRule(epsilon), bound) for steps in runs]
+                ended = [stop for stop in stops if stop]
+                used = mean(s["evaluations"] if s else options.evaluations for s in stops)
+                right = sum(stop["regret"] <= epsilon for stop in ended)
+                says = f"{right} of {len(ended)}" if ended else "–"
+                head = f"| {name} | {epsilon:.2f} | {bound} | {len(ended)} of {len(runs)} "
+                print(f"{head}| {used:.0f} | {says} |", flush=True)
+
+
+def _read(path: Path | None) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    if path is None or not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for line in lines:
+        found[line.pop("table"), line.pop("seed")].append(line)
+    return dict(found)
+
+
+def _write(path: Path | None, name: str, seed: int, steps: list[dict[str, Any]]) -> None:
+    if path is not None:
+        with path.open("a") as file:
+            file.writelines(json.dumps({"table": name, "seed": seed, **s}) + "\n" for s in steps)
+
+
+if __name__ == "__main__":
+    main()
