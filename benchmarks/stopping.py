@@ -34,7 +34,8 @@ def run(
     """One search: after each batch the regret so far, and both bounds on what is left."""
     asker = Optimizer(table.space, optimizer=catalogue, seed=seed, progress=None, gain_margin=0.0)
     rng, done, found = np.random.default_rng(seed), 0, []
-    parameters, trials = GraphParameters(table.space), []
+    parameters = GraphParameters(table.space)
+    trials: list[optuna.trial.FrozenTrial] = []
     while done < evaluations:
         proposals = asker.ask(10 if not done else 5)
         if asker.gain is not None:
