@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -58,9 +59,12 @@ class Slots:
         if graph.edge_labels is None:
             edges = set(graph.edges)
             return [int(pair in edges) for pair in self.pairs]
-        place = {label: 1 + code for code, label in enumerate(self.edge_vocabulary)}
-        labels = graph.edge_labels
+        place, labels = self._edge_digit, graph.edge_labels
         return [place[labels[pair]] if pair in labels else 0 for pair in self.pairs]
+
+    @cached_property
+    def _edge_digit(self) -> dict[str, int]:
+        return {label: 1 + code for code, label in enumerate(self.edge_vocabulary)}
 
     def graph(
         self, n: int, edge_digits: Sequence[int], node_digits: Sequence[int] = ()

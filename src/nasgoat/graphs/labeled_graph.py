@@ -111,7 +111,8 @@ class LabeledGraph:
     def edges(self) -> tuple[Edge, ...]:
         """The edges in row order; for an undirected graph each once, with u < v."""
         rows = self.adjacency if self.directed else np.triu(self.adjacency)
-        return tuple((int(u), int(v)) for u, v in np.argwhere(rows))
+        tails, heads = rows.nonzero()
+        return tuple(zip(tails.tolist(), heads.tolist(), strict=True))
 
     def distances(self) -> NDArray[np.int64]:
         """Shortest distances d[u, v] of Table 1, with n for "unreachable"."""

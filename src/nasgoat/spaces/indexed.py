@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.limits import Limit, Pair
 from nasgoat.spaces.moves import LISTABLE
@@ -60,13 +62,17 @@ class IndexedSpace(CellSpace):
         """The pairs u < v that have a digit, by head: 0→1, 0→2, 1→2, 0→3, ..."""
         return tuple((u, v) for v in range(1, self.sizes[-1]) for u in range(v))
 
+    @cached_property
+    def _slots(self) -> Slots:
+        return self.slots(self.places)
+
     def edge_places(self, n: int) -> list[Pair]:
         """The pairs u < v."""
         return [(u, v) for u in range(n) for v in range(u + 1, n)]
 
     def key(self, graph: LabeledGraph) -> bytes:
         """The digits."""
-        return bytes(self.slots(self.places).edge_digits(graph))
+        return bytes(self._slots.edge_digits(graph))
 
     def digits(self, graph: LabeledGraph) -> NDArray[np.uint8]:
         """One digit per pair: 0 for no edge, else 1 + the place of its operation.
@@ -78,11 +84,11 @@ class IndexedSpace(CellSpace):
             >>> space.digits(cell).tolist(), space.from_digits([2, 0, 1]) == cell
             ([2, 0, 1], True)
         """
-        return np.array(self.slots(self.places).edge_digits(graph), dtype=np.uint8)
+        return np.array(self._slots.edge_digits(graph), dtype=np.uint8)
 
     def from_digits(self, digits: Sequence[int] | NDArray[np.integer]) -> LabeledGraph:
         """The cell with these digits; see :meth:`digits`."""
-        return self.slots(self.places).graph(self.nodes, [int(digit) for digit in digits])
+        return self._slots.graph(self.nodes, [int(digit) for digit in digits])
 
     def batch_from_digits(self, digits: NDArray[np.integer]) -> GraphBatch:
         """Cells from rows of digits, whether or not the space allows their structures."""

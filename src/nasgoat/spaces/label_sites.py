@@ -160,7 +160,8 @@ class EdgeSites:
         return edges
 
     def assemble(self, matrix: Matrices, names: Sequence[str]) -> LabeledGraph:
-        return LabeledGraph.from_edges(len(matrix), np.argwhere(matrix).tolist(), None, names)
+        edges = ((u, v) for u, v in np.argwhere(matrix).tolist())
+        return LabeledGraph(matrix, None, dict(zip(edges, names, strict=True)))
 
     def take_apart(self, graph: LabeledGraph) -> tuple[Matrices, list[int]]:
         labels = graph.edge_labels or {}

@@ -179,6 +179,16 @@ def test_a_negative_time_limit_is_refused() -> None:
         BranchAndBound(darts(), time_limit=-1.0)
 
 
+def test_the_compiled_code_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, loaded = random_problem("linear", 0), list[bool]()
+    monkeypatch.setattr(optimizer, "_load_linear", loaded.append)
+    solver = BranchAndBound(problem.space)
+    solver.load_code()
+    first = len(loaded)
+    solver.load_code()
+    assert first == len(loaded) > 0
+
+
 def test_the_registry_knows_it() -> None:
     assert make_optimizer("branch", darts()).name == "branch"
 

@@ -69,7 +69,7 @@ class Block:
         n = int(self.shapes.nodes[p])
         matrix = self.adjacency[p, :n, :n]
         if self.prefix_states is None:
-            return self.space.assemble(matrix, states[: self.shapes.variables[p]])
+            return self.space.assemble(matrix, states[: self.shapes.variables[p]].tolist())
         found, states = self.prefix_states, states[:n]
         whole = np.zeros((n + 2, n + 2), dtype=bool)
         whole[:n, :n] = matrix

@@ -32,7 +32,7 @@ def make_limit_rows(block: Block, floating: bool = False) -> LimitRows:
     if prefix_states is not None:
         limits.append(Limit("max_edges", "<=", block.space.edge_limit, edges=1.0))
     rows = [] if floating else [(x, sign) for x in limits for sign in _SIGNS[x.sense]]
-    total, n, place = len(rows), shapes.distance.shape[1], np.zeros_like(shapes.twin, np.int64)
+    total, n, place = len(rows), shapes.distance.shape[1], np.zeros(shapes.twin.shape, np.int64)
     if shapes.ends.shape[1]:
         place = shapes.ends.astype(np.int64) @ [n, 1]
     states = block.labels if prefix_states is None else len(prefix_states.label)

@@ -83,6 +83,7 @@ class BranchAndBound:
         self._features = FeatureMap(space)
         self._linear = Listing(cells, prefixes, progress, growing)
         self._exponential = Listing(cells, False, progress)
+        self._loaded: set[bool] = set()  # kernels whose code is there: the exponential one or not
         self.nodes_ = 0  # explored in the last call
 
     def load_code(self, exponential: bool = False) -> None:
@@ -90,6 +91,8 @@ class BranchAndBound:
 
         What only prefixes need is compiled for spaces that are searched by prefixes.
         """
+        if exponential in self._loaded:
+            return
         words = "compiling the search: once on a machine, about half a minute"
         with say_if_slow(self.progress, words):
             if exponential:
@@ -98,6 +101,7 @@ class BranchAndBound:
                 for prefixes in sorted(self._linear.by_prefixes):
                     _load_linear(prefixes)
             one_blas_thread()  # finds the libraries
+        self._loaded.add(exponential)
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: what depends on the space alone, once for all questions."""

@@ -64,11 +64,10 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
         edge = tables.edge[shapes.size[p], shapes.ends[p, i, 0], shapes.ends[p, i, 1]]
         own[used], move[used] = edge[:, -1], edge[:, :-1] - edge[:, -1:]
     else:
-        whole = bool(shapes.last_label[0] < 0)
-        places = shapes.size, shapes.nodes, shapes.distance
-        _measure_nodes(path, tables.shift, *places, classes.home, whole, own, move)
-    square, gram = np.zeros((total, labels)), np.zeros((len(classes.pairs), labels, labels))
-    square[used] = np.einsum("clr,clr->cl", move[used, :, 1:], move[used, :, 1:])
+        places = shapes.size, shapes.nodes, shapes.distance, classes.home
+        _measure_nodes(path, tables.shift, *places, bool(shapes.last_label[0] < 0), own, move)
+    square = np.einsum("clr,clr->cl", move[..., 1:], move[..., 1:])
+    gram = np.zeros((len(classes.pairs), labels, labels))
     _multiply(move, classes.pairs, gram)
     return Changes(own=own, move=move, square=square, gram=gram)
 
@@ -109,9 +108,22 @@ def _measure_nodes(
 def _multiply(move: Floats, pairs: Integers, gram: Floats) -> None:
     """Products of the changes of all pairs of classes."""
     for c in range(len(pairs)):
-        for a in range(move.shape[1]):
-            for b in range(move.shape[1]):
-                gram[c, a, b] = dot(move[pairs[c, 0], a], move[pairs[c, 1], b])
+        _multiply_all(move[pairs[c, 0]], move[pairs[c, 1]], gram[c])
+
+
+@inner
+def _multiply_all(left: Floats, right: Floats, products: Floats) -> None:
+    """Products of every two columns: three at a time, so that the left one is read less often."""
+    for a in range(len(left)):
+        for b in range(0, len(right) - 2, 3):
+            first = second = third = 0.0
+            for x in range(1, left.shape[1]):
+                first += left[a, x] * right[b, x]
+                second += left[a, x] * right[b + 1, x]
+                third += left[a, x] * right[b + 2, x]
+            products[a, b], products[a, b + 1], products[a, b + 2] = first, second, third
+        for b in range(len(right) // 3 * 3, len(right)):
+            products[a, b] = dot(left[a], right[b])
 
 
 @inner

@@ -183,8 +183,9 @@ def _multiply(pairs: PairTables, changes: Changes, group: Group, vector: Floats)
 def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     """Scratch for structures side by side, all of them with these variables and labels."""
     potentials = new_potentials(variables, labels, _LANES)
-    first, second = np.triu_indices(variables, 1)
-    potentials.pair_at[first, second] = np.arange(len(first)) * labels * labels * _LANES
+    i, j = np.ogrid[:variables, :variables]
+    number = i * (2 * variables - i - 1) // 2 + j - i - 1  # of a pair i < j, row by row
+    potentials.pair_at[:] = number * labels * labels * _LANES
     return potentials, np.zeros((variables, variables, labels * _LANES))
 
 
