@@ -116,7 +116,7 @@ class AskTell(ABC):
         self._errors.append(number)
 
     def expect(self, graph: LabeledGraph) -> None:
-        """Note that a graph is being evaluated elsewhere: it is not proposed meanwhile."""
+        """Note that a graph is being evaluated elsewhere, so that it is not proposed meanwhile."""
         self._pending[self._check_and_key(graph)] = graph
 
     def expect_only(self, graphs: Iterable[LabeledGraph]) -> None:

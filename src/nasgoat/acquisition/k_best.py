@@ -110,7 +110,7 @@ class KBest:
             self._keep(key, Scored(graph, value))
 
     def take_first(self, ascending: Iterable[Scored]) -> None:
-        """Keep the first graphs, up to k, of some that come best first."""
+        """Keep the first k of graphs that are given in ascending order of their values."""
         for scored in ascending:
             if self.space.key(scored.graph) not in self.exclude:
                 self.found.append(scored)

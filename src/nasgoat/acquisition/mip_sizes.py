@@ -85,7 +85,7 @@ class MipAnswer:
 
     @property
     def bound(self) -> float:
-        """What every graph outside the pool is worth at least."""
+        """A lower bound on the acquisition value of every graph outside the pool."""
         return min((report.bound for report in self.reports.values()), default=-math.inf)
 
     @property
@@ -95,7 +95,7 @@ class MipAnswer:
         return bool(done) and all(done)
 
     def take(self, message: Message, progress: Callable[[str], None] | None = None) -> None:
-        """Take note of what :func:`solve_sizes` sends.
+        """Record a message of :func:`solve_sizes`.
 
         Raises:
             ModelError: If a model contradicts the surrogate.
@@ -128,7 +128,7 @@ class MipAnswer:
 
 
 def solve_sizes(problem: MipProblem, send: Send) -> None:
-    """Solve one model per number of nodes; tell every better graph and every size's report."""
+    """Solve one model for each number of nodes; send each better graph and a report per size."""
     try:
         _solve_sizes(problem, send)
     except ModelError as problem_of_ours:
@@ -188,7 +188,7 @@ def _solve_size(
 
 
 class ModelJudge:
-    """Judges the points of one model: decodes, scores, and names what to cut off."""
+    """Turns the points of one model into graphs, scores them, and says what to cut off."""
 
     def __init__(self, model: AcquisitionModel, pool: KBest) -> None:
         self.model = model

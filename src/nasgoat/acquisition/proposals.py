@@ -1,4 +1,4 @@
-"""What an acquisition optimiser answers: proposals, each with the proof of how good it is.
+"""The answers of acquisition optimisers: proposals, each with a proof of its quality.
 
 Before that it answers what it is forecast to take, or why it does not apply.
 """
@@ -152,7 +152,7 @@ class Pool(ShownAsHtml):
 
 @dataclass(frozen=True)
 class Cost:
-    """What an optimiser is forecast to take.
+    """The time that an optimiser is forecast to take.
 
     Args:
         seconds: For all questions to one fitted surrogate together.

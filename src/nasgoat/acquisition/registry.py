@@ -175,7 +175,7 @@ def register_optimizer(name: str, make: OptimizerMaker, cost: CostModel | None =
 
 @dataclass(frozen=True)
 class Choice:
-    """The optimiser that is taken in a space, why, and what it is forecast to cost.
+    """The optimiser chosen for a space, the reason, and its forecast cost.
 
     Args:
         name: The optimiser.
@@ -266,7 +266,7 @@ class Choice:
 def choose(
     space: SearchSpace, kernel: str = "linear", questions: int = 1, name: str = "auto"
 ) -> Choice:
-    """The optimiser that a name stands for in a space; for ``"auto"``, the cheapest exact one.
+    """Choose the optimiser of a name for a space; for ``"auto"``, the cheapest exact one.
 
     One that proves nothing is taken only where no exact one applies.
 

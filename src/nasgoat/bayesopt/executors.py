@@ -1,4 +1,4 @@
-"""Where evaluations run, any ``concurrent.futures.Executor``, and how fast they come back."""
+"""Where evaluations run (any ``concurrent.futures.Executor``), and how long they take."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SerialExecutor(Executor):
 
 @dataclass(frozen=True)
 class Workers:
-    """An executor, how many evaluations it runs at a time, and a look at its health.
+    """An executor, how many evaluations it runs at a time, and a check that it still works.
 
     Args:
         executor: Where evaluations run.
@@ -84,7 +84,7 @@ class Workers:
 
 
 def read_outcome(future: Future[Outcome]) -> Outcome:
-    """What a future brought; an executor that broke ends the search, a lost task does not."""
+    """The outcome of a future; a broken executor ends the search, a lost task does not."""
     try:
         return future.result()
     except CancelledError as problem:

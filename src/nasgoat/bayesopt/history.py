@@ -1,4 +1,4 @@
-"""The history of a search: what it proposed, the ledger that keeps it, and what came of it.
+"""The history of a search: its proposals, the ledger that keeps them, and their outcomes.
 
 The driver writes before it acts: a proposal before it is evaluated, an outcome before anybody hears
 of it. Whatever a ledger returned from was kept.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ticket:
-    """One proposed graph on its way: proposed, running or finished.
+    """One proposed graph and its state: proposed, running or finished.
 
     Args:
         number: Its place among all proposals, from 0.
@@ -191,7 +191,7 @@ def recommend_evaluation(evaluations: Sequence[Evaluation]) -> Recommended:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What progress shows after each batch, what its model had learnt, what was left to gain."""
+    """A search after a batch: its best graph, the quality of its model, what is left to gain."""
 
     number: int
     batch: tuple[Evaluation, ...]

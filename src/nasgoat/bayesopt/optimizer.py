@@ -48,10 +48,10 @@ _ADDED = {"repeats": 1}
 
 @dataclass(frozen=True)
 class Settings:
-    """What the optimiser does between two batches.
+    """How the optimiser fits its surrogate and chooses the next batch.
 
-    The defaults are what measured best (docs/decisions/0004-search-defaults.md);
-    :meth:`paper` is what the paper does.
+    The defaults did best in our measurements (docs/decisions/0004-search-defaults.md);
+    ``Settings.preset("paper")`` has the paper's settings.
 
     Args:
         kernel: ``"linear"``, ``"exponential"``, or a name that was registered.
@@ -101,7 +101,7 @@ class Settings:
 
     @property
     def questions(self) -> int:
-        """How many acquisition problems a batch puts to one fitted surrogate."""
+        """How many acquisition problems one batch solves with the same fitted surrogate."""
         return len(self.sqrt_betas) if self.batch_strategy == "portfolio" else 1
 
     def find_optimizer(

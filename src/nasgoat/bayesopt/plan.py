@@ -1,4 +1,4 @@
-"""What a driver works with: whom it asks, how much it evaluates, and whom it tells."""
+"""What a driver needs: the method it asks, the budget, and the functions it notifies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nasgoat.graphs import LabeledGraph
 
 
 class Asker(Protocol):
-    """What the driver asks: our optimiser, or any baseline."""
+    """The interface of a search method, ours or a baseline, as the driver uses it."""
 
     @property
     def initial(self) -> int:
@@ -32,7 +32,7 @@ class Asker(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to evaluate, and in which portions.
+    """How many graphs to evaluate, and how many at a time.
 
     Args:
         evaluations: Graphs to evaluate in all, failed ones included.
@@ -54,7 +54,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Events:
-    """Whom the driver tells what; each may be None."""
+    """Functions that the driver calls when something happens; each may be None."""
 
     evaluation: Callable[[Evaluation], None] | None = None
     failure: Callable[[Ticket], None] | None = None

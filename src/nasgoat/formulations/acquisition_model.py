@@ -1,4 +1,4 @@
-"""(Acq-Opt) over a space, in one of two formulations that hold the same graphs.
+"""(Acq-Opt) over a space, in one of two formulations of the same set of graphs.
 
 ``paper``    the paper's encoding, literally: for reading, teaching and checking
 ``compact``  layered paths, kernel counts and a convex split: the one to solve

@@ -54,7 +54,7 @@ PARTS = 100  # more of them than this cost more than they save
 
 
 def tightening_rows(cells: CompactCells) -> list[Composition]:
-    """What profiles and compositions say, where they are few enough; nothing for tiny cells.
+    """Add the rows of profiles and compositions where these are few; none for tiny cells.
 
     Returns:
         The compositions, in the order of Y; none where they have no rows.

@@ -1,4 +1,4 @@
-"""Which structures a program holds: told by rows over edges, or by a list as columns.
+"""The structures that a program allows: given by rows over edges, or listed as columns.
 
 Notation (cells with n nodes, u < v)
     X[i]        1 if the cell has the i-th structure of the list, its nodes in the list's order
@@ -76,7 +76,7 @@ def add_structure_rows(m: TaggedModel, rows: Sequence[EdgeRow]) -> None:
 
 
 class ColumnBounds(NamedTuple):
-    """Structures that cells of one composition may have, and what such a cell is worth at least."""
+    """Structures that cells of one composition may have, with a lower bound for each."""
 
     structures: NDArray[np.intp]  # ascending places in the list
     floors: NDArray[np.float64]  # -inf where nothing is known
@@ -84,7 +84,7 @@ class ColumnBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StructureColumns:
-    """The structures that a model is to hold, and with which labels.
+    """The structures that a model is to allow, and with which labels.
 
     Args:
         adjacency: Matrices of the structures, no two isomorphic, edges ascending; (S, n, n).
@@ -147,7 +147,7 @@ class StructureColumns:
 
 @dataclass(frozen=True, eq=False)
 class LabelledValues:
-    """What the cells of some structures are worth, all with the same labels.
+    """The acquisition values of listed structures, all with the same labels.
 
     Args:
         distances: Of the structures, (S, n, n).
@@ -182,7 +182,7 @@ def value_structures(
     posterior: LinearPosterior,
     sqrt_beta: float,
 ) -> LabelledValues:
-    """What structures with these distances, (S, n, n), are worth, as a function of labels."""
+    """The acquisition values of structures with these distances, (S, n, n), given labels."""
     n, labels = distances.shape[1], len(features.space.node_vocabulary)
     place = np.full((n, labels, labels), -1)
     for j, (s, a, b) in enumerate(features.path_types):

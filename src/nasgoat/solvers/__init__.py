@@ -86,7 +86,7 @@ class Point(NamedTuple):
 
 
 class Judge(Protocol):
-    """Scores integer points exactly and says what is still of interest."""
+    """The interface that scores integer points exactly and says which are still wanted."""
 
     @property
     def cutoff(self) -> float:
@@ -94,7 +94,7 @@ class Judge(Protocol):
         ...
 
     def consider(self, values: Values) -> list[Point]:
-        """Take note of a point's decisions; answer which points to cut off."""
+        """Score the point with these decisions and return the points to cut off."""
         ...
 
 
@@ -119,7 +119,7 @@ class SolveTask:
 
 @dataclass(frozen=True)
 class Report:
-    """What a solver proved: every point that was not considered is worth at least ``bound``.
+    """What a solver proved: no point that was not considered has an objective below ``bound``.
 
     Args:
         status: Whether the whole tree was searched.
@@ -141,6 +141,6 @@ class Report:
 
 
 def solve(solver: str, task: SolveTask) -> Report:
-    """Let a solver, ``"scip"`` or ``"gurobi"``, do a task; only its own package is loaded."""
+    """Run a solver, ``"scip"`` or ``"gurobi"``, on a task; only its own package is imported."""
     report: Report = import_module(f"nasgoat.solvers.{solver}").solve(task)
     return report

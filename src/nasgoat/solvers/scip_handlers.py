@@ -1,4 +1,4 @@
-"""Our constraint handler for SCIP: graphs go to the judge, and two kinds of cuts to the LP.
+"""Our constraint handler for SCIP: it scores integral points and adds two kinds of cuts.
 
 The handler sits behind integrality. Each time A and F are integral it hands them to a judge, which
 scores the graph exactly with the surrogate, keeps the k best, and names the points to cut off: that
@@ -44,7 +44,7 @@ _ROUNDING = 1e-9  # of values, which the surrogate adds up in another order
 
 
 class GraphHandler(pyscipopt.Conshdlr):
-    """Hands integral decisions to the judge and keeps the objective below its cut-off."""
+    """Has integral points scored by the judge and keeps the objective below its cut-off."""
 
     def __init__(self, model: ScipModel, task: SolveTask, one_at_a_time: threading.Lock) -> None:
         self.decisions = {name: model.by_name[name] for name in task.decisions}

@@ -1,4 +1,4 @@
-"""Cells: acyclic graphs whose structure and labels are chosen apart.
+"""Cells: acyclic graphs whose labels can be chosen independently of their structure.
 
 A cell has n nodes in an order in which every edge ascends. Its *structure* is its adjacency matrix;
 its *variables* carry one label each, any of the space's operations:
@@ -44,7 +44,7 @@ class Structures:
 
 
 class CellSpace(SearchSpace):
-    """A family of cells with free labels: what optimisers know of it.
+    """A family of cells whose labels are free: base class of all spaces of cells.
 
     A subclass is a frozen dataclass with a field ``ops`` and, the last of them, ``limits``. It sets
     ``labels_on`` and ``kind`` and provides :attr:`sizes` and :meth:`structures`; everything else
@@ -94,7 +94,7 @@ class CellSpace(SearchSpace):
         return len(self.listed[n].adjacency)
 
     def structure_rows(self, n: int) -> list[EdgeRow] | None:
-        """Linear rows over edges that tell which matrices are structures.
+        """Linear rows over edges that only the structures of the family satisfy.
 
         They hold beside ascending edges and, if :attr:`on_paths`, a path from the first to the last
         node through every node. None where no rows are known: a mathematical program then holds a
@@ -122,14 +122,14 @@ class CellSpace(SearchSpace):
         return [(0, n - 1)]
 
     def names(self, n: int) -> Names:
-        """Between cells of n nodes and the names of a program's variables."""
+        """Translates between cells of n nodes and the variables of a mathematical program."""
         return CellNames(self, n)
 
     # Vocabulary and features
 
     @property
     def sites(self) -> LabelSites:
-        """The variables of cells: what depends on where the labels are."""
+        """What depends on where cells carry their labels: on nodes or on edges."""
         return SITES[self.labels_on](self)
 
     @property
@@ -199,7 +199,7 @@ class CellSpace(SearchSpace):
     # All cells
 
     def size_bound(self) -> int:
-        """Structures times labellings."""
+        """An upper bound on the number of cells: structures times labellings."""
         return self._count()
 
     def _count(self) -> int:

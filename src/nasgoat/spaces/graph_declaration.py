@@ -1,4 +1,4 @@
-"""What a declared graph space says of itself: checked, in words, and read into arrays."""
+"""The declaration of a graph space: checked, described in words, and read into arrays."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def describe(space: GraphSpace) -> str:
 
 
 def put_tables_last(declared: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as plain values: tables behind what is no table, and only non-empty ones."""
+    """The fields as plain values in the order of a TOML file: tables last, empty ones left out."""
     values = {name: x for name, x in declared.items() if not isinstance(x, Mapping)}
     return values | {n: _plain(x) for n, x in declared.items() if isinstance(x, Mapping) and x}
 

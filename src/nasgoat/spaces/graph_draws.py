@@ -49,7 +49,7 @@ def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
 
 
 def list_first_graphs(space: GraphSpace) -> list[GraphBatch]:
-    """The graphs of a space, or as many of the first as are worth listing."""
+    """The first graphs of a space, up to a number that is still quick to list."""
     batches: list[GraphBatch] = []
     try:
         for batch in space._enumerate():

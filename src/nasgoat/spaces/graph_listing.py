@@ -73,7 +73,7 @@ class Listing:
             yield blocks
 
     def structures(self, n: int) -> Iterator[Matrix]:
-        """Adjacency matrices with n nodes, each once up to isomorphism, that may be labelled."""
+        """Adjacency matrices with n nodes, once up to isomorphism, for which labels may exist."""
         for matrix in self._grow(n):
             edges = int(matrix.sum()) // (1 if self.space.directed else 2)
             if edges >= self.rules.min_edges and self._is_connected(matrix):

@@ -71,7 +71,10 @@ class Sketch:
 
 
 def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-    """A random graph one move away; a random one if there is none, the same if it is the only."""
+    """A random graph one move away, or any other graph if no move leads to one.
+
+    The graph itself comes back only if it is the only one.
+    """
     key = space.key(graph)
     moves = (
         _change_label,

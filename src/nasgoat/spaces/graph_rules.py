@@ -29,7 +29,7 @@ Mask = NDArray[np.bool_]
 
 
 class Verdict(NamedTuple):
-    """One demand: which graphs of a batch meet it, and what it says."""
+    """The result of one rule: which graphs of a batch obey it, and the rule in words."""
 
     fits: Mask
     demand: str

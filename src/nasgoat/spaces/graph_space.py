@@ -113,7 +113,7 @@ class GraphSpace(SearchSpace):
 
     @property
     def ordered(self) -> bool:
-        """Whether a program holds graphs in an order of their nodes in which edges ascend."""
+        """Whether a mathematical program numbers nodes so that edges go to larger numbers."""
         return self.direction == "acyclic" and not self.rules.fixed.pinned
 
     @property

@@ -72,7 +72,7 @@ class NodeSites:
                 raise GraphError(f"node labels must be among {known}, got {label!r}")
 
     def structure_key(self, graph: LabeledGraph) -> bytes:
-        """What cells share exactly if they have the same structure."""
+        """A key that two cells have in common exactly if their structures are the same."""
         ends = [label if label in (INPUT, OUTPUT) else "" for label in graph.node_labels or ()]
         return canonical.key(graph.adjacency, ends)
 
@@ -128,7 +128,7 @@ class NodeSites:
         return ends_by_label(batch)
 
     def embed(self, matrix: Matrices, m: int) -> Matrices:
-        """A structure cut or padded to m nodes; the sink stays last."""
+        """A structure with nodes removed or added until it has m; the sink stays last."""
         n = len(matrix)
         if n == m:
             return matrix

@@ -48,7 +48,7 @@ _COUNTED = ("nodes", "edges", "depth")
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What a limit may speak of: the operations of a space and the user's costs.
+    """The names that a limit may use: the operations of a space and the user's costs.
 
     Args:
         node_ops: Operations on nodes.

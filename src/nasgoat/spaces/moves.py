@@ -123,7 +123,7 @@ def fill_up(
     others: Sequence[LabeledGraph],
     rng: np.random.Generator,
 ) -> list[LabeledGraph]:
-    """So many graphs: those found, then random ones of the others."""
+    """Add random graphs to those found until there are so many."""
     return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
 
 
@@ -180,7 +180,7 @@ def draw_cell(space: CellSpace, rng: np.random.Generator) -> LabeledGraph:
 def change_one_part(
     space: CellSpace, graph: LabeledGraph, rng: np.random.Generator
 ) -> LabeledGraph:
-    """A cell with one other operation or, about as often as one of them, another structure."""
+    """A cell with one operation changed or, about as often as any one of these, its structure."""
     matrix, codes = space.sites.take_apart(graph)
     near = _list_near_structures(space, matrix)
     parts = len(codes) if len(space.ops) > 1 else 0

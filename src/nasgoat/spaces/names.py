@@ -1,4 +1,4 @@
-"""Between graphs and the variables of a mathematical program, by name.
+"""Translation between graphs and the variables of a mathematical program, by name.
 
 Notation (the paper's)
     A(u,v)     1 if there is an edge from u to v
@@ -54,18 +54,18 @@ class Names(ABC):
 
     @abstractmethod
     def order(self, graph: LabeledGraph) -> LabeledGraph:
-        """The graph with its nodes in an order that the program holds."""
+        """The graph with its nodes in an order that the program allows."""
 
     @abstractmethod
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
-        """The graph under orders of its nodes that the program holds, the given one first."""
+        """The graph in the orders of its nodes that the program allows, the given one first."""
 
     @abstractmethod
     def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
         """The label code that a point chooses."""
 
     def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
-        """Names of the decisions that are 1, and of the edges that are not there."""
+        """Names of the binary variables that are 1 for a graph, and of the edges it lacks."""
         slots = self.space.slots(self.pairs)
         digits = dict(zip(self.pairs, slots.edge_digits(graph), strict=True))
         codes = slots.node_digits(graph) or [0] * self.n

@@ -156,7 +156,7 @@ def preset(name: str) -> SearchSpace:
 
 
 def load_space(name: SearchSpace | str | Path) -> SearchSpace:
-    """A space by the name of a preset or by the path of a TOML file; a space as it is.
+    """A space from the name of a preset or the path of a TOML file; a space is returned as it is.
 
     Raises:
         UnknownNameError: If no preset has the name.

@@ -1,4 +1,4 @@
-"""What every search space can do; the optimisers know nothing more of it."""
+"""The interface of all search spaces: optimisers use nothing else."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SearchSpace(ShownAsHtml, ABC):
 
     @property
     def all_limits(self) -> tuple[Limit, ...]:
-        """What every graph satisfies and every optimiser holds: the family's, then its own."""
+        """All limits that graphs must satisfy: those of the family, then those that were added."""
         return (*self.family_limits, *self.limits)
 
     @property
@@ -86,18 +86,18 @@ class SearchSpace(ShownAsHtml, ABC):
         return 0
 
     def names(self, n: int) -> Names:
-        """Between graphs of n nodes and the names of a mathematical program's variables."""
+        """Translates between graphs of n nodes and the variables of a mathematical program."""
         raise SpaceError(
             f"the space must be of cells or declared graphs to be formulated, got "
             f"{self._describe()}; use another optimizer"
         )
 
     def slots(self, pairs: Sequence[Pair]) -> Slots:
-        """The codec of digits for graphs with edges on these pairs."""
+        """Turns graphs with edges on these pairs into digits and back."""
         return Slots(pairs, self.node_vocabulary, self.edge_vocabulary, self.directed)
 
     def vocabulary(self, costs: Costs | None = None) -> Vocabulary:
-        """What a limit may speak of in this space, with these costs."""
+        """The names that a limit may use in this space, given these costs."""
         ops = (self.node_ops, self.edge_vocabulary)
         return Vocabulary(*ops, costs or {}, self.limit_places, self.limit_layers)
 
@@ -135,7 +135,7 @@ class SearchSpace(ShownAsHtml, ABC):
         return True
 
     def most_edges(self, n: int) -> int:
-        """Most edges that n nodes of the space's kind of graph can have, limits aside."""
+        """The largest number of edges of a graph with n nodes, without regard to limits."""
         return n * (n - 1) // 2
 
     @abstractmethod
@@ -230,7 +230,7 @@ class SearchSpace(ShownAsHtml, ABC):
 
     @property
     def node_ops(self) -> Sequence[str]:
-        """The node labels that limits and costs may speak of."""
+        """The node labels that limits and costs may name."""
         return self.node_vocabulary
 
     def within_limits(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.bool_]:
@@ -373,7 +373,7 @@ class SearchSpace(ShownAsHtml, ABC):
         return True
 
     def key(self, graph: LabeledGraph) -> bytes:
-        """What two graphs share exactly if the space holds them for the same."""
+        """A key that is equal for two graphs exactly if the space regards them as the same."""
         return graph.to_json().encode() if self.indexed else graph.canonical_key()
 
     def sample(

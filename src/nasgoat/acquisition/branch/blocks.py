@@ -36,7 +36,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Shapes that are searched together, and the way back to graphs.
+    """Structures or prefixes that are searched together, and how to turn them back into graphs.
 
     Args:
         space: The space that they belong to.
@@ -60,7 +60,7 @@ class Block:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Structures of one size and number of variables, to be bounded in step."""
+        """Structures of one size and number of variables, to be bounded together."""
         return group_structures(self.shapes, self.labels)
 
     def graph(self, s: int, states: Integers) -> LabeledGraph:

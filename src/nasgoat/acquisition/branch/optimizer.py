@@ -104,7 +104,7 @@ class BranchAndBound:
         self._loaded.add(exponential)
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
-        """List the structures now: what depends on the space alone, once for all questions."""
+        """List the structures now: this depends on the space alone and serves all later calls."""
         listing = self._exponential if exponential else self._linear
         for block in listing.blocks(deadline):
             if not exponential and block.prefix_states is None:
@@ -141,7 +141,7 @@ class BranchAndBound:
         return best.pool(certify, Certificate(status, None, left, seconds))
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
-        """The block that lists the structures with so many nodes; None where none does."""
+        """The block of all structures with so many nodes; None if they are not listed."""
         for block in self._linear.blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
                 return block

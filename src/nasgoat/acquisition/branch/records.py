@@ -43,7 +43,7 @@ RHO, WIDE = 0, 1
 
 
 class Shapes(NamedTuple):
-    """Structures or prefixes whose variables wait for states."""
+    """Structures or prefixes whose variables have no states yet."""
 
     home: Integers  # (S,) row of the matrices below
     last_label: Integers  # (S,) label of the last inner node of a prefix, -1 for a structure
@@ -92,7 +92,7 @@ class Changes(NamedTuple):
 
 
 class LimitRows(NamedTuple):
-    """Linear limits as rows: what is known of a graph may not exceed the caps."""
+    """Linear limits as rows: the total of what is known of a graph may not exceed the caps."""
 
     cap: Floats  # (K,)
     state: Floats  # (K, places, X) cost of a state: its label and its edges to the last two nodes

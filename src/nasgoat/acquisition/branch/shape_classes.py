@@ -144,7 +144,7 @@ def number_classes(
 
 
 class Group(NamedTuple):
-    """Structures of one size and number of variables: what their space alone says."""
+    """Structures of one size and number of variables, with what depends on the space alone."""
 
     rows: Integers  # (S,) places among the shapes
     size: int  # place of the number of nodes among the sizes of the space

@@ -64,7 +64,7 @@ _SWEEPS = 6
 
 
 class Multipliers(NamedTuple):
-    """Numbers that may be chosen for each structure: every choice gives a valid bound."""
+    """Prices λ of labels and a factor of c (Lemma 2) for each structure; any choice is valid."""
 
     prices: Floats  # (S, L) that are added to the value for each node with the label
     stretch: Floats  # (S,) factor of c
