@@ -101,3 +101,14 @@ def test_every_method_searches_a_declared_space_with_limits(
     assert run([*call, "--json", "-q"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["evaluations"], document["failed"]) == (12, 0)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_noisy_search_says_which_error_regret_is_measured_on(
+    noisy: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["search", "--method", "random", "--evaluations", "5", "--initial", "5", "--quiet"]
+    assert run([*call, "--report", str(tmp_path / "run"), *(["--noisy"] if noisy else [])]) == 0
+    shown = capsys.readouterr().out
+    assert "the best of the table has 8.393" in shown
+    assert ("its mean over all trainings is " in shown) is noisy

@@ -11,7 +11,8 @@ from nasgoat.evaluation import Outcome
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.report import ReportedSearch, search_page
-from nasgoat.report.reported_search import error_of, sqrt_beta_of
+from nasgoat.report.reported_search import error_of
+from nasgoat.report.search_report import find_sqrt_beta
 from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
 from tests.report.documents import assert_sound
 from tests.report.studies import OURS, RANDOM, hostile_space, made, store
@@ -44,6 +45,73 @@ def test_what_the_model_had_learnt_is_shown_and_said() -> None:
     assert page.count("nothing learnt</span>") == 2  # the first batch
     assert "2 of 8 proposals come from a model that had learnt nothing" in page
     assert "at a bound of the fit: noise" in page
+
+
+NOISY = {**OURS, "objective": {"benchmark": "nb201/cifar100", "noisy": True}}
+
+
+def observe(run: ReportedSearch, errors: dict[int, float], repeats: bool) -> ReportedSearch:
+    """The same search with such errors; if asked, they are all of the first of these graphs."""
+    tickets = list(run.tickets)
+    for number, error in errors.items():
+        graph = tickets[min(errors) if repeats else number].graph
+        proposal = replace(tickets[number].proposal, graph=graph)
+        outcome = Outcome.of({"error": error})
+        tickets[number] = replace(tickets[number], proposal=proposal, outcome=outcome)
+    return ReportedSearch(replace(run.stored, tickets=tuple(tickets)))
+
+
+def read_facts(html: str) -> dict[str, tuple[str, str]]:
+    parts = assert_sound(html).iter("dl")
+    facts = next(part for part in parts if part.get("class") == "facts")
+    found = {}
+    for box in facts:
+        name, value = box[0].text or "", box[1]
+        found[name] = (value.text or "", value[0].text or "" if len(value) else "")
+    return found
+
+
+def test_one_noisy_observation_is_told_from_the_mean_that_regret_is_measured_on() -> None:
+    run = observe(made(nasbench201(), 12, NOISY), {3: 0.5, 4: 0.6}, repeats=False)
+    html, table = search_page(run), run.benchmark
+    assert run.best is not None
+    assert table is not None
+    mean = table.mean_error(run.best.graph)
+    facts = read_facts(html)
+    assert facts[run.metric] == ("0.500", "observed once, evaluation 4")
+    assert facts["mean of that graph"] == (f"{mean:.3f}", "all trainings of the table")
+    assert facts["regret"] == (
+        f"{mean - table.optimum:.3f}", f"of that mean; optimum {table.optimum:.3f}"
+    )  # fmt: skip
+    assert "that was observed is 0.500, in one noisy evaluation, evaluation 4." in html
+    assert f"Over all trainings of the table the mean of that graph is {mean:.3f}." in html
+    assert "lowest mean of the table" in html
+    heads = ["".join(part.itertext()) for part in assert_sound(html).iter("th")]
+    assert heads.index("observed error") < heads.index("mean error") < heads.index("regret")
+
+
+def test_repeated_evaluations_show_their_mean_its_interval_and_the_lucky_one() -> None:
+    errors = {3: 1.0, 4: 2.0, 5: 1.5, 6: 1.5}
+    run = observe(made(nasbench201(), 12, NOISY), errors, repeats=True)
+    html = search_page(run)
+    spread = 2 * (0.5 / 3) ** 0.5 / 4**0.5  # two standard errors of the mean
+    interval = f"{1.5 - spread:.3f} to {1.5 + spread:.3f}"
+    facts = read_facts(html)
+    assert facts[run.metric] == ("1.500", f"mean of 4; {interval}")
+    assert facts["lowest observed"] == ("1.000", "one evaluation")
+    assert f"1.500, the mean of 4 evaluations (two standard errors around it: {interval})" in html
+    assert "1.000, 2.000, 1.500, 1.500" in html
+    assert "mean of the recommended graph" in html
+    assert html.count("mean of 4, first at evaluation 4") == 1  # drawn once in the gallery
+    assert [round(e.error, 3) for e in run.recommendations[3:7]] == [1.0, 1.5, 1.5, 1.5]
+
+
+def test_a_search_without_noise_says_nothing_of_means() -> None:
+    run = made(nasbench201(), 12, BENCHMARK)
+    facts = read_facts(search_page(run))
+    assert "mean of that graph" not in facts
+    assert facts["regret"][1].startswith("optimum ")
+    assert "noisy" not in search_page(run)
 
 
 def test_a_study_of_an_earlier_version_says_nothing_of_models() -> None:
@@ -202,7 +270,7 @@ def test_a_study_that_makes_no_sense_is_one_error() -> None:
 
 def test_beta_is_what_the_acquisition_says() -> None:
     run = made(nasbench201(), 5)
-    assert sqrt_beta_of(run.tickets[0]) is None
-    assert sqrt_beta_of(run.tickets[4]) == pytest.approx(3.0)
+    assert find_sqrt_beta(run.tickets[0]) is None
+    assert find_sqrt_beta(run.tickets[4]) == pytest.approx(3.0)
     with pytest.raises(ValueError, match="must have an error"):
         error_of(replace(run.tickets[4], outcome=None))

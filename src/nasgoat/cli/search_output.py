@@ -120,10 +120,8 @@ def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
 class Painter:
     """Draws pictures of cells one after the other in a process of its own, beside the search.
 
-    A picture that can't be drawn or written costs a line in the log, never the search.
-
-    Args:
-        operations: All operations of the space, for the colours.
+    A picture that can't be drawn or written costs a line in the log, never the search. The colours
+    are those of ``operations``, all of the space.
 
     Example:
         >>> import tempfile
@@ -249,7 +247,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         show(f"test error: {document['best']['test_error']:.3f}")
     if document["regret"] is not None:
         optimum = f"the best of the table has {document['optimum']:.3f}"
-        show(f"regret: {document['regret']:.3f} ({optimum})")
+        mean = f"its mean over all trainings is {document['optimum'] + document['regret']:.3f}, "
+        show(f"regret: {document['regret']:.3f} ({mean * session.task.noisy}{optimum})")
     if result.models and not result.models[-1].learnt:
         show(f"model: {result.models[-1].describe()}")
     if result.failures:

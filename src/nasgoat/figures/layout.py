@@ -8,6 +8,7 @@ barycentre sweeps).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -175,6 +176,15 @@ def bend(start: Point, end: Point) -> tuple[Point, Point]:
     """The control points of a cubic curve that leaves and arrives along the first direction."""
     reach = 0.45 * (end[0] - start[0])
     return (start[0] + reach, start[1]), (end[0] - reach, end[1])
+
+
+def find_head(before: Point, tip: Point) -> tuple[Point, Point, Point]:
+    """The corners of the head of an arrow that comes from one point and ends in another."""
+    across, down = tip[0] - before[0], tip[1] - before[1]
+    length = max(math.hypot(across, down), 1e-9)
+    across, down = across / length, down / length
+    x, y = tip[0] - 9 * across, tip[1] - 9 * down
+    return tip, (x - 4.2 * down, y + 4.2 * across), (x + 4.2 * down, y - 4.2 * across)
 
 
 def place_labels(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
@@ -12,6 +11,7 @@ from nasgoat.figures.layout import (
     Point,
     bend,
     end_at_box,
+    find_head,
     lay_out,
     node_text,
     place_labels,
@@ -171,7 +171,8 @@ class _CellPicture:
         parts = [element("path", d=self._write_path(course), class_=f"edge {class_}")]
         if self.graph.directed:
             before = (course[-1][0] - 1, course[-1][1]) if self.in_layers else course[0]
-            head = _write_head(self._turn(before), points[-1])
+            corners = find_head(self._turn(before), points[-1])
+            head = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in corners) + "z"
             parts.append(element("path", d=head, class_=f"head {class_}"))
         return join(*parts)
 
@@ -242,14 +243,3 @@ class _CellPicture:
 def _measure(text: str) -> float:
     """Half the width of a text."""
     return _CHARACTER * len(text) / 2
-
-
-def _write_head(before: Point, tip: Point) -> str:
-    """The head of an arrow that comes from one point and ends in another."""
-    across, down = tip[0] - before[0], tip[1] - before[1]
-    length = max(math.hypot(across, down), 1e-9)
-    across, down = across / length, down / length
-    back = (tip[0] - 9 * across, tip[1] - 9 * down)
-    one = (back[0] - 4.2 * down, back[1] + 4.2 * across)
-    two = (back[0] + 4.2 * down, back[1] - 4.2 * across)
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (tip, one, two)) + "z"

@@ -1,7 +1,7 @@
-"""What a report says of the model behind the proposals: how well it predicts what it was not told.
+"""What a report says of the model behind the proposals: its fits, and how well it predicts.
 
-Every number comes from leave-one-out predictions (:class:`~nasgoat.surrogate.ModelCheck`), one set
-for each fit of the surrogate.
+How well it predicts comes from leave-one-out predictions (:class:`~nasgoat.surrogate.ModelCheck`),
+one set for each fit of the surrogate.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ from nasgoat.figures.wording import format_fixed, format_number, format_percent
 from nasgoat.report.reported_search import ReportedSearch, error_of
 from nasgoat.surrogate import ModelCheck
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
+
+#: Symbol and meaning of each hyperparameter.
+_HYPERPARAMETERS = {
+    "alpha": ("α", "weighs the shortest paths (k_g)"),
+    "beta": ("β", "weighs the node labels (k_n)"),
+    "gamma": ("γ", "weighs the edge labels (k_e)"),
+    "variance": ("σₖ²", "is the variance of the exponential kernel"),
+    "noise": ("noise variance", "of the observations, on the scale of the target"),
+}
 
 
 def chart_models(search: ReportedSearch) -> list[Chart]:
@@ -122,4 +131,27 @@ def _chart_calibration(models: Mapping[int, ModelCheck]) -> Chart | None:
         caption="Share of the errors within central intervals of their leave-one-out predictions, "
         "last fit. Points below the line: the model is too sure of itself; above: too cautious.",
         identity="model-calibration",
+    )
+
+
+def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
+    """Each hyperparameter of the surrogate, iteration by iteration."""
+    return [_chart_fits(search, i, name) for i, name in enumerate(search.fitted_names)]
+
+
+def _chart_fits(search: ReportedSearch, number: int, name: str) -> Chart:
+    known = {x: float(values[name]) for x, values in search.fits.items() if name in values}
+    x, y = [*known], [*known.values()]
+    shown, meaning = _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
+    return Chart(
+        f"Hyperparameter {shown} over the iterations",
+        f"From {format_number(y[0])} to {format_number(y[-1])}.",
+        Axis("iteration", integer=True),
+        Axis(shown, log=min(y) > 0),
+        [Line(x, y, 1), Points(x, y, 1)],
+        heading=shown,
+        caption=f"{meaning}.",
+        identity=f"hyperparameter-{number}",
+        width=360.0,
+        height=250.0,
     )

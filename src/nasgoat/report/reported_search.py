@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from nasgoat.bayesopt import Ticket
-from nasgoat.bayesopt.recommendation import Estimate, recommend
+from nasgoat.bayesopt.recommendation import Estimate, estimate_errors, recommend
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError
-from nasgoat.figures.wording import cut, format_number
+from nasgoat.figures.wording import cut
 from nasgoat.integrations.stored_search import StoredSearch
 from nasgoat.search_methods import OURS
 from nasgoat.surrogate import ModelCheck, TargetScale
@@ -115,25 +115,32 @@ class ReportedSearch:
     @cached_property
     def recommended(self) -> Estimate | None:
         """What the evaluations of the recommended graph say of its error; None without any."""
-        if not self.done:
-            return None
-        return recommend([t.graph for t in self.done], [error_of(t) for t in self.done])
+        return self.recommendations[-1] if self.done else None
 
-    def describe_best_error(self) -> str:
-        """The estimated error of the recommended graph, with its uncertainty if that is known."""
-        if (best := self.recommended) is None:
-            return format_number(None)
-        shown = format_number(best.error)
-        return shown if best.uncertainty is None else f"{shown} ± {format_number(best.uncertainty)}"
+    @cached_property
+    def recommendations(self) -> list[Estimate]:
+        """What would have been recommended after each evaluation with an error."""
+        graphs, errors = [t.graph for t in self.done], [error_of(t) for t in self.done]
+        if len(set(graphs)) < len(graphs):
+            return [recommend(graphs[:i], errors[:i]) for i in range(1, len(graphs) + 1)]
+        best = np.minimum.accumulate(errors)  # nothing was repeated: the first of lowest error
+        return [Estimate(errors.index(e), float(e), None, 1) for e in best]
+
+    @cached_property
+    def estimates(self) -> list[Estimate]:
+        """What the evaluations of each graph say of its error, in the order of their first ones."""
+        return estimate_errors([t.graph for t in self.done], [error_of(t) for t in self.done])
+
+    @property
+    def noisy(self) -> bool:
+        """Whether errors are known to be noisy: declared so, or seen where one was repeated."""
+        seen = self.recommended is not None and bool(self.recommended.uncertainty)
+        return bool(self.objective.get("noisy")) or seen
 
     @cached_property
     def leaders(self) -> list[Ticket]:
-        """The proposal of lowest error so far at each evaluation with an error."""
-        found: list[Ticket] = []
-        for ticket in self.done:
-            better = not found or error_of(ticket) < error_of(found[-1])
-            found.append(ticket if better else found[-1])
-        return found
+        """The proposal that would have been recommended after each evaluation with an error."""
+        return [self.done[found.place] for found in self.recommendations]
 
     def regret(self, ticket: Ticket) -> float | None:
         """How much its mean error lies above the best of the table; None without a table."""
@@ -236,11 +243,3 @@ def read_test_error(ticket: Ticket) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)
-
-
-def sqrt_beta_of(ticket: Ticket) -> float | None:
-    """√β of the acquisition that proposed a graph: LCB = mean - √β sd."""
-    mean, std, lcb = ticket.proposal.mean, ticket.proposal.std, ticket.proposal.lcb
-    if mean is None or std is None or lcb is None or std < 1e-9:  # nothing to divide by
-        return None
-    return (mean - lcb) / std

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import Ticket
-from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points, Rule
+from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_count, format_number, format_percent
 from nasgoat.report.chart_svg import FULL_WIDTH
 from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
@@ -28,14 +30,6 @@ _KINDS = {
     Status.REPEAT: (3, "circle", "repeated"),
 }
 _EVALUATION = Axis("evaluation", integer=True)
-#: Symbol and meaning of each hyperparameter.
-_HYPERPARAMETERS = {
-    "alpha": ("α", "weighs the shortest paths (k_g)"),
-    "beta": ("β", "weighs the node labels (k_n)"),
-    "gamma": ("γ", "weighs the edge labels (k_e)"),
-    "variance": ("σₖ²", "is the variance of the exponential kernel"),
-    "noise": ("noise variance", "of the observations, on the scale of the target"),
-}
 
 
 def chart_history(search: ReportedSearch) -> list[Chart]:
@@ -53,15 +47,24 @@ def chart_proposals(search: ReportedSearch) -> list[Chart]:
 def _chart_errors(search: ReportedSearch, alone: bool) -> Chart:
     """Every error, and the lowest so far; a wide chart if it stands alone."""
     errors = [error_of(ticket) for ticket in search.done]
-    at, lowest = [t.number + 1 for t in search.done], [error_of(t) for t in search.leaders]
+    at, lowest = [t.number + 1 for t in search.done], np.minimum.accumulate(errors).tolist()
     titles = [f"evaluation {t.number + 1}: {error_of(t):.4g}" for t in search.done]
     marks: list[Mark] = [Line(at, lowest, 2, True, name="lowest so far")]
+    if search.recommendations[-1].uncertainty is not None:
+        marks = _draw_recommended(search, at)
     marks += _group_by_status(search.done, errors, titles)
     if at := [t.number + 1 for t in search.failed]:
         titles = [f"evaluation {x} failed" for x in at]
         marks.append(Points(at, [max(errors)] * len(at), 8, "cross", titles, name="failed"))
     if search.benchmark:
-        marks.append(Rule(search.benchmark.optimum, "best of the table"))
+        best = "lowest mean of the table" if search.noisy else "best of the table"
+        marks.append(Rule(search.benchmark.optimum, best))
+    caption = f"One mark for each {'evaluation' if search.noisy else 'evaluated graph'}"
+    caption += f": {search.metric}." if search.metric != "error" else "."
+    if search.noisy:
+        caption += " Errors are noisy: one may lie below the mean of the best graph."
+    if search.recommendations[-1].uncertainty is not None:
+        caption += " Band: two standard errors of the mean."
     return Chart(
         "Error of every evaluation and the lowest so far",
         f"{format_count(len(errors), 'evaluation')}; the lowest error goes from {errors[0]:.4g} "
@@ -70,11 +73,24 @@ def _chart_errors(search: ReportedSearch, alone: bool) -> Chart:
         Axis("error", log=min(errors) > 0 and max(errors) > _WIDE_RATIO * min(errors)),
         marks,
         heading="Errors.",
-        caption="One mark for each evaluated graph"
-        + (f": {search.metric}." if search.metric != "error" else "."),
+        caption=caption,
         identity="history-error",
         width=FULL_WIDTH if alone else Chart.width,
     )
+
+
+def _draw_recommended(search: ReportedSearch, at: Sequence[int]) -> list[Mark]:
+    """The mean error of what would be recommended, within two standard errors where known."""
+    found = search.recommendations
+    known = [(x, e) for x, e in zip(at, found, strict=True) if e.uncertainty is not None]
+    low, high = (
+        [e.error + side * 2 * (e.uncertainty or 0.0) for _, e in known] for side in (-1, 1)
+    )
+    means = [e.error for e in found]
+    return [
+        Band([x for x, _ in known], low, high, 2, steps=True),
+        Line(at, means, 2, True, name="mean of the recommended graph"),
+    ]
 
 
 def _chart_regret(search: ReportedSearch) -> Chart | None:
@@ -100,19 +116,19 @@ def _chart_regret(search: ReportedSearch) -> Chart | None:
 
 
 def _chart_test_error(search: ReportedSearch) -> Chart | None:
-    """Test error of the graph of lowest error so far; None if there is none."""
+    """Test error of the best graph so far; None if there is none."""
     at, values = [t.number + 1 for t in search.done], list(map(read_test_error, search.leaders))
     known = [value for value in values if value is not None]
     if not known or len(known) < len(values):
         return None
     return Chart(
-        "Test error of the graph of lowest error so far",
+        "Test error of the best graph so far",
         f"It ends at {format_number(known[-1])}.",
         _EVALUATION,
         Axis("test error"),
         [Line(at, known, 3, True)],
         heading="Test error.",
-        caption="Of the graph of lowest error so far; the search does not see it.",
+        caption="Of the best graph so far; the search does not see it.",
         identity="history-test",
     )
 
@@ -199,29 +215,6 @@ def _chart_gaps(search: ReportedSearch) -> Chart | None:
         heading="Gaps.",
         caption="(LCB - bound) / |LCB|: how much better another graph might be.",
         identity="gaps",
-    )
-
-
-def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
-    """Each hyperparameter of the surrogate, iteration by iteration."""
-    return [_chart_fits(search, i, name) for i, name in enumerate(search.fitted_names)]
-
-
-def _chart_fits(search: ReportedSearch, number: int, name: str) -> Chart:
-    known = {x: float(values[name]) for x, values in search.fits.items() if name in values}
-    x, y = [*known], [*known.values()]
-    shown, meaning = _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
-    return Chart(
-        f"Hyperparameter {shown} over the iterations",
-        f"From {format_number(y[0])} to {format_number(y[-1])}.",
-        Axis("iteration", integer=True),
-        Axis(shown, log=min(y) > 0),
-        [Line(x, y, 1), Points(x, y, 1)],
-        heading=shown,
-        caption=f"{meaning}.",
-        identity=f"hyperparameter-{number}",
-        width=360.0,
-        height=250.0,
     )
 
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
     format_count,
-    format_duration,
     format_fixed,
     format_number,
-    format_percent,
 )  # fmt: skip
+from nasgoat.graphs import LabeledGraph
 from nasgoat.report import markup
 from nasgoat.report.cells import assign_classes, draw_card, draw_cell, draw_legend
 from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import Child, Html, element, join, label
-from nasgoat.report.model_charts import chart_models, describe_models
-from nasgoat.report.page import Fact, Section, build_page, make_page, show_command
-from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error, sqrt_beta_of
-from nasgoat.report.search_charts import chart_history, chart_hyperparameters, chart_proposals
+from nasgoat.report.model_charts import chart_hyperparameters, chart_models, describe_models
+from nasgoat.report.page import Section, build_page, make_page, show_command
+from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
+from nasgoat.report.search_charts import chart_history, chart_proposals
+from nasgoat.report.search_head import describe_estimate, list_facts, write_lede
 from nasgoat.spaces import to_toml
 
 _TARGETS = {
@@ -32,13 +32,6 @@ _TARGETS = {
 _TRACEBACK = 4000  # characters of a traceback, its end
 _FIRST = 12  # cells of the gallery that are shown at once
 _MOST = 300  # drawn at all: a report must stay small enough to be opened
-#: How a state of the search is marked, unless as a warning, and said, unless by its name.
-_STATE_MARKS = {"finished": "good", "exhausted": "good", "failing": "bad"}
-_STATE_WORDS = {
-    "exhausted": "finished: every graph of the space was proposed",
-    "stopped": "not finished",
-    "failing": "stopped: the objective fails",
-}
 
 
 def search_page(search: ReportedSearch) -> str:
@@ -71,66 +64,10 @@ def _make_page(search: ReportedSearch) -> str:
     return make_page(
         f"Search of {search.objective_name}",
         "nasgoat · search report",
-        _write_lede(search),
-        _list_facts(search),
+        write_lede(search),
+        list_facts(search),
         [Section(*name, body) for name, body in bodies.items() if body],
     )
-
-
-def _write_lede(search: ReportedSearch) -> Child:
-    mark = _STATE_MARKS.get(search.state, "warn")
-    text = _STATE_WORDS.get(search.state, search.state)
-    ended = len(search.done) + len(search.failed)
-    budget = search.stored.status.budget
-    of = f" of {budget:,}" if budget and budget != ended else ""
-    by = f"The baseline {search.method}"
-    if search.ours:
-        kernel = search.settings.get("kernel", "?")
-        by = f"Bayesian optimisation with the {kernel} shortest-path kernel"
-    state, count = element("span", text, class_=f"state {mark}"), format_count(ended, "evaluation")
-    said: list[Child] = [state, f" {by}, {count}{of}. "]
-    if search.best is None:
-        return [*said, "Nothing has been evaluated yet."]
-    lowest = f"{search.metric} {search.describe_best_error()}"
-    found = f"evaluation {search.best.number + 1}"
-    said.append(f"The best graph has {lowest} and was found at {found}.")
-    regret = search.regret(search.best)
-    if regret is not None and regret < 1e-9:
-        said.append(" No graph of the table is better.")
-    elif regret is not None:
-        said.append(f" The best of the table is better by {format_number(regret)}.")
-    return said
-
-
-def _list_facts(search: ReportedSearch) -> list[Fact]:
-    best, facts = search.best, []
-    if best:
-        found = f"evaluation {best.number + 1}"
-        facts.append(Fact(search.metric, search.describe_best_error(), found))
-        if search.recommended and search.recommended.uncertainty is not None:
-            least = min(error_of(t) for t in search.done)
-            facts.append(Fact("lowest observed", format_number(least), "one lucky evaluation"))
-        if (test := read_test_error(best)) is not None:
-            facts.append(Fact("test error of that graph", format_number(test)))
-        if (regret := search.regret(best)) is not None and search.benchmark:
-            optimum = f"optimum {format_number(search.benchmark.optimum)}"
-            facts.append(Fact("regret", format_number(regret), optimum))
-    status = search.stored.status
-    others = {"failed": status.failed, "open": status.open}
-    more = ", ".join(f"{count} {name}" for name, count in others.items() if count)
-    facts.append(Fact("evaluations", f"{len(search.done):,}", more))
-    if (certified := search.certified) is not None:
-        made = f"of {format_count(len(search.chosen), 'proposal')}"
-        facts.append(Fact("proven optimal", format_percent(certified), made))
-    if models := list(search.models.values()):
-        ranked = format_fixed(models[-1].rank_correlation, 2)
-        learnt = "rank correlation" if models[-1].learnt else "has learnt nothing"
-        facts.append(Fact("model", ranked, learnt))
-    size, exact = search.stored.space.size()
-    shown = f"{size:,}" if size < 10**9 else f"{float(size):.1e}"
-    facts.append(Fact("graphs in the space", shown, "" if exact else "at most"))
-    facts.append(Fact("time", format_duration(search.seconds), "evaluations included"))
-    return facts
 
 
 def _show_best(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
@@ -139,14 +76,15 @@ def _show_best(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
         return None
     title = f"The best cell, evaluation {best.number + 1}"
     picture = draw_cell(best.graph, classes, "best-cell", title, large=True)
-    same = sum(error_of(t) == error_of(best) for t in search.done)
+    same = len({t.graph for t in search.done if error_of(t) == error_of(best)})
     ties = f" {format_count(same - 1, 'other graph')} came out equal." if same > 1 else ""
     metrics = (best.outcome.metrics if best.outcome else None) or {}
-    others = [
+    others: list[tuple[Child, Child]] = [
         (label(name), label(_format_value(value), 200))
         for name, value in sorted(metrics.items())
         if name != "error"
     ]
+    others = [*_list_estimates(search), *others]
     stored = json.dumps(best.graph.to_dict())
     return join(
         markup.region("div", picture, name=title, class_="hero"),
@@ -154,6 +92,21 @@ def _show_best(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
         markup.pairs(others) if others else None,
         markup.details("The graph as JSON", markup.code_block(stored, "The best graph as JSON")),
     )
+
+
+def _list_estimates(search: ReportedSearch) -> list[tuple[Child, Child]]:
+    """What single evaluations of the recommended graph and their mean are, where they differ."""
+    best, found = search.best, search.recommended
+    if best is None or found is None or not search.noisy:
+        return []
+    own = [format_number(error_of(t)) for t in search.done if t.graph == best.graph]
+    pairs: list[tuple[Child, Child]] = [("observed", ", ".join(own))]
+    if found.uncertainty is not None:
+        pairs.append(("mean", f"{format_number(found.error)}, {describe_estimate(found)}"))
+    if search.benchmark is not None:
+        mean = format_number(search.benchmark.mean_error(best.graph))
+        pairs.append(("mean of the table", f"{mean}, over all trainings; regret is measured on it"))
+    return pairs
 
 
 def _show_proposals(search: ReportedSearch) -> Html | None:
@@ -197,7 +150,7 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
         shown |= {
             "mean": lambda t: format_fixed(t.proposal.mean),
             "sd": lambda t: format_fixed(t.proposal.std),
-            "√β": lambda t: format_fixed(sqrt_beta_of(t), 2),
+            "√β": lambda t: format_fixed(find_sqrt_beta(t), 2),
             "LCB": lambda t: format_fixed(t.proposal.lcb),
             "bound": lambda t: format_fixed(t.proposal.certificate.bound),
             "gap": lambda t: _format_gap(t.proposal.certificate.gap),
@@ -205,21 +158,33 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
     shown["certificate"] = _show_status
     if search.ours:
         shown["solve (s)"] = _show_seconds
-    shown["error"] = _show_outcome
+    shown["observed error" if search.noisy else "error"] = _show_outcome
     if any(read_test_error(t) is not None for t in search.tickets):
         shown["test error"] = lambda t: format_number(read_test_error(t))
-    if search.benchmark is not None:
+    if (table := search.benchmark) is not None:
+        if search.noisy:
+            shown["mean error"] = lambda t: format_number(table.mean_error(t.graph))
         shown["regret"] = lambda t: format_number(search.regret(t))
     columns = [markup.Column(name, numeric=name != "certificate") for name in shown]
     rows = [[show(t) for show in shown.values()] for t in search.tickets]
     best = next((i for i, t in enumerate(search.tickets) if t is search.best), None)
     caption = "Proposals in the order in which they were made. The best is marked."
+    if search.noisy and search.benchmark:
+        caption += " The mean error is of all trainings of the table; so is regret."
     if search.ours:
         caption += (
             " Mean, sd, LCB and bound are on the scale of the target; they are of the time of the "
             "proposal, before its evaluation."
         )
     return markup.table(caption, columns, rows, "Table of proposals", sortable=True, best=best)
+
+
+def find_sqrt_beta(ticket: Ticket) -> float | None:
+    """√β of the acquisition that proposed a graph: LCB = mean - √β sd."""
+    mean, std, lcb = ticket.proposal.mean, ticket.proposal.std, ticket.proposal.lcb
+    if mean is None or std is None or lcb is None or std < 1e-9:  # nothing to divide by
+        return None
+    return (mean - lcb) / std
 
 
 def _link_to_cell(ticket: Ticket) -> Html:
@@ -301,30 +266,43 @@ def _show_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html | Non
     """The cells of a search, best first, then what failed or still runs."""
     if not search.tickets:
         return None
-    ranked = sorted(search.done, key=lambda t: (error_of(t), t.number))
-    others = [t for t in search.tickets if t.outcome is None or t.outcome.metrics is None]
-    tickets = [*ranked, *others]
-    drawn = [_draw_item(ticket, classes) for ticket in tickets[:_MOST]]
+    ranked = sorted(search.estimates, key=lambda found: (found.error, found.place))
+    again: dict[LabeledGraph, list[Ticket]] = {}
+    for ticket in search.done:
+        again.setdefault(ticket.graph, []).append(ticket)
+    groups = [again[search.done[found.place].graph] for found in ranked]
+    groups += [[t] for t in search.tickets if t.outcome is None or t.outcome.metrics is None]
+    drawn = [_draw_item(group, classes) for group in groups[:_MOST]]
     parts = [draw_legend(classes, search.stored.space.edge_vocabulary)]
     parts.append(element("ol", drawn[:_FIRST], class_="gallery"))
     if len(drawn) > _FIRST:
         further = f"{format_count(len(drawn) - _FIRST, 'further cell')}, best first"
         parts.append(markup.details(further, element("ol", drawn[_FIRST:], class_="gallery")))
-    if len(tickets) > _MOST:
-        left = format_count(len(tickets) - _MOST, "cell")
+    if len(groups) > _MOST:
+        left = format_count(len(groups) - _MOST, "cell")
         parts.append(element("p", f"{left} of higher error left out.", class_="note"))
-        anchors = [element("span", id=f"cell-{t.number + 1}") for t in tickets[_MOST:]]
+        anchors = [_mark_place(t) for group in groups[_MOST:] for t in group]
         parts.append(element("div", anchors))
     return join(*parts)
 
 
-def _draw_item(ticket: Ticket, classes: dict[str, str]) -> Html:
-    place = f"cell-{ticket.number + 1}"
+def _draw_item(tickets: Sequence[Ticket], classes: dict[str, str]) -> Html:
+    """A cell with what came out; one that was evaluated again with the mean of all."""
+    ticket, place = tickets[0], f"cell-{tickets[0].number + 1}"
     picture = draw_card(ticket.graph, classes, place, f"Cell of evaluation {ticket.number + 1}")
     failed = ticket.outcome is not None and ticket.outcome.failure is not None
-    said = element("b", "failed" if failed else _show_outcome(ticket))
-    more = f" · evaluation {ticket.number + 1}, {ticket.proposal.certificate.status}"
-    return element("li", picture, element("p", said, more), id=place)
+    said, more = "failed" if failed else _show_outcome(ticket), f"evaluation {ticket.number + 1}"
+    if len(tickets) > 1:
+        said = format_number(sum(map(error_of, tickets)) / len(tickets))
+        more = f"mean of {len(tickets)}, first at {more}"
+    more = f" · {more}, {ticket.proposal.certificate.status}"
+    others = map(_mark_place, tickets[1:])
+    return element("li", picture, element("p", element("b", said), more, others), id=place)
+
+
+def _mark_place(ticket: Ticket) -> Html:
+    """Where a link to an evaluation leads whose cell is drawn elsewhere, or not at all."""
+    return element("span", id=f"cell-{ticket.number + 1}")
 
 
 def _show_space(search: ReportedSearch) -> Html:

@@ -1,0 +1,144 @@
+"""The head of a search's report: what came of it, in a few sentences and in figures."""
+
+from __future__ import annotations
+
+from nasgoat.bayesopt.recommendation import Estimate
+from nasgoat.figures.wording import (
+    format_count,
+    format_duration,
+    format_fixed,
+    format_number,
+    format_percent,
+)  # fmt: skip
+from nasgoat.report.markup import Child, element
+from nasgoat.report.page import Fact
+from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
+
+#: How a state of the search is marked, unless as a warning, and said, unless by its name.
+_STATE_MARKS = {"finished": "good", "exhausted": "good", "failing": "bad"}
+_STATE_WORDS = {
+    "exhausted": "finished: every graph of the space was proposed",
+    "stopped": "not finished",
+    "failing": "stopped: the objective fails",
+}
+
+
+def write_lede(search: ReportedSearch) -> Child:
+    """What was done and what came of it, in a few sentences."""
+    mark = _STATE_MARKS.get(search.state, "warn")
+    text = _STATE_WORDS.get(search.state, search.state)
+    ended = len(search.done) + len(search.failed)
+    budget = search.stored.status.budget
+    of = f" of {budget:,}" if budget and budget != ended else ""
+    by = f"The baseline {search.method}"
+    if search.ours:
+        kernel = search.settings.get("kernel", "?")
+        by = f"Bayesian optimisation with the {kernel} shortest-path kernel"
+    state, count = element("span", text, class_=f"state {mark}"), format_count(ended, "evaluation")
+    said: list[Child] = [state, f" {by}, {count}{of}. "]
+    if search.best is None:
+        return [*said, "Nothing has been evaluated yet."]
+    return [*said, _describe_best(search), _describe_regret(search)]
+
+
+def _describe_best(search: ReportedSearch) -> str:
+    """The error of the recommended graph: observed, or the mean of several evaluations."""
+    best, found = search.best, search.recommended
+    if best is None or found is None:
+        return ""
+    where = f"evaluation {best.number + 1}"
+    if not search.noisy:
+        return (
+            f"The best graph has {search.metric} {format_number(found.error)} and was found at "
+            f"{where}."
+        )
+    lowest = format_number(min(map(error_of, search.done)))
+    if found.uncertainty is None:
+        return (
+            f"The lowest {search.metric} that was observed is {lowest}, in one noisy evaluation, "
+            f"{where}."
+        )
+    return (
+        f"The recommended graph has {search.metric} {format_number(found.error)}, "
+        f"{describe_estimate(found)}; it was found at {where}. The lowest of all observations, "
+        f"{lowest}, was one noisy evaluation."
+    )
+
+
+def _describe_regret(search: ReportedSearch) -> str:
+    """How far the recommended graph is from the best of its table, if there is one."""
+    best = search.best
+    regret = None if best is None else search.regret(best)
+    if best is None or regret is None or search.benchmark is None:
+        return ""
+    lead = ""
+    if search.noisy:
+        mean = format_number(search.benchmark.mean_error(best.graph))
+        lead = f" Over all trainings of the table the mean of that graph is {mean}."
+    if regret < 1e-9:  # table values are compared with themselves
+        return f"{lead} No graph of the table is better."
+    return f"{lead} The best of the table is better by {format_number(regret)}."
+
+
+def describe_estimate(found: Estimate) -> str:
+    """How a mean came about, and its interval.
+
+    Example:
+        >>> describe_estimate(Estimate(0, 26.5, 0.12, 8))
+        'the mean of 8 evaluations (two standard errors around it: 26.260 to 26.740)'
+    """
+    said = f"the mean of {format_count(found.times, 'evaluation')}"
+    if found.times == 1:
+        said = "observed once"
+    if found.uncertainty is None:
+        return said
+    low, high = (found.error + side * 2 * found.uncertainty for side in (-1, 1))
+    return f"{said} (two standard errors around it: {format_number(low)} to {format_number(high)})"
+
+
+def list_facts(search: ReportedSearch) -> list[Fact]:
+    """The figures that one wants to see first."""
+    facts = _list_errors(search)
+    status = search.stored.status
+    others = {"failed": status.failed, "open": status.open}
+    more = ", ".join(f"{count} {name}" for name, count in others.items() if count)
+    facts.append(Fact("evaluations", f"{len(search.done):,}", more))
+    if (certified := search.certified) is not None:
+        made = f"of {format_count(len(search.chosen), 'proposal')}"
+        facts.append(Fact("proven optimal", format_percent(certified), made))
+    if models := list(search.models.values()):
+        ranked = format_fixed(models[-1].rank_correlation, 2)
+        learnt = "rank correlation" if models[-1].learnt else "has learnt nothing"
+        facts.append(Fact("model", ranked, learnt))
+    size, exact = search.stored.space.size()
+    shown = f"{size:,}" if size < 10**9 else f"{float(size):.1e}"
+    facts.append(Fact("graphs in the space", shown, "" if exact else "at most"))
+    facts.append(Fact("time", format_duration(search.seconds), "evaluations included"))
+    return facts
+
+
+def _list_errors(search: ReportedSearch) -> list[Fact]:
+    """Errors of the recommended graph: what was observed, its mean, and what the table knows."""
+    best, estimate = search.best, search.recommended
+    if best is None or estimate is None:
+        return []
+    found, facts, table = f"evaluation {best.number + 1}", [], search.benchmark
+    if estimate.uncertainty is not None:
+        low, high = (estimate.error + side * 2 * estimate.uncertainty for side in (-1, 1))
+        said = f"mean of {estimate.times}; {format_number(low)} to {format_number(high)}"
+        facts.append(Fact(search.metric, format_number(estimate.error), said))
+        lowest = format_number(min(map(error_of, search.done)))
+        facts.append(Fact("lowest observed", lowest, "one evaluation"))
+    else:
+        said = f"observed once, {found}" if search.noisy else found
+        facts.append(Fact(search.metric, format_number(estimate.error), said))
+    if (test := read_test_error(best)) is not None:
+        facts.append(Fact("test error of that graph", format_number(test)))
+    if table is not None:
+        if search.noisy:
+            mean = format_number(table.mean_error(best.graph))
+            facts.append(Fact("mean of that graph", mean, "all trainings of the table"))
+        of = "of that mean; optimum" if search.noisy else "optimum"
+        regret = format_number(search.regret(best))
+        facts.append(Fact("regret", regret, f"{of} {format_number(table.optimum)}"))
+    return facts
