@@ -2,8 +2,8 @@
 
 A caller says which keys a table may have and what each holds (:class:`Value`), reads them with
 :meth:`TomlDocument.read`, and hands them to a dataclass with :meth:`TomlDocument.build`. Keys that
-the dataclass has no default for must be there; what its constructor refuses is said at the key that
-the message speaks of.
+the dataclass has no default for must be there; what its constructor refuses is reported at the key
+that the message mentions.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class TomlDocument:
         return self.error_at(path, f"{demand}, got {shown}{hint}")
 
     def refusal(self, path: Keys, content: Collection[str], problem: NasgoatError) -> FileError:
-        """What a constructor refuses, at the first key of a table that its message speaks of."""
+        """What a constructor refuses, at the first key of a table that its message mentions."""
         said = str(problem)
         found = {key: re.search(rf"\b{re.escape(key)}\b", said) for key in content}
         places = {match.start(): key for key, match in found.items() if match}

@@ -229,7 +229,7 @@ class Driver:
             self.workers.check()
 
     def _finish(self, ticket: Ticket, outcome: Outcome) -> None:
-        """Keep an outcome, then speak of it."""
+        """Keep an outcome, then report it."""
         if outcome.failure is not None and outcome.failure.kind is FailureKind.CANCELLED:
             return
         ticket = replace(ticket, outcome=outcome, elapsed=self._elapsed)

@@ -162,8 +162,8 @@ class Part(NamedTuple):
         chosen: The binary variable.
         variance: Computes the bound of the variance that holds for these cells.
         columns: Variables that may be 1 here; they are 0 in parts that do not name them.
-        floors: What a cell with each of these columns is worth at least.
-        values: What it is worth exactly, given the label codes of all inner nodes.
+        floors: A lower bound on the value of every cell with each of these columns.
+        values: Their exact values, given the label codes of all inner nodes.
         labels: For each inner node the label codes with their variables.
     """
 
@@ -196,7 +196,7 @@ class TaggedModel:
         self.n = n
         self.pyomo = pyo.ConcreteModel()
         self._meanings: dict[str, Meaning] = {}
-        self.tags = set(TAGS)  # that rows may have; a family of one's own adds its own
+        self.tags = set(TAGS)  # that rows may have; a user's family adds its own
         self.branched_first: set[str] = set()  # names of variables to branch on before others
         self.variance: Any = None  # the bound that the convex row holds; its tangents may be cuts
         self.convex: set[str] = set()  # variables and rows that such cuts make unnecessary

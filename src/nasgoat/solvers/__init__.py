@@ -123,7 +123,7 @@ class Report:
 
     Args:
         status: Whether the whole tree was searched.
-        bound: What every point that was not considered is worth at least.
+        bound: No point that was not considered has a lower objective.
         seconds: Time of the solve, building included.
         nodes: Nodes of the search tree.
         variables: Number of variables of the model.

@@ -10,8 +10,8 @@ At fractional points it adds a tangent of the concave bound of σ: one row, wher
 treatment of the convex row needs dozens of auxiliary variables. Where structures are columns X and
 the labels L of all inner nodes are integral, it adds a label cut (docs/compact-formulation.md),
 with
-    b_i(L)   what the cell with structure i and labels L is worth: the surrogate's own value
-    b_i      what any cell with structure i is worth at least
+    b_i(L)   the value of the cell with structure i and labels L, as the surrogate computes it
+    b_i      a lower bound on the value of every cell with structure i
 
     lcb ≥ Σ_i b_i(L) X_i - M Σ_v (1 - F[v, L_v]),   M = max_i (b_i(L) - b_i)
 

@@ -56,7 +56,7 @@ class CellSpace(SearchSpace):
     - the same as linear rows of a program: :meth:`structure_rows`, :attr:`on_paths`,
       :meth:`edge_places`, :attr:`edge_limit`; without rows a program chooses among a list;
     - variables, each of them with any of ``ops``: :attr:`labels_on` and :attr:`sites`;
-    - the depth that limits speak of: :meth:`end_pairs`.
+    - the depth that limits refer to: :meth:`end_pairs`.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace

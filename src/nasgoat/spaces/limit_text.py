@@ -111,7 +111,7 @@ def parse_limit(text: str, words: Vocabulary, name: str | None = None) -> Limit:
 
     Args:
         text: See the grammar above.
-        words: What it may speak of.
+        words: The names it may use.
         name: The limit's name; the text itself if None.
 
     Raises:

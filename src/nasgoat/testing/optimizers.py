@@ -218,7 +218,7 @@ def assert_same_values(pool: Pool, expected: NDArray[np.float64], who: str = "")
 def assert_honest(pool: Pool, best: NDArray[np.float64]) -> None:
     """No certificate may claim more than is true; ``best`` are the true values, lowest first.
 
-    The bound of the i-th proposal speaks of all graphs but those better ones in the pool.
+    The bound of the i-th proposal holds for all graphs except the better ones in the pool.
     """
     if not len(pool):
         status, bound = pool.certificate.status, pool.certificate.bound

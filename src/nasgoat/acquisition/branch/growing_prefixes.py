@@ -12,7 +12,7 @@ float. Its bound holds for every graph that begins like it. Stems wait in the or
 the best ones get one more node, each class of isomorphic prefixes once. A stem that lacks one node
 only is not extended further: the prefixes that it leads to are searched.
 
-The only door to this module is :class:`GrowingRun`.
+Other modules use :class:`GrowingRun` alone.
 """
 
 from __future__ import annotations
