@@ -14,12 +14,13 @@ from nasgoat import (
     GraphGP,
     LowerConfidenceBound,
     NodeLabeledSpace,
+    molecules,
     nasbench201,
 )
 from nasgoat.acquisition import Status, make_optimizer, random_problem
 from nasgoat.acquisition.catalogue import cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
-from nasgoat.kernels import FeatureMap
+from nasgoat.kernels import FORMS, FeatureMap, block_names
 from nasgoat.spaces import SearchSpace
 
 SPACES: list[SearchSpace] = [
@@ -50,6 +51,42 @@ def test_the_five_best_are_those_of_scoring_every_graph(
         assert proposal.mean is not None
         assert proposal.std is not None
         assert proposal.lcb == pytest.approx(proposal.mean - 3 * proposal.std)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "space", [*SPACES, molecules().constrain("C <= 2")], ids=lambda space: space.describe()
+)
+def test_further_blocks_are_exact_too(space: SearchSpace, form: str) -> None:
+    rng = np.random.default_rng(3)
+    cells = space.sample(20, rng)
+    gp = GraphGP(space, form, blocks=block_names(), priors=True).fit(cells, rng.random(20).tolist())
+    lcb = LowerConfidenceBound(2.0, gp)
+    graphs = [g for batch in space.enumerate() for g in batch]
+    expected = np.sort(lcb.score(graphs))[:5]
+    for _ in range(2):  # counted, then from the cache
+        pool = Catalogue(space).optimize(lcb, 5)
+        assert [p.lcb for p in pool] == pytest.approx(expected, abs=1e-9)
+    paper = LowerConfidenceBound(2.0, GraphGP(space, form).fit(cells, rng.random(20).tolist()))
+    one = Catalogue(space)
+    one.optimize(lcb, 5)
+    mixed = one.optimize(paper, 5)
+    assert [p.lcb for p in mixed] == pytest.approx(np.sort(paper.score(graphs))[:5], abs=1e-9)
+
+
+def test_damaged_counts_of_a_block_are_counted_again(caplog: pytest.LogCaptureFixture) -> None:
+    space = EdgeLabeledSpace(3, ["damaged", "block"])
+    cells = space.sample(6, np.random.default_rng(0))
+    gp = GraphGP(space, "linear", blocks=["paths", "shape"]).fit(cells, range(6))
+    before = Catalogue(space).optimize(LowerConfidenceBound(2.0, gp), 3)
+    path = next(cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "shape.npz"
+    for damage in (path.read_bytes()[:-30], b"", b"PK nonsense"):
+        path.write_bytes(damage)
+        with caplog.at_level(logging.WARNING):
+            after = Catalogue(space).optimize(LowerConfidenceBound(2.0, gp), 3)
+        assert "shape.npz are damaged" in caplog.text
+        assert [p.lcb for p in after] == [p.lcb for p in before]
+        caplog.clear()
 
 
 def test_what_is_left_comes_back_and_then_nothing() -> None:

@@ -5,12 +5,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.house import House
 
 import nasgoat
 from nasgoat import (
     EdgeLabeledSpace,
+    GraphGP,
+    LowerConfidenceBound,
     NodeLabeledSpace,
     SearchSpace,
     Settings,
@@ -82,6 +85,27 @@ def test_no_exact_optimiser_that_applies_is_cheaper_than_the_one_taken(
     choice = choose(space, kernel, questions)
     costs = [entry["seconds"] for entry in choice.list_exact() if entry["applies"]]
     assert choice.seconds == min(costs)
+
+
+def test_blocks_that_no_exact_optimiser_knows_are_left_out_and_named() -> None:
+    blocks = ("paths", "nodes", "edges", "operations", "shape")
+    small = choose(nasbench201(), "exponential", 5, blocks=blocks)
+    assert (small.name, small.blocks, small.left_out) == ("catalogue", blocks, ())
+    large = choose(darts(), "exponential", 5, blocks=blocks)
+    assert (large.name, large.blocks) == ("branch", ("paths", "nodes", "edges"))
+    assert large.left_out == ("operations", "shape")
+    assert large.reason.endswith("; blocks left out: operations, shape")
+
+
+@pytest.mark.parametrize("name", ["branch", "scip"])
+def test_blocks_are_refused_by_an_optimiser_that_was_asked_for(name: str) -> None:
+    blocks = ("paths", "nodes", "edges", "shape")
+    with pytest.raises(SettingError, match=f"for the optimizer {name}, got paths, nodes, edges, s"):
+        choose(nasbench201(), name=name, blocks=blocks)
+    cells = nasbench201().sample(5, np.random.default_rng(0))
+    gp = GraphGP(nasbench201(), blocks=blocks).fit(cells, range(5))
+    with pytest.raises(SettingError, match="the blocks must be paths, nodes, edges for "):
+        make_optimizer(name, nasbench201()).optimize(LowerConfidenceBound(3.0, gp))
 
 
 def test_the_reason_says_what_is_searched_and_what_the_forecast_is_for() -> None:

@@ -13,6 +13,7 @@ from nasgoat import (
     NodeLabeledSpace,
     Optimizer,
     Settings,
+    darts,
     nasbench201,
     search,
 )
@@ -139,6 +140,45 @@ def test_wrong_settings_are_refused() -> None:
         Settings(target="rnk")
     with pytest.raises(SettingError, match="at least one number"):
         Settings(sqrt_betas=())
+    with pytest.raises(UnknownNameError, match="did you mean shape"):
+        Settings(blocks=("paths", "shapes"))
+    with pytest.raises(SettingError, match="blocks must hold at least one name"):
+        Settings(blocks=())
+
+
+def test_blocks_and_priors_reach_the_surrogate() -> None:
+    settings = Settings(kernel="normalised", blocks=("edges", "shape"), priors=True)
+    optimizer = Optimizer(SPACE, settings, initial=5)
+    for proposal in optimizer.ask(5):
+        optimizer.tell(proposal.graph, error(proposal.graph))
+    assert optimizer.ask(1)[0].certificate.certified
+    assert optimizer.surrogate is not None
+    assert [*optimizer.surrogate.hyperparameters] == ["gamma", "shape", "variance", "noise"]
+    assert optimizer.surrogate.priors
+
+
+def test_blocks_are_left_out_where_the_optimiser_does_not_know_them() -> None:
+    settings = Settings(blocks=("paths", "nodes", "edges", "shape"))
+    optimizer = Optimizer(darts(), settings, initial=5)
+    for i, proposal in enumerate(optimizer.ask(5)):
+        optimizer.tell(proposal.graph, 1.0 + i)
+    assert optimizer.ask(1)[0].certificate.certified
+    assert optimizer.blocks == ("paths", "nodes", "edges")
+
+
+def test_what_a_stored_search_declares_does_not_change_with_new_settings() -> None:
+    before = {
+        "kernel": "exponential",
+        "target": "rank",
+        "noise": "fit",
+        "batch_strategy": "portfolio",
+        "sqrt_beta": 3.0,
+        "sqrt_betas": (0.5, 1.0, 2.0, 3.0, 5.0),
+        "restarts": 0,
+    }
+    assert Settings().declare() == before
+    other = Settings(blocks=("paths", "shape"), priors=True).declare()
+    assert other == before | {"blocks": ("paths", "shape"), "priors": True}
 
 
 @pytest.mark.parametrize("k", [0, 2.5, "2"])

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from nasgoat import GraphGP, LabeledGraph, ShortestPathKernel, nasbench101, nasbench201
 from nasgoat.errors import ObservationError, SettingError, SurrogateError, UnknownNameError
+from nasgoat.kernels import FORMS, block_names
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import graph_gp
 from nasgoat.surrogate.likelihood import make_likelihood, spread_evenly
 from nasgoat.surrogate.posterior import posterior_of
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
-FORMS = ("linear", "exponential")
 
 
 def observed(
@@ -41,6 +42,26 @@ def test_predictions_equal_those_of_scikit_learn(space: SearchSpace, form: str) 
     ours = gp.predict(unseen)
     assert ours[0] == pytest.approx(mean, abs=1e-7)
     assert ours[1] == pytest.approx(std, abs=1e-6)  # theirs is the root of a difference
+
+
+def test_the_normalised_form_is_a_gaussian_of_weighted_distances() -> None:
+    space = nasbench101()
+    graphs, errors = observed(space, 30)
+    kernel = ShortestPathKernel("normalised", 0.8, 1.7, variance=2.5, operations=0.6)
+    gp = GraphGP(space, kernel, noise=1e-2)
+    rows, weights = gp.features.rows(graphs), gp.kernel.weights()
+    theirs = ConstantKernel(2.5) * RBF(1 / np.sqrt(weights))
+    assert gp.kernel(rows) == pytest.approx(theirs(rows), abs=1e-12)
+    gp.fit(graphs, errors)
+    fitted = gp.gpr_.kernel_
+    lengths = 1 / np.sqrt(fitted.weights())
+    own = GaussianProcessRegressor(
+        ConstantKernel(fitted.variance) * RBF(lengths), alpha=1e-2 + gp.jitter_, optimizer=None
+    ).fit(rows, gp.targets_)
+    unseen = space.sample(20, np.random.default_rng(1))
+    mean, std = own.predict(gp.features.rows(unseen), return_std=True)
+    assert gp.predict(unseen)[0] == pytest.approx(mean, abs=1e-7)
+    assert gp.predict(unseen)[1] == pytest.approx(std, abs=1e-6)
 
 
 def test_many_observations_share_the_hyperparameters_of_some(
@@ -79,9 +100,14 @@ def test_hyperparameters_are_at_a_maximum_of_the_likelihood(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
-def test_posterior_on_counts_is_the_posterior_on_rows(space: SearchSpace, form: str) -> None:
+@pytest.mark.parametrize(
+    "blocks", [("paths", "nodes", "edges"), ("nodes", "edges", "shape"), tuple(block_names())]
+)
+def test_posterior_on_counts_is_the_posterior_on_rows(
+    space: SearchSpace, form: str, blocks: tuple[str, ...]
+) -> None:
     graphs, errors = observed(space, 30)
-    gp = GraphGP(space, form).fit(graphs, errors)
+    gp = GraphGP(space, form, blocks=blocks).fit(graphs, errors)
     batch = space.batch([g for g in graphs if g.n == graphs[0].n])
     counts = gp.features.counts(batch)
     folded = gp.posterior_.on_counts(gp.features, graphs[0].n).mean_std(counts)

@@ -7,6 +7,8 @@ Each space has a folder in the user's cache directory, named by the declaration'
 ``counts.npy``, ``adjacency.npy`` (bits), ``codes.npy`` and ``meta.json``, which describes them and
 has their checksums and its own. The folder is written under another name and renamed when complete,
 so that an interrupted build leaves nothing behind; later runs check it and map it into memory.
+Counts of blocks beside the paper's are computed from these when a kernel first asks for them, and
+kept in the same folder, each under its own name.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.block_counts import BlockCounts, cut, fit_in_bytes
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, catalogue_cost
 from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
@@ -86,6 +89,7 @@ class Catalogue:
         self.space = space
         self.features = FeatureMap(space)
         self._arrays = _load_or_build(space, self.features, progress)
+        self._blocks = BlockCounts(space, _name_folder(space), len(self), self._batch)
         self._scored: tuple[Posterior, NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def __len__(self) -> int:
@@ -93,31 +97,48 @@ class Catalogue:
 
     def graph(self, i: int) -> LabeledGraph:
         """The i-th graph of the catalogue."""
+        return self._batch(slice(i, i + 1))[0]
+
+    def score(
+        self, posterior: Posterior, features: FeatureMap | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean and standard deviation of every graph; kept for the next question.
+
+        Args:
+            posterior: The posterior, a function of feature rows.
+            features: What these rows are; by default the blocks of the paper.
+        """
+        features = features or self.features
+        if self._scored is None or self._scored[0] is not posterior:
+            counts = {name: self._blocks.find(name) for name in features.codes}
+            mean, std = np.empty(len(self)), np.empty(len(self))
+            for n, part in self._arrays.parts.items():
+                on_counts = posterior.on_counts(features, n)
+                for rows in cut(part) if counts else [part]:
+                    others = {name: count[rows] for name, count in counts.items()}
+                    found = on_counts.mean_std(features.encode(self._arrays.counts[rows], others))
+                    mean[rows], std[rows] = found
+            self._scored = (posterior, mean, std)
+        return self._scored[1:]
+
+    def _batch(self, rows: slice) -> GraphBatch:
+        """Some graphs of the catalogue."""
         space, arrays, n = self.space, self._arrays, self.space.sizes[-1]
-        size = next(m for m, part in arrays.parts.items() if part.start <= i < part.stop)
-        bits = np.unpackbits(arrays.adjacency[i], count=n * n).astype(bool)
-        codes = np.array(arrays.codes[i])
+        sizes = np.zeros(len(self), dtype=np.int8)[rows]
+        for size, part in arrays.parts.items():
+            sizes[max(part.start - rows.start, 0) : max(part.stop - rows.start, 0)] = size
+        bits = np.unpackbits(arrays.adjacency[rows], axis=1, count=n * n).astype(bool)
+        codes = np.array(arrays.codes[rows])
         on_nodes = n if space.node_vocabulary else 0
-        batch = GraphBatch(
-            bits.reshape(1, n, n),
-            np.array([size], dtype=np.int8),
-            codes[None, :n] if on_nodes else None,
-            codes[on_nodes:].reshape(1, n, n) if space.edge_vocabulary else None,
+        return GraphBatch(
+            bits.reshape(-1, n, n),
+            sizes,
+            codes[:, :n] if on_nodes else None,
+            codes[:, on_nodes:].reshape(-1, n, n) if space.edge_vocabulary else None,
             space.node_vocabulary,
             space.edge_vocabulary,
             space.directed,
         )
-        return batch[0]
-
-    def score(self, posterior: Posterior) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean and standard deviation of every graph; kept for the next question."""
-        if self._scored is None or self._scored[0] is not posterior:
-            mean, std = np.empty(len(self)), np.empty(len(self))
-            for n, part in self._arrays.parts.items():
-                on_counts = posterior.on_counts(self.features, n)
-                mean[part], std[part] = on_counts.mean_std(self._arrays.counts[part])
-            self._scored = (posterior, mean, std)
-        return self._scored[1:]
 
     def optimize(
         self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
@@ -125,7 +146,7 @@ class Catalogue:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        mean, std = self.score(acquisition.posterior)
+        mean, std = self.score(acquisition.posterior, acquisition.gp.features)
         values = acquisition.combine(mean, std)
         best.take_first(
             Scored(self.graph(i), float(values[i]), float(mean[i]), float(std[i]))
@@ -143,11 +164,15 @@ def cache_folder() -> Path:
     return Path(os.environ.get("NASGOAT_CACHE") or platformdirs.user_cache_dir("nasgoat"))
 
 
+def _name_folder(space: SearchSpace) -> Path:
+    return cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
+
+
 def _load_or_build(
     space: SearchSpace, features: FeatureMap, progress: Callable[[str], None] | None
 ) -> CatalogueArrays:
     """The catalogue of a space, from the cache if a sound one is there."""
-    folder = cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
+    folder = _name_folder(space)
     if (arrays := _load(folder, features)) is not None:
         return arrays
     whole = space.with_limits(())  # listed, and then reduced to its limits
@@ -176,7 +201,7 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
         start = parts[size].start if size in parts else total
         total += len(batch)
         parts[size] = slice(start, total)
-        counts.append(_fit_in_bytes(features.counts(batch)))
+        counts.append(fit_in_bytes(features.counts(batch)))
         adjacency.append(np.packbits(batch.adjacency.reshape(len(batch), -1), axis=1))
         none = np.zeros((len(batch), 0), dtype=np.int8)
         given = [c for c in (none, batch.node_codes, batch.edge_codes) if c is not None]
@@ -228,16 +253,6 @@ def _load(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         logger.warning("the catalogue in %s is damaged (%s); building it again", folder, problem)
         return None
-
-
-def _fit_in_bytes(counts: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """The counts as one byte each."""
-    most, largest = int(counts.max(initial=0)), np.iinfo(np.uint8).max
-    if most > largest:
-        raise TooLargeError(
-            f"a catalogue's counts must be at most {largest}, got {most}; use another optimiser"
-        )
-    return counts.astype(np.uint8)
 
 
 def _seal(meta: dict[str, Any]) -> int:

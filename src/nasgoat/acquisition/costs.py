@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
-from nasgoat.kernels import FORMS, FeatureMap
+from nasgoat.kernels import PAPER_FORMS, FeatureMap
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.node_labeled import count_prefixes
 
@@ -75,8 +75,8 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
 
 def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
-    if kernel not in FORMS:
-        return Reason(f"it knows the kernels {' and '.join(FORMS)}")
+    if kernel not in PAPER_FORMS:
+        return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
     if space.layout == "list":
         return _A_LIST
     if space.layout != "cell":
@@ -99,8 +99,8 @@ def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
 
 def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     """Cost of the mixed-integer programs, one for each number of nodes."""
-    if kernel not in FORMS:
-        return Reason(f"it knows the kernels {' and '.join(FORMS)}")
+    if kernel not in PAPER_FORMS:
+        return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
     if space.layout == "list":
         return _A_LIST
     n = space.sizes[-1]

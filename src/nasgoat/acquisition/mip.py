@@ -26,7 +26,7 @@ from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameE
 from nasgoat.formulations.compositions import PARTS, compositions
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import FeatureMap
+from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.solvers import SolveLimits, SolverError
@@ -68,6 +68,7 @@ class MipOptimizer:
     """
 
     cost = staticmethod(mip_cost)
+    blocks = PAPER_BLOCKS  # of the kernels that it knows
 
     def __init__(
         self,
@@ -100,6 +101,7 @@ class MipOptimizer:
     ) -> Pool:
         """The k best graphs that are not excluded; status and bound say what is proven."""
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
+        require_paper_blocks(acquisition.gp.features.blocks, "the MIP")
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
         start = time.perf_counter()
         first = self._find_first_graphs(acquisition, k, exclude)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -18,7 +18,7 @@ from nasgoat.acquisition.costs import (
 )
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import FORMS
+from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, check_blocks, require_paper_blocks
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import SearchSpace
 
@@ -83,7 +83,8 @@ class _Entry:
         cost: What it costs; None if that is not known, and ``auto`` never takes it.
         title: What a reason calls it.
         by_name_only: Whether ``auto`` leaves it out all the same.
-        paper_kernels_only: Whether it knows the linear and the exponential kernel alone.
+        paper_kernels_only: Whether it knows the linear and the exponential kernel alone, with the
+            paper's blocks.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
@@ -184,6 +185,8 @@ class Choice:
         questions: How many questions to one fitted surrogate they are for.
         forecasts: What each optimiser that was considered costs, or why it does not apply.
         asked_for: Whether it was asked for by its name.
+        blocks: The blocks of the kernel that it knows.
+        left_out: Those that were asked for and have to be left out.
 
     Example:
         >>> from nasgoat import darts, nasbench201
@@ -200,6 +203,8 @@ class Choice:
     questions: int
     forecasts: Mapping[str, Cost | Reason] = field(default_factory=dict, repr=False)
     asked_for: bool = False
+    blocks: tuple[str, ...] = PAPER_BLOCKS
+    left_out: tuple[str, ...] = ()
 
     @property
     def terms(self) -> str:
@@ -264,45 +269,74 @@ class Choice:
 
 
 def choose(
-    space: SearchSpace, kernel: str = "linear", questions: int = 1, name: str = "auto"
+    space: SearchSpace,
+    kernel: str = "linear",
+    questions: int = 1,
+    name: str = "auto",
+    blocks: Sequence[str] = PAPER_BLOCKS,
 ) -> Choice:
     """Choose the optimiser of a name for a space; for ``"auto"``, the cheapest exact one.
 
-    One that proves nothing is taken only where no exact one applies.
+    One that proves nothing is taken only where no exact one applies. Blocks that no exact one knows
+    are left out, and the reason says so.
 
     Args:
         space: The space to optimise over.
         kernel: The name of the kernel.
         questions: How many acquisition problems share one fitted surrogate.
         name: One of :func:`optimizer_names`.
+        blocks: The blocks of the kernel.
 
     Example:
-        >>> from nasgoat import nasbench201
+        >>> from nasgoat import darts, nasbench201
         >>> choose(nasbench201(), name="branch").reason
         'branch: asked for'
+        >>> choose(darts(), blocks=["paths", "edges", "shape"]).left_out
+        ('shape',)
     """
+    blocks = check_blocks(blocks)
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
     if name != "auto":
         entry = _TABLE[name]
-        if kernel not in FORMS and entry.paper_kernels_only:
-            raise SettingError(
-                f"the kernel must be linear or exponential for the optimizer {name}, got "
-                f"{kernel!r}; use the catalogue"
-            )
+        if entry.paper_kernels_only:
+            if kernel not in PAPER_FORMS:
+                raise SettingError(
+                    f"the kernel must be linear or exponential for the optimizer {name}, got "
+                    f"{kernel!r}; use the catalogue"
+                )
+            require_paper_blocks(blocks, f"the optimizer {name}")
         known = {} if entry.cost is None else {name: entry.cost(space, kernel, questions)}
-        return Choice(name, f"{name}: asked for", kernel, questions, known, asked_for=True)
+        reason = f"{name}: asked for"
+        return Choice(name, reason, kernel, questions, known, asked_for=True, blocks=blocks)
     forecasts = {
-        other: entry.cost(space, kernel, questions)
+        other: _forecast(entry, space, kernel, questions, blocks)
         for other, entry in _TABLE.items()
         if entry.cost is not None and not entry.by_name_only
     }
     costs = {other: cost for other, cost in forecasts.items() if isinstance(cost, Cost)}
+    if blocks != PAPER_BLOCKS and not any(cost.exact for cost in costs.values()):
+        plain = choose(space, kernel, questions)
+        if (fallback := plain.forecasts[plain.name]) and getattr(fallback, "exact", False):
+            left = tuple(name for name in blocks if name not in PAPER_BLOCKS)
+            reason = f"{plain.reason}; blocks left out: {', '.join(left)}"
+            return replace(plain, reason=reason, left_out=left)
     taken = min(costs, key=lambda other: _rank(costs[other]))
-    cost, choice = costs[taken], Choice(taken, "", kernel, questions, forecasts)
+    cost, choice = costs[taken], Choice(taken, "", kernel, questions, forecasts, blocks=blocks)
     said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
     proof = "" if cost.exact else "; no exact optimiser applies"
     return replace(choice, reason=f"{_TABLE[taken].title}: {said}{proof}")
+
+
+def _forecast(
+    entry: _Entry, space: SearchSpace, kernel: str, questions: int, blocks: tuple[str, ...]
+) -> Cost | Reason:
+    """What an optimiser costs with these blocks, or why it does not apply."""
+    if entry.cost is None:
+        return Reason("what it costs is not known")
+    if entry.paper_kernels_only and blocks != PAPER_BLOCKS:
+        return Reason(f"it knows the blocks {', '.join(PAPER_BLOCKS)} together, and no other")
+    return entry.cost(space, kernel, questions)
 
 
 def _rank(cost: Cost) -> tuple[bool, bool, float]:
@@ -318,6 +352,7 @@ def make_optimizer(
     kernel: str = "linear",
     questions: int = 1,
     effort: Effort | None = None,
+    blocks: Sequence[str] = PAPER_BLOCKS,
 ) -> AcquisitionOptimizer:
     """An acquisition optimiser for a space.
 
@@ -329,13 +364,14 @@ def make_optimizer(
         kernel: The name of the kernel, for the choice.
         questions: How many acquisition problems share one fitted surrogate, for the choice.
         effort: Limits of one acquisition problem, where the optimiser has any.
+        blocks: The blocks of the kernel, for the choice.
 
     Example:
         >>> from nasgoat import nasbench201
         >>> make_optimizer("auto", nasbench201()).name
         'catalogue'
     """
-    choice = name if isinstance(name, Choice) else choose(space, kernel, questions, name)
+    choice = name if isinstance(name, Choice) else choose(space, kernel, questions, name, blocks)
     if progress:
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")

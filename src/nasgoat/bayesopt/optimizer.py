@@ -26,7 +26,7 @@ from nasgoat.acquisition import (
 from nasgoat.acquisition.candidates import propose_heuristically
 from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.errors import SettingError, SolverLostError, SurrogateError, UnknownNameError
-from nasgoat.kernels import FORMS, kernel_names
+from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, check_blocks, kernel_names
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
@@ -43,7 +43,7 @@ PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 8
 #: Settings that earlier versions did not have; at these values they are not declared.
-_ADDED = {"repeats": 1}
+_ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Settings:
     ``Settings.preset("paper")`` has the paper's settings.
 
     Args:
-        kernel: ``"linear"``, ``"exponential"``, or a name that was registered.
+        kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered.
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the graphs of lowest bound at ``sqrt_beta``;
@@ -66,6 +66,9 @@ class Settings:
             five may be a repeat. 1 repeats nothing.
         time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
             the same when a search is resumed.
+        blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
+            and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
+        priors: Whether hyperparameters have weak priors, instead of bounds alone.
 
     Example:
         >>> Settings.preset("paper", kernel="linear").batch_strategy
@@ -81,8 +84,13 @@ class Settings:
     restarts: int = 0
     repeats: int = 1
     time_limit: float = 60.0
+    blocks: tuple[str, ...] = PAPER_BLOCKS
+    priors: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", check_blocks(self.blocks))
+        if not self.blocks:
+            raise SettingError("blocks must hold at least one name, got none")
         if self.kernel not in kernel_names():
             raise UnknownNameError("kernel", self.kernel, kernel_names())
         if self.target not in TARGETS:
@@ -114,7 +122,8 @@ class Settings:
         if not isinstance(optimizer, str):
             return optimizer
         effort = Effort(time_limit=self.time_limit)
-        return make_optimizer(optimizer, space, progress, self.kernel, self.questions, effort)
+        kernel = self.kernel, self.questions
+        return make_optimizer(optimizer, space, progress, *kernel, effort, self.blocks)
 
     @classmethod
     def preset(cls, name: str, noisy: bool = False, **changes: Any) -> Settings:
@@ -175,6 +184,9 @@ class Optimizer(AskTell):
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
+        known = getattr(self.acquisition_optimizer, "blocks", self.settings.blocks)
+        #: Blocks of the surrogate's kernel: those of the settings that the optimiser knows.
+        self.blocks = tuple(known) if self.settings.blocks != PAPER_BLOCKS else PAPER_BLOCKS
         self.surrogate: GraphGP | None = None
         self.gain: Gain | None = None
         self._gain_margin = gain_margin
@@ -190,6 +202,8 @@ class Optimizer(AskTell):
             target=settings.target,
             restarts=settings.restarts,
             seed=self.seed,
+            blocks=self.blocks,
+            priors=settings.priors,
         )
         with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
             self.surrogate = model.fit(self._graphs, self._errors)
@@ -229,7 +243,7 @@ class Optimizer(AskTell):
         return proposals[:count]
 
     def _measure_gain(self, margin: float) -> Gain | None:
-        kernel = self.settings.kernel if self.settings.kernel in FORMS else "exponential"
+        kernel = self.settings.kernel if self.settings.kernel in PAPER_FORMS else "exponential"
         told, taken = self.observations, self._list_taken()
         try:
             return measure_gain(self.space, self.acquisition_optimizer, told, taken, kernel, margin)

@@ -69,6 +69,10 @@ class ListedTreeSpace(SearchSpace):
         return len(self.trees[0][0])
 
     @property
+    def acyclic(self) -> bool:
+        return True
+
+    @property
     def sizes(self) -> range:
         n = self.operations + 2
         return range(n, n + 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import KERNEL, BatchStrategy, Json, Preset, Seed, TimeLimit
+from nasgoat.cli.options import KERNEL, BatchStrategy, Blocks, Json, Preset, Seed, TimeLimit
 from nasgoat.cli.search import Proposing
 from nasgoat.cli.terminal import note, print_json, show, show_graph
 
@@ -30,6 +30,7 @@ def check(
     kernel: Annotated[str | None, KERNEL] = None,
     batch_strategy: BatchStrategy = None,
     time_limit: TimeLimit = None,
+    blocks: Blocks = None,
     json: Json = False,
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
@@ -39,8 +40,9 @@ def check(
     found = _find_space(space)
     require_satisfiable(found)
     number, exact = found.size()
-    settings = Proposing(preset=preset, kernel=kernel, batch_strategy=batch_strategy).settings()
-    choice = choose(found, settings.kernel, settings.questions)
+    asked = Proposing(preset=preset, kernel=kernel, batch_strategy=batch_strategy, blocks=blocks)
+    settings = asked.settings()
+    choice = choose(found, settings.kernel, settings.questions, blocks=settings.blocks)
     seconds = settings.time_limit if time_limit is None else time_limit
     warning = choice.warn(seconds)
     optimizers = choice.list_exact()
@@ -58,6 +60,8 @@ def check(
                     "reason": choice.reason,
                     "kernel": choice.kernel,
                     "questions": choice.questions,
+                    "blocks": choice.blocks,
+                    "blocks_left_out": choice.left_out,
                     "warning": warning,
                 },
             }

@@ -41,7 +41,15 @@ Storage = Annotated[
     str | None,
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
-KERNEL = typer.Option(help="linear or exponential (in searches the default; linear in paper).")
+KERNEL = typer.Option(
+    help="linear, exponential (in searches the default; linear in paper) or normalised."
+)
+Blocks = Annotated[
+    str | None,
+    typer.Option(
+        help="Features of the kernel: paths,nodes,edges (the default) and operations,shape,longest."
+    ),
+]
 Preset = Annotated[
     str, typer.Option(help="default (measured best) or paper (the paper's settings).")
 ]

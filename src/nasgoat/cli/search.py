@@ -13,6 +13,7 @@ import typer
 from nasgoat.cli.options import (
     KERNEL,
     BatchStrategy,
+    Blocks,
     Dask,
     Json,
     Preset,
@@ -20,6 +21,7 @@ from nasgoat.cli.options import (
     Seed,
     Solving,
     Storage,
+    split_names,
     with_groups,
 )
 from nasgoat.cli.terminal import Interrupts, command_line, log_to_file, note, print_json
@@ -73,6 +75,11 @@ class Proposing:
         int | None,
         typer.Option(help="Evaluations that a promising graph gets; 1, or 8 with --noisy."),
     ] = None
+    blocks: Blocks = None
+    priors: Annotated[
+        bool | None,
+        typer.Option("--priors/--no-priors", help="Weak priors on the kernel's parameters."),
+    ] = None
 
     stop_when: Annotated[
         str | None,
@@ -100,8 +107,9 @@ class Proposing:
         """The settings of our own method: those of the preset, with some of them changed."""
         from nasgoat.bayesopt import Settings
 
-        names = ("kernel", "batch_strategy", "target", "repeats")
+        names = ("kernel", "batch_strategy", "target", "repeats", "priors")
         changes = {name: getattr(self, name) for name in names}
+        changes["blocks"] = None if self.blocks is None else tuple(split_names(self.blocks))
         given = {name: value for name, value in changes.items() if value is not None}
         return Settings.preset(self.preset, noisy, **given)
 

@@ -118,7 +118,9 @@ class Session:
         self.choice: Choice | None = None
         if ours:
             kernel, questions = settings.kernel, settings.questions
-            self.choice = choose(self.task.space, kernel, questions, solving.optimizer)
+            self.choice = choose(
+                self.task.space, kernel, questions, solving.optimizer, settings.blocks
+            )
         declaration = {
             "objective": self.task.objective,
             "direction": "minimize",

@@ -7,7 +7,7 @@ processor time is all its own: in this process, and compiled beforehand.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from nasgoat.bayesopt import Asker, Settings
 from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
 from nasgoat.experiments.study import SECONDS, check_least, check_names
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import FORMS
+from nasgoat.kernels import FORMS, PAPER_BLOCKS
 from nasgoat.search_methods import (
     OURS,
     available,
@@ -34,13 +34,13 @@ from nasgoat.search_methods import (
 )
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import SearchSpace
-from nasgoat.toml_reader import TEXT, WHOLE, TomlDocument, Value
+from nasgoat.toml_reader import FLAG, TEXT, WHOLE, TomlDocument, Value
 
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 #: What the table of a method may hold, whatever the method.
 _COMMON = {"method": TEXT, "seeds": WHOLE, "batch": WHOLE}
 #: What the table of our own method may hold beside that.
-_OWN_SETTINGS = {"kernel": TEXT, "repeats": WHOLE}
+_OWN_SETTINGS = {"kernel": TEXT, "blocks": TEXT, "priors": FLAG, "repeats": WHOLE}
 _OWN_OPTIONS = {"preset": TEXT, "optimizer": TEXT, "time_limit": SECONDS, **_OWN_SETTINGS}
 _ANYTHING = Value("anything", lambda value: True)
 
@@ -62,7 +62,8 @@ class MethodSpec:
         5
         >>> MethodSpec("goat-l", "goat", options={"kernel": "cubic"})
         Traceback (most recent call last):
-        nasgoat.errors.UnknownNameError: kernel must be one of exponential, linear, got 'cubic'
+        nasgoat.errors.UnknownNameError: kernel must be one of exponential, linear,
+        normalised, got 'cubic'
     """
 
     name: str
@@ -107,7 +108,9 @@ class MethodSpec:
         settings = self._settings(noisy)
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
-        optimizer = make_timed_optimizer(named, space, settings.kernel, settings.questions, limit)
+        optimizer = make_timed_optimizer(
+            named, space, settings.kernel, settings.questions, limit, blocks=settings.blocks
+        )
         return make_method(OURS, space, initial, seed, settings=settings, optimizer=optimizer)
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,6 +121,8 @@ class MethodSpec:
     def _settings(self, noisy: bool = False) -> Settings:
         preset = str(self.options.get("preset", "default"))
         given = {name: self.options[name] for name in _OWN_SETTINGS if name in self.options}
+        if "blocks" in given:  # "paths,nodes,edges,shape"
+            given["blocks"] = tuple(name.strip() for name in given["blocks"].split(","))
         return Settings.preset(preset, noisy, **given)
 
 
@@ -214,6 +219,7 @@ def make_timed_optimizer(
     questions: int = 1,
     seconds: float = DEFAULT_SECONDS,
     gap: float = 1e-4,
+    blocks: Sequence[str] = PAPER_BLOCKS,
 ) -> AcquisitionOptimizer:
     """An optimiser whose processor time is all its own and all of it.
 
@@ -225,6 +231,7 @@ def make_timed_optimizer(
         questions: How many acquisition problems share one fitted surrogate.
         seconds: Time limit of one solve.
         gap: Relative gap that counts as optimal, for the solvers.
+        blocks: The blocks of the kernel.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -239,7 +246,7 @@ def make_timed_optimizer(
         independent=name.endswith("/independent"),
         child=False,  # the start of a child process is no part of what is compared
     )
-    optimizer = make_optimizer(solver, space, None, kernel, questions, effort)
+    optimizer = make_optimizer(solver, space, None, kernel, questions, effort, blocks)
     if optimizer.name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
 

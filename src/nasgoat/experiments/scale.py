@@ -30,7 +30,7 @@ from nasgoat.experiments.study import (
     names_among,
 )
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Panels, Points
-from nasgoat.kernels import FORMS
+from nasgoat.kernels import PAPER_FORMS
 from nasgoat.spaces import NodeLabeledSpace
 from nasgoat.toml_reader import NUMBER, WHOLE
 
@@ -81,7 +81,7 @@ class ScaleStudy(Study):
     methods: Annotated[Sequence[str], Key(ANY_NAMES.value, _check_optimizers)] = ("scip/compact",)
     nodes: Annotated[Sequence[int], counts_from(2)] = (5, 6, 7)
     observations: Annotated[Sequence[int], counts_from(1)] = (50,)
-    kernels: Annotated[Sequence[str], names_among(FORMS)] = ("linear",)
+    kernels: Annotated[Sequence[str], names_among(PAPER_FORMS)] = ("linear",)
     top: Annotated[int, Key(WHOLE, check_positive)] = 5
     seeds: Annotated[Sequence[int], counts_from(0)] = (0,)
     time_limit: Annotated[float, Key(SECONDS, check_positive)] = 600.0

@@ -18,12 +18,13 @@ so edges are counted by their label and those of their ends, in the same way as 
 (docs/decisions/0051-edges-of-nodes-without-index.md). Nodes without index and label are all alike.
 
 The integer counts [P | F] or [P | E] hold all the information; a row is a selection of them, scaled
-by a factor that depends on the number of nodes alone.
+by a factor that depends on the number of nodes alone. Further blocks
+(:mod:`nasgoat.kernels.blocks`) add their codes to the counts and to the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.kernels.blocks import PAPER_BLOCKS, BlockCode, check_blocks, code_block
 from nasgoat.spaces import SearchSpace
 
 _BLOCK = 2**14  # graphs counted at a time, to keep temporary arrays small
@@ -40,6 +42,10 @@ _BLOCK = 2**14  # graphs counted at a time, to keep temporary arrays small
 class FeatureMap:
     """The kernel features of the graphs of one space.
 
+    Args:
+        space: The space.
+        blocks: Names of the blocks that a row has; the paper's three unless told otherwise.
+
     Example:
         >>> from nasgoat import nasbench101
         >>> features = FeatureMap(nasbench101())
@@ -48,9 +54,21 @@ class FeatureMap:
         (1, 82)
         >>> int(features.counts(nasbench101().batch([cell])).sum())  # IN, OUT, and IN to OUT
         3
+        >>> FeatureMap(nasbench101(), ("paths", "nodes", "operations")).widths
+        (77, 5, 0, 20)
     """
 
     space: SearchSpace
+    blocks: tuple[str, ...] = PAPER_BLOCKS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", check_blocks(self.blocks))
+
+    @cached_property
+    def codes(self) -> dict[str, BlockCode]:
+        """The blocks beside the paper's, by name."""
+        names = [name for name in self.blocks if name not in PAPER_BLOCKS]
+        return {name: code_block(name, self.space) for name in names}
 
     @cached_property
     def path_types(self) -> tuple[tuple[int, int, int], ...]:
@@ -71,39 +89,66 @@ class FeatureMap:
         return tuple((u, v, label) for u in range(n) for v in range(u + 1, n) for label in labels)
 
     @cached_property
-    def widths(self) -> tuple[int, int, int]:
-        """Number of row columns in the blocks g, n and e."""
-        return len(self.path_types), len(self.space.node_vocabulary), len(self.edge_types)
+    def widths(self) -> tuple[int, ...]:
+        """Number of row columns in the blocks g, n and e, then in the others; 0 if left out."""
+        paper = (len(self.path_types), len(self.space.node_vocabulary), len(self.edge_types))
+        named = zip(PAPER_BLOCKS, paper, strict=True)
+        kept = [width if name in self.blocks else 0 for name, width in named]
+        return (*kept, *(code.width for code in self.codes.values()))
 
     @cached_property
     def source(self) -> NDArray[np.intp]:
         """For each row column the count column that it scales."""
-        paths = len(self.path_types)
-        labels = range(len(self.space.node_vocabulary))
-        nodes = [self.path_types.index((0, label, label)) for label in labels]
-        return np.array([*range(paths), *nodes, *range(paths, paths + len(self.edge_types))])
+        paths, edges = len(self.path_types), len(self.edge_types)
+        g, k, e, *others = self.widths
+        nodes = [self.path_types.index((0, label, label)) for label in range(k)]
+        first = paths + edges
+        return np.array(
+            [*range(g), *nodes, *range(paths, paths + e), *range(first, first + sum(others))],
+            dtype=np.intp,
+        )
 
     def scale(self, n: int) -> NDArray[np.float64]:
         """For each row column the factor on its count, for graphs with n nodes."""
-        g, k, e = self.widths
+        g, k, e, *_ = self.widths
         return np.concatenate(
             [
                 np.full(g, 1 / n**2),
                 np.full(k, 1 / (n * np.sqrt(k)) if k else 0.0),
                 np.full(e, self._scale_edges(n)),
+                *(np.full(code.width, code.scale) for code in self.codes.values()),
             ]
         )
 
+    def fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up the values of all row columns that scale the same count column.
+
+        Args:
+            values: One value, or a row of them, for each row column.
+        """
+        width = len(self.path_types) + len(self.edge_types) + sum(self.widths[3:])
+        folded = np.zeros((width, *values.shape[1:]))
+        for part in np.split(np.arange(len(self.source)), np.cumsum(self.widths)[:-1]):
+            folded[self.source[part]] += values[part]  # within a block each column counts once
+        return folded
+
     def counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        """Integer counts [P | F] or [P | E] of every graph of the batch."""
+        """Integer counts [P | F] or [P | E] of every graph, then the codes of other blocks."""
         blocks = [
             self._count_features(batch.take(slice(start, start + _BLOCK)))
             for start in range(0, max(len(batch), 1), _BLOCK)
         ]
         return np.concatenate(blocks)
 
+    def encode(
+        self, paper: NDArray[np.integer], others: Mapping[str, NDArray[np.integer]]
+    ) -> NDArray[np.integer]:
+        """The counts of graphs from the paper's counts and those of each other block."""
+        codes = [code.encode(others[name]) for name, code in self.codes.items()]
+        return np.hstack([paper, *codes]) if codes else paper
+
     def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
-        """Feature rows [g | n | e] of the graphs."""
+        """Feature rows [g | n | e | others] of the graphs."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
         return self.scaled(self.counts(batch), batch.sizes)
 
@@ -117,6 +162,10 @@ class FeatureMap:
         return rows
 
     def _count_features(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        others = {name: code.count(batch) for name, code in self.codes.items()}
+        return self.encode(self._count_paper_features(batch), others).astype(np.uint16, copy=False)
+
+    def _count_paper_features(self, batch: GraphBatch) -> NDArray[np.uint16]:
         paths = self._count_paths(batch)
         if not self.edge_types or batch.edge_codes is None:
             return paths

@@ -1,16 +1,22 @@
 """The paper's kernels as a scikit-learn kernel on feature rows, and kernels by name.
 
 Notation (Section 3.3 of the paper)
-    k_lin = α k_g + β k_n + γ k_e            (linear)
-    k_exp = σ_k² exp(k_lin)                  (exponential)
+    k_lin = α k_g + β k_n + γ k_e + Σ_b w_b k_b       (linear)
+    k_exp = σ_k² exp(k_lin)                           (exponential)
+    k     = k_exp(x, x') / √(exp k_lin(x, x) exp k_lin(x', x'))
+          = σ_k² exp(-½ Σ_b w_b ‖x_b - x'_b‖²)        (normalised)
+
+The paper has the first two forms and the blocks g, n and e; other blocks b, each with a weight of
+its own, are those of :mod:`nasgoat.kernels.blocks`. In the first two forms the prior variance
+k(x, x) grows with the counts of a graph; in the third it is σ_k² for every graph.
 
 scikit-learn works with θ = log(parameter), so each gradient below is ∂K/∂log(parameter).
-:func:`register_kernel` adds others to the paper's two forms.
+:func:`register_kernel` adds other kernels to these forms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,10 +24,13 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
 from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.kernels.blocks import BLOCKS, PAPER_BLOCKS
 from nasgoat.kernels.features import FeatureMap
 
-#: Forms of the kernel: a weighted sum of products of features, and the exponential of one.
-FORMS = ("linear", "exponential")
+#: The forms of the kernel in the paper: a weighted sum of products, and the exponential of one.
+PAPER_FORMS = ("linear", "exponential")
+#: All forms: the normalised one has the same prior variance for every graph.
+FORMS = (*PAPER_FORMS, "normalised")
 #: Bounds of every hyperparameter in the paper (Appendix C.1).
 PAPER_BOUNDS = (0.01, 100.0)
 
@@ -30,17 +39,19 @@ _MAKERS: dict[str, KernelMaker] = {}  # of registered kernels
 
 
 class ShortestPathKernel(Kernel):
-    """The shortest-path graph kernel, linear or exponential.
+    """The shortest-path graph kernel in one of its forms, with further blocks if asked for.
 
     Args:
-        form: ``"linear"`` or ``"exponential"``.
+        form: ``"linear"``, ``"exponential"`` or ``"normalised"``.
         alpha: Weight α of the path kernel k_g.
         beta: Weight β of the node-label kernel k_n.
         gamma: Weight γ of the edge-label kernel k_e.
-        variance: σ_k² of the exponential form.
+        variance: σ_k² of the exponential and the normalised form.
         bounds: Smallest and largest value of each of them.
-        widths: Columns of the blocks g, n, e in a feature row; :class:`~nasgoat.GraphGP` sets them
-            for its space. A block without columns has no hyperparameter.
+        widths: Columns of the blocks g, n, e and of the others in a feature row;
+            :class:`~nasgoat.GraphGP` sets them for its space. A block without columns has no
+            hyperparameter.
+        weights: Weights of further blocks by their names: ``operations=1.0``.
 
     Example:
         >>> kernel = ShortestPathKernel("linear", alpha=2.0, widths=(2, 0, 1))
@@ -48,6 +59,8 @@ class ShortestPathKernel(Kernel):
         19.0
         >>> kernel
         ShortestPathKernel(linear, alpha=2, gamma=1)
+        >>> ShortestPathKernel("normalised", operations=0.5, widths=(1, 0, 0, 4))
+        ShortestPathKernel(normalised, alpha=1, operations=0.5, variance=1)
     """
 
     def __init__(
@@ -58,19 +71,36 @@ class ShortestPathKernel(Kernel):
         gamma: float = 1.0,
         variance: float = 1.0,
         bounds: tuple[float, float] = PAPER_BOUNDS,
-        widths: tuple[int, int, int] | None = None,
+        widths: tuple[int, ...] | None = None,
+        **weights: float,
     ) -> None:
         if form not in FORMS:
             raise UnknownNameError("kernel", form, FORMS)
+        for name in weights:
+            if name not in BLOCKS:
+                raise UnknownNameError("block", name, BLOCKS)
         self.form = form
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
         self.variance = variance
         self.bounds_ = bounds
         self.widths = widths
+        self.others = tuple(name for name in BLOCKS if name in weights)
+        for name in self.others:
+            setattr(self, name, weights[name])
+
+    @property
+    def block_weights(self) -> dict[str, float]:
+        """The weight of each block, by the name of its hyperparameter, in the order of the rows."""
+        return {name: getattr(self, name) for name in ("alpha", "beta", "gamma", *self.others)}
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """The blocks that feature rows must have."""
+        return (*PAPER_BLOCKS, *self.others)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments, as scikit-learn asks for them."""
-        names = ("form", "alpha", "beta", "gamma", "variance", "widths")
+        names = ("form", *self.block_weights, "variance", "widths")
         return {name: getattr(self, name) for name in names} | {"bounds": self.bounds_}
 
     def set_params(self, **params: Any) -> ShortestPathKernel:
@@ -80,55 +110,72 @@ class ShortestPathKernel(Kernel):
         return self
 
     @property
-    def hyperparameter_alpha(self) -> Hyperparameter:
-        """α, if the rows have a block g."""
-        return self._hyperparameter("alpha", self._widths[0] > 0)
-
-    @property
-    def hyperparameter_beta(self) -> Hyperparameter:
-        """β, if the rows have a block n."""
-        return self._hyperparameter("beta", self._widths[1] > 0)
-
-    @property
-    def hyperparameter_gamma(self) -> Hyperparameter:
-        """γ, if the rows have a block e."""
-        return self._hyperparameter("gamma", self._widths[2] > 0)
-
-    @property
-    def hyperparameter_variance(self) -> Hyperparameter:
-        """σ_k², in the exponential form."""
-        return self._hyperparameter("variance", self.form == "exponential")
+    def hyperparameters(self) -> list[Hyperparameter]:
+        """The weight of each block and σ_k²; fixed for blocks without columns, and where k_lin."""
+        blocks = zip(self.block_weights, self._widths, strict=True)
+        free = {name: width > 0 for name, width in blocks} | {"variance": self.form != "linear"}
+        return [
+            Hyperparameter(name, "numeric", self.bounds_ if is_free else "fixed")
+            for name, is_free in free.items()
+        ]
 
     def blocks(self, X: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """The blocks g, n and e of feature rows."""
-        return np.hsplit(X, np.cumsum(self._widths)[:2])
+        """The blocks g, n, e and the others of feature rows."""
+        return np.hsplit(X, np.cumsum(self._widths)[:-1])
 
     def weights(self) -> NDArray[np.float64]:
-        """Weight of each row column in k_lin: α, β or γ."""
-        return np.repeat([self.alpha, self.beta, self.gamma], self._widths).astype(float)
+        """Weight of each row column in k_lin: α, β, γ or that of another block."""
+        return np.repeat(list(self.block_weights.values()), self._widths).astype(float)
+
+    def combine(
+        self, products: Mapping[str, NDArray[np.float64]], values: Mapping[str, float]
+    ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+        """The Gram matrix of this form, and its derivatives by the logarithms of the weights.
+
+        Args:
+            products: Gram matrices of the blocks, as :meth:`products` gives them, by weight.
+            values: The weights, and the variance, by name.
+        """
+        parts = {name: values.get(name, 0.0) * block for name, block in products.items()}
+        linear = parts["alpha"] + parts["beta"] + parts["gamma"]
+        for name in self.others:
+            linear = linear + parts[name]
+        if self.form == "linear":
+            return linear, parts
+        K = values["variance"] * np.exp(linear)
+        return K, {name: part * K for name, part in parts.items()} | {"variance": K}
+
+    def products(
+        self, X: NDArray[np.float64], Y: NDArray[np.float64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """⟨x_b, y_b⟩ of every block, by the name of its weight; -½ ‖x_b - y_b‖² if normalised."""
+        found = {}
+        for name, x, y in zip(self.block_weights, self.blocks(X), self.blocks(Y), strict=True):
+            found[name] = x @ y.T
+            if self.form == "normalised":
+                squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1)[None, :]
+                found[name] = np.minimum(found[name] - 0.5 * squares, 0.0)
+        return found
 
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """The Gram matrix of rows X against rows Y (or X), and its gradient by θ."""
-        other = X if Y is None else Y
-        blocks = [x @ y.T for x, y in zip(self.blocks(X), self.blocks(other), strict=True)]
-        parts = [w * b for w, b in zip((self.alpha, self.beta, self.gamma), blocks, strict=True)]
-        linear = parts[0] + parts[1] + parts[2]
-        exponential = self.form == "exponential"
-        K = self.variance * np.exp(linear) if exponential else linear
+        values = {**self.block_weights, "variance": self.variance}
+        K, slopes = self.combine(self.products(X, X if Y is None else Y), values)
         if not eval_gradient:
             return K
-        slopes = [part * K if exponential else part for part in parts] + [K]
-        free = [not hyperparameter.fixed for hyperparameter in self.hyperparameters]
-        return K, np.stack([slope for slope, use in zip(slopes, free, strict=True) if use], axis=-1)
+        free = [h.name for h in self.hyperparameters if not h.fixed]
+        return K, np.stack([slopes[name] for name in free], axis=-1)
 
     def diag(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """The diagonal of the Gram matrix of rows X."""
+        if self.form == "normalised":
+            return np.full(len(X), float(self.variance))
         linear: NDArray[np.float64] = X**2 @ self.weights()
         return self.variance * np.exp(linear) if self.form == "exponential" else linear
 
     def is_stationary(self) -> bool:
-        """Never: the kernel depends on the rows themselves."""
-        return False
+        """Whether the kernel depends on differences of rows alone: the normalised form does."""
+        return self.form == "normalised"
 
     def __repr__(self) -> str:
         values = [
@@ -137,16 +184,13 @@ class ShortestPathKernel(Kernel):
         return f"ShortestPathKernel({', '.join([self.form, *values])})"
 
     @property
-    def _widths(self) -> tuple[int, int, int]:
+    def _widths(self) -> tuple[int, ...]:
         if self.widths is None:
             raise SettingError(
                 "widths must be set before the kernel is evaluated; give the kernel to a GraphGP, "
                 "or pass FeatureMap(space).widths"
             )
         return self.widths
-
-    def _hyperparameter(self, name: str, free: bool) -> Hyperparameter:
-        return Hyperparameter(name, "numeric", self.bounds_ if free else "fixed")
 
 
 def kernel_names() -> list[str]:
@@ -159,7 +203,7 @@ def register_kernel(name: str, make: KernelMaker) -> None:
 
     The kernel is any of scikit-learn's, or a subclass, on the feature rows of
     :class:`~nasgoat.FeatureMap`. The catalogue is exact for it; branch and bound and the
-    mixed-integer program know the paper's two forms only.
+    mixed-integer program know our own forms only.
 
     Args:
         name: The name; registering it again replaces the kernel.
@@ -187,5 +231,6 @@ def make_kernel(name: str, features: FeatureMap) -> Kernel:
     if name not in kernel_names():
         raise UnknownNameError("kernel", name, kernel_names())
     if name in FORMS:
-        return ShortestPathKernel(name, widths=features.widths)
+        weights: dict[str, Any] = dict.fromkeys(features.codes, 1.0)
+        return ShortestPathKernel(name, widths=features.widths, **weights)
     return _MAKERS[name](features)

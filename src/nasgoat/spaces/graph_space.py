@@ -122,6 +122,11 @@ class GraphSpace(SearchSpace):
         return self.direction != "undirected"
 
     @property
+    def acyclic(self) -> bool:
+        """Whether no graph has a cycle."""
+        return self.direction == "acyclic"
+
+    @property
     def edge_limit(self) -> int:
         """Largest number of edges that a graph can have."""
         pairs = self.most_edges(self.sizes[-1])

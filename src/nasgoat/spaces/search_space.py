@@ -134,6 +134,11 @@ class SearchSpace(ShownAsHtml, ABC):
         """Whether edges have a direction."""
         return True
 
+    @property
+    def acyclic(self) -> bool:
+        """Whether no graph of the space has a cycle: cells never have, others say so."""
+        return self.layout == "cell"
+
     def most_edges(self, n: int) -> int:
         """The largest number of edges of a graph with n nodes, without regard to limits."""
         return n * (n - 1) // 2
@@ -406,6 +411,11 @@ class SearchSpace(ShownAsHtml, ABC):
             and self._total <= wanted
             and self._count() <= _LISTED_AT_ONCE
         )
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What others computed of the space once, kept as long as it lives; no part of it."""
+        return {}
 
     @cached_property
     def _total(self) -> int:

@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import FeatureMap, ShortestPathKernel, make_kernel
+from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.likelihood import make_likelihood, name_parameters, spread_evenly
 from nasgoat.surrogate.model_check import ModelCheck
@@ -30,6 +30,7 @@ from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     KernelPosterior,
     LinearPosterior,
+    NormalisedPosterior,
     posterior_of,
 )
 from nasgoat.surrogate.target import TargetScale
@@ -46,6 +47,10 @@ class GraphGP:
         space: The space whose graphs are observed.
         kernel: The kernel with its starting hyperparameters, or the name of one: the paper's, or
             any of scikit-learn's on the rows of :class:`~nasgoat.FeatureMap`.
+        blocks: The blocks of these rows, by name; a :class:`~nasgoat.ShortestPathKernel` that was
+            made with weights of further blocks brings its own.
+        priors: Whether hyperparameters have weak priors instead of bounds alone; see
+            :mod:`nasgoat.surrogate.likelihood`.
         noise: Observation noise variance of the scaled target: a number, or ``"fit"``.
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``; see
             :mod:`nasgoat.surrogate.target`.
@@ -73,14 +78,19 @@ class GraphGP:
         standardize: bool = True,
         restarts: int = 0,
         seed: int = 0,
+        blocks: Sequence[str] = PAPER_BLOCKS,
+        priors: bool = False,
     ) -> None:
         self.space = space
-        self.features = FeatureMap(space)
+        if isinstance(kernel, ShortestPathKernel) and kernel.others:
+            blocks = kernel.block_names
+        self.features = FeatureMap(space, tuple(blocks))
         if isinstance(kernel, str):
             kernel = make_kernel(kernel, self.features)
         elif isinstance(kernel, ShortestPathKernel):
             kernel = clone(kernel).set_params(widths=self.features.widths)
         self.kernel = kernel
+        self.priors = priors
         if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):
             raise SettingError(f"noise must be 'fit' or a positive number, got {noise!r}")
         self.noise = noise
@@ -173,16 +183,15 @@ class GraphGP:
         for jitter in JITTERS:
             try:
                 fixed = None if self.noise == "fit" else float(self.noise)
-                likelihood = make_likelihood(
-                    self.kernel, rows[part], targets[part], share[part], jitter, fixed
-                )
+                observed = rows[part], targets[part], share[part]
+                likelihood = make_likelihood(self.kernel, *observed, jitter, fixed, self.priors)
                 kernel, noise = likelihood.maximize(self.restarts, self.seed)
                 variances = noise * share + jitter
                 gpr = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None)
                 self.gpr_ = gpr.fit(rows, targets)
-                self.posterior_: LinearPosterior | ExponentialPosterior | KernelPosterior = (
-                    posterior_of(kernel, rows, variances, targets)
-                )
+                self.posterior_: (
+                    LinearPosterior | ExponentialPosterior | NormalisedPosterior | KernelPosterior
+                ) = posterior_of(kernel, rows, variances, targets)
             except np.linalg.LinAlgError:
                 logger.info("the kernel matrix is singular with jitter %g; trying more", jitter)
                 continue
@@ -197,7 +206,7 @@ class GraphGP:
 
     def _check_model(self, at_bounds: list[str]) -> ModelCheck:
         """What the process would have said of each observation without it."""
-        if isinstance(self.posterior_, ExponentialPosterior):
+        if isinstance(self.posterior_, ExponentialPosterior | NormalisedPosterior):
             whitening = self.posterior_.whitening
         else:
             whitening, _ = dtrtri(self.gpr_.L_, lower=1)

@@ -11,6 +11,9 @@ By Woodbury Σ = R Rᵀ with R = Λ^½ B^-ᵀ and B Bᵀ = I + Λ^½ Φᵀ N⁻�
 standard deviation is ‖Rᵀ x‖: never the root of a difference.
 
 Exponential kernel: k(x) = σ² exp(Φ Λ x), mean k·a, variance σ² exp(xᵀ Λ x) - ‖L⁻¹ k‖².
+
+Normalised kernel: with q(x) = ½ xᵀ Λ x, k_i(x) = σ² exp(φ_i Λ x - q(x) - q(φ_i)), mean k·a,
+variance σ² - ‖L⁻¹ k‖².
 """
 
 from __future__ import annotations
@@ -72,8 +75,8 @@ class LinearPosterior:
     def on_counts(self, features: FeatureMap, n: int) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
-        w = _fold_columns(features, scale * self.w)
-        return LinearPosterior(w, _fold_columns(features, scale[:, None] * self.R))
+        w = features.fold(scale * self.w)
+        return LinearPosterior(w, features.fold(scale[:, None] * self.R))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +122,62 @@ class ExponentialPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
         return ExponentialPosterior(
-            _fold_columns(features, scale[:, None] * self.projections),
-            _fold_columns(features, scale**2 * self.squares),
+            features.fold(scale[:, None] * self.projections),
+            features.fold(scale**2 * self.squares),
             self.variance,
             self.dual,
             self.whitening,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NormalisedPosterior:
+    """Posterior under the normalised kernel, whose prior variance is the same for every graph.
+
+    Args:
+        projections: Λ Φᵀ, shape (d, m).
+        squares: Shape (d,): 2 q(x) = x² · squares.
+        offsets: q(φ_i) of the observed rows, shape (m,).
+        variance: σ_k².
+        dual: K⁻¹ y.
+        whitening: L⁻¹, lower triangular.
+    """
+
+    projections: Array
+    squares: Array
+    offsets: Array
+    variance: float
+    dual: Array
+    whitening: Array
+
+    def __repr__(self) -> str:
+        return f"<NormalisedPosterior: {len(self.dual)} graphs, {len(self.squares)} features>"
+
+    def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of each row."""
+        mean, std = np.empty(len(rows)), np.empty(len(rows))
+        whitening = np.asfortranarray(self.whitening)
+        for start in range(0, len(rows), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            x = rows[part].astype(float)
+            k = x @ self.projections
+            k -= 0.5 * (np.square(x, out=x) @ self.squares)[:, None]
+            k -= self.offsets
+            np.exp(np.minimum(k, 0.0, out=k), out=k)
+            k *= self.variance
+            mean[part] = k @ self.dual
+            white = dtrmm(1.0, whitening, k.T, lower=1, overwrite_b=1)
+            explained = np.einsum("ij,ij->j", white, white)
+            std[part] = np.sqrt(np.maximum(self.variance - explained, 0.0))
+        return mean, std
+
+    def on_counts(self, features: FeatureMap, n: int) -> NormalisedPosterior:
+        """The same posterior as a function of integer counts of graphs with n nodes."""
+        scale = features.scale(n)
+        return replace(
+            self,
+            projections=features.fold(scale[:, None] * self.projections),
+            squares=features.fold(scale**2 * self.squares),
         )
 
 
@@ -171,7 +225,7 @@ class KernelPosterior:
 
 def posterior_of(
     kernel: Kernel, rows: Array, noise: Array, targets: Array
-) -> LinearPosterior | ExponentialPosterior | KernelPosterior:
+) -> LinearPosterior | ExponentialPosterior | NormalisedPosterior | KernelPosterior:
     """The posterior of fixed hyperparameters given rows, noise variances and targets."""
     if not isinstance(kernel, ShortestPathKernel):
         L = cholesky(kernel(rows) + np.diag(noise), lower=True)
@@ -186,8 +240,11 @@ def posterior_of(
     L = cholesky(kernel(rows) + np.diag(noise), lower=True)
     whitening = solve_triangular(L, np.eye(len(rows)), lower=True)
     dual = whitening.T @ (whitening @ targets)
-    projections = weights[:, None] * rows.T
-    return ExponentialPosterior(projections, weights, float(kernel.variance), dual, whitening)
+    projections, variance = weights[:, None] * rows.T, float(kernel.variance)
+    if kernel.form == "normalised":
+        offsets = 0.5 * (rows**2 @ weights)
+        return NormalisedPosterior(projections, weights, offsets, variance, dual, whitening)
+    return ExponentialPosterior(projections, weights, variance, dual, whitening)
 
 
 def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPosterior:
@@ -202,11 +259,3 @@ def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPoster
         "the kernel must be linear or exponential for branch and bound and for the MIP, got "
         "another one; use the catalogue"
     )
-
-
-def _fold_columns(features: FeatureMap, values: Array) -> Array:
-    """Add up the values of all row columns that scale the same count column."""
-    g, k, _ = features.widths  # only the block n counts something a second time
-    folded = np.concatenate([values[:g], values[g + k :]])
-    np.add.at(folded, features.source[g : g + k], values[g : g + k])
-    return folded

@@ -28,7 +28,7 @@ from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
-from nasgoat.kernels import FeatureMap
+from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.structures import extend_rows
@@ -63,6 +63,7 @@ class BranchAndBound:
     """
 
     name = "branch"
+    blocks = PAPER_BLOCKS  # of the kernels that it knows
     cost = staticmethod(branch_cost)
 
     def __init__(
@@ -122,6 +123,7 @@ class BranchAndBound:
         What was not found by then is filled up by local search, under the same bound.
         """
         best = KBest(self.space, acquisition, k, exclude)
+        require_paper_blocks(acquisition.gp.features.blocks, "branch and bound")
         self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
         start = time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
