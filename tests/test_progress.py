@@ -3,12 +3,15 @@
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nasgoat import LabeledGraph, NodeLabeledSpace, Optimizer, Settings, nasbench101, search
-from nasgoat.acquisition import Effort, make_optimizer
+from nasgoat.acquisition import Effort, LowerConfidenceBound, make_optimizer
+from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli.app import run
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.surrogate import GraphGP
@@ -58,10 +61,22 @@ def test_a_slow_fit_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "fitting the surrogate to 3 graphs" in lines
 
 
+def test_a_solver_that_is_slow_to_begin_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr("nasgoat.acquisition.mip.say_if_slow", partial(say_if_slow, seconds=0.0))
+    optimizer = MipOptimizer(SPACE, lines.append, child=False)
+    cells = SPACE.sample(4, np.random.default_rng(0))
+    gp = GraphGP(SPACE).fit(cells, [count(cell) for cell in cells])
+    optimizer.optimize(LowerConfidenceBound().given(gp))
+    assert {"preparing the program", "scip is at work"} <= set(lines)
+
+
 def test_the_papers_formulation_is_announced_as_slow_from_six_nodes_on() -> None:
     lines: list[str] = []
-    make_optimizer("scip", nasbench101(), lines.append, effort=Effort(formulation="paper"))
-    assert "slow from 6 nodes on: a question is forecast to take 6000 s or more" in lines[-1]
+    effort = Effort(time_limit=1.0, formulation="paper")
+    make_optimizer("scip", nasbench101(), lines.append, effort=effort)
+    (said,) = lines  # and not what another formulation would take
+    assert "slow from 6 nodes on: a question is forecast to take 6000 s or more" in said
     lines.clear()
     make_optimizer("scip", SPACE, lines.append, effort=Effort(formulation="paper"))
     make_optimizer("scip", nasbench101(), lines.append, effort=Effort(formulation="compact"))

@@ -207,7 +207,7 @@ def test_an_enqueued_graph_under_a_wrong_name_is_refused(
 ) -> None:
     study = optuna.create_study(sampler=GoatSampler(space, optimizer="sampling", initial=3))
     study.enqueue_trial(enqueued)
-    with pytest.raises(SettingError, match="an enqueued graph must be given as graph"):
+    with pytest.raises(SettingError, match="an enqueued graph must be given by the number"):
         study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=1)
 
 

@@ -28,6 +28,7 @@ from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumn
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.process_tree import HAS_GROUPS
+from nasgoat.progress import say_if_slow
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
@@ -104,7 +105,9 @@ class MipOptimizer:
         require_paper_blocks(acquisition.gp.features.blocks, "the MIP")
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
         start = time.perf_counter()
-        first = self._find_first_graphs(acquisition, k, exclude)
+        with say_if_slow(self.progress, "preparing the program"):
+            first = self._find_first_graphs(acquisition, k, exclude)
+            columns = self._find_columns(acquisition, k, exclude, first)
         problem = MipProblem(
             space=self.space,
             acquisition=acquisition,
@@ -115,11 +118,12 @@ class MipOptimizer:
             limits=self.limits,
             start=first,
             seed=self.seed,
-            columns=self._find_columns(acquisition, k, exclude, first),
+            columns=columns,
         )
         answer = MipAnswer()
         try:
-            self._work(problem, answer)
+            with say_if_slow(self.progress, f"{self.name} is at work"):
+                self._work(problem, answer)
         except (SolverError, ChildError) as failure:
             # The graphs found so far stand, without a proof (reliability: fall back, say so).
             logger.warning("%s; going on with the best graphs found so far", failure)

@@ -375,12 +375,12 @@ def make_optimizer(
     if progress:
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")
-        if warning := choice.warn(inf if effort is None else effort.time_limit):
-            progress(warning)
         literal = effort is not None and effort.formulation == "paper" and choice.name in SOLVERS
         if literal and (slow := paper_seconds(space)):
             progress(
                 f"the paper's formulation is slow from {SLOW_PAPER} nodes on: a question is "
                 f"forecast to take {describe_seconds(slow)} or more; the compact one is exact too"
             )
+        elif warning := choice.warn(inf if effort is None else effort.time_limit):
+            progress(warning)
     return _TABLE[choice.name].make(space, progress, effort)

@@ -174,9 +174,10 @@ def import_nasbench201(source: Path) -> Path:
         if np.isnan(tables["cifar10/validation"]).all():
             raise ValueError("no cell's validation accuracy")
     except _DAMAGE as problem:
+        said = problem if type(problem) is ValueError else repr(problem)
         raise DataError(
             f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology "
-            f"folder or a .csv.xz table, got another or a damaged one ({problem!r})"
+            f"folder or a .csv.xz table, got another or a damaged one ({said})"
         ) from None
     target = data_folder() / FILE
     with replace_file(target) as partial, partial.open("wb") as file:
@@ -231,7 +232,7 @@ def _read_pth(path: Path) -> Iterator[Mapping[str, Any]]:
         with torch.serialization.safe_globals([set]):
             whole = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as problem:  # PyTorch raises anything at what is not its own
-        raise ValueError(f"PyTorch has a {type(problem).__name__}") from None
+        raise ValueError(f"PyTorch can't read it: {type(problem).__name__}") from None
     yield from whole["arch2infos"].values()
 
 

@@ -164,7 +164,7 @@ def check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> Non
             get_close_matches(key, [parameters.name, *ours], cutoff=0.79)
         )
         if isinstance(value, LabeledGraph) or (meant and key not in ours):
-            wrong = f"{key!r} with {reprlib.repr(value)}"
+            wrong = f"{key} = {reprlib.repr(value)}"
     if not wrong and any(key in fixed for key in ours):
         try:
             parameters.decode(fixed)
@@ -172,6 +172,7 @@ def check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> Non
             wrong = str(problem)
     if wrong:
         raise SettingError(
-            f"an enqueued graph must be given as {' and '.join(ours)}, got {wrong}; "
+            f"an enqueued graph must be given by the number{'s' * (len(ours) > 1)} "
+            f"{' and '.join(ours)}, got {wrong}; "
             "use study.enqueue_trial(GraphParameters(space).encode(graph))"
         )
