@@ -37,7 +37,7 @@ def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> 
     assert len(said) == 1  # though three batches came from a model that had learnt nothing
     assert "has learnt nothing" in said[0]
     rows = [line.split() for line in lines[head + 1 :] if line not in said]
-    assert [row[-2] for row in rows if row[-2].endswith("!")]
+    assert [row[-3] for row in rows if row[-3].endswith("!")]
     assert rows[0][-2] == "-"
     assert document["model"]["coverage"] == pytest.approx(0.95, abs=0.2)
     assert [row[:2] for row in rows] == [

@@ -43,7 +43,8 @@ class Gain:
     """How much better than the best any graph can be that was not evaluated.
 
     Args:
-        bound: In units of the error; None if the optimiser could not bound it.
+        bound: In units of the error; None if the process has learnt nothing, or the optimiser could
+            not bound it.
         expected: How many such graphs are expected to be better by more than ``margin``; None where
             the graphs are not listed.
         margin: ε of ``expected``: what the search is to stop at, or 0.
@@ -147,6 +148,8 @@ def measure_gain(
     if len({space.key(graph) for graph in graphs}) < LEAST_OBSERVATIONS:
         return None
     process = GraphGP(space, kernel, target="log").fit(graphs, errors)
+    if not process.check_.learnt:  # its band is that of a constant, and may be as narrow as can be
+        return Gain(None, None, margin)
     stretch = max(1.0, process.check_.spread or 1.0)
     best = recommend([space.key(graph) for graph in graphs], errors)
     reached = best.error + CAUTION * (best.uncertainty or 0.0)
