@@ -95,9 +95,10 @@ def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) ->
     assert noisy.title.startswith("nb201/cifar10, noisy")
     assert all(len(row) == len(table.columns) for row in table.rows)
     drawn = figures_of(records)
-    assert list(drawn) == ["small-deterministic", "small-noisy"]
-    labels = [text.get_text() for text in drawn["small-noisy"].legends[0].get_texts()]
-    assert labels == ["goat-l", "random", "best of the table"]
+    settings = ["small-deterministic", "small-noisy"]
+    assert [name for name in drawn if name in settings] == settings
+    labels = {text.get_text() for text in drawn["small-noisy"].axes[0].texts}
+    assert labels == {"goat-l", "random"}
 
 
 def test_the_overview_says_which_methods_were_sequential(records: ExperimentRecords) -> None:
@@ -111,7 +112,7 @@ def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
     without = replace(records, runs=old)
     assert tables_of(without)[2].rows == tables_of(records)[2].rows
     assert collect_curves(list_contests(without)[0].runs["random"]) is None
-    assert list(figures_of(without)) == ["small-deterministic", "small-noisy"]
+    assert list(figures_of(without)) == []
 
 
 def test_the_first_at_the_optimum_need_not_have_the_lowest_regret(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasgoat.figures.charts import Scale
+from nasgoat.figures.scales import Scale
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20)
 

@@ -29,8 +29,10 @@ def test_a_comparison_has_its_tables_and_a_chart_for_each_benchmark_and_error(
         "Noisy setting, the other methods",
         "Versions",
     ]
-    # Two groups of methods, two settings; nb201 with a test error, nb101 without.
-    assert len(list(page.iter("figure"))) == 2 * 2 * 3
+    # Two groups of methods, two settings; nb201 with a test error, nb101 without; two summaries.
+    assert len(list(page.iter("figure"))) == 2 * 2 * 3 + 2
+    sections = [part.get("id") for part in page.iter("section")]
+    assert sections == ["summary", "tables", "figures", "repeat"]
 
 
 def test_what_is_said_of_a_table_stands_below_it_though_others_say_the_same(
@@ -49,7 +51,7 @@ def test_what_is_said_of_a_table_stands_below_it_though_others_say_the_same(
 
 def test_few_methods_share_their_charts(tmp_path: Path) -> None:
     page = assert_sound(experiment_page(compare(tmp_path, methods=4, seeds=1)))
-    assert len(list(page.iter("figure"))) == 2 * 3
+    assert len(list(page.iter("figure"))) == 2 * 3 + 2
 
 
 def test_a_comparison_of_older_runs_without_curves_has_its_tables(tmp_path: Path) -> None:

@@ -1,7 +1,14 @@
 """Experiments: the paper's tables and figures, from records that a killed session leaves whole."""
 
 from nasgoat.experiments.records import ExperimentRecords, is_experiment, read_experiment
-from nasgoat.experiments.results import Table, captions_of, charts_of, figures_of, tables_of
+from nasgoat.experiments.results import (
+    Table,
+    captions_of,
+    charts_of,
+    figures_of,
+    summary_of,
+    tables_of,
+)
 from nasgoat.experiments.runner import FinishedRun, Runner, Tally, local_processes
 
 __all__ = [
@@ -16,5 +23,6 @@ __all__ = [
     "is_experiment",
     "local_processes",
     "read_experiment",
+    "summary_of",
     "tables_of",
 ]

@@ -73,6 +73,12 @@ def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
     return {heading: charts for heading, charts in kept.items() if charts}
 
 
+def summary_of(records: ExperimentRecords) -> list[Chart]:
+    """The charts to see before anything else; none for kinds whose tables are short."""
+    found: list[Chart] = getattr(_load_modules(records)[1], "make_summary", lambda _: [])(records)
+    return found
+
+
 def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
     """The figures of an experiment by name, in the order to show them, from its records alone."""
     return {name: draw_panels(panels.rows) for name, panels in _panels(records).items()}

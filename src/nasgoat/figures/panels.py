@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
+from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.colours import LIGHT
+from nasgoat.figures.scales import Scale
 from nasgoat.figures.wording import make_plain
 
 if TYPE_CHECKING:
@@ -23,10 +25,11 @@ _DASHES = ("--", "-.", ":")  # of dashed lines, by series: colour alone must not
 _ACROSS, _UP = 1 / 145, 1 / 108  # inches for a pixel of a chart's width and height
 _LEGEND_ROW = 0.2  # inches
 _LONGEST = 40  # characters of a name
+_NAME = 0.2  # inches from one name beside a chart to the next, its frame's height less than its own
 
 
 def draw_panels(rows: Sequence[Sequence[Chart]]) -> Figure:
-    """Rows of charts under one legend; a chart without marks shows its caption instead.
+    """Rows of charts under one legend; a row of fewer charts has wider ones.
 
     The vertical range is that of lines, points and rules. Bands may reach beyond it: those of a
     few outliers would press everything else to the ground.
@@ -47,13 +50,13 @@ def draw_panels(rows: Sequence[Sequence[Chart]]) -> Figure:
     width = max(sum(chart.width for chart in row) for row in rows) * _ACROSS
     height = sum(max(chart.height for chart in row) for row in rows) * _UP
     figure = Figure(figsize=(width + 0.4, height + room), dpi=140)
-    grid = figure.subplots(len(rows), columns, squeeze=False)
+    fine = math.lcm(*map(len, rows))
+    grid = figure.add_gridspec(len(rows), fine)
     handles: dict[str, Any] = {}
-    for row, line_of_axes in zip(rows, grid, strict=True):
-        for axes in line_of_axes[len(row) :]:
-            axes.set_axis_off()
-        before = ""
-        for chart, axes in zip(row, line_of_axes[: len(row)], strict=True):
+    for i, row in enumerate(rows):
+        before, width_of_one = "", fine // len(row)
+        for j, chart in enumerate(row):
+            axes = figure.add_subplot(grid[i, j * width_of_one : (j + 1) * width_of_one])
             handles |= _draw_chart(axes, chart, before)
             before = chart.y.name
     figure.tight_layout(rect=(0, 0, 1, 1 - (room if shown else 0.0) / figure.get_figheight()))
@@ -91,13 +94,25 @@ def _draw_chart(axes: Axes, chart: Chart, left_name: str) -> dict[str, Any]:
     drawn = {}
     for mark in chart.marks:
         artist = _draw_mark(axes, mark, up)
-        if not isinstance(mark, Band) and mark.name:
-            drawn[mark.name] = artist
+        if mark in chart.named:
+            drawn[str(getattr(mark, "name", ""))] = artist
+    _write_names(axes, chart, up)
     return drawn
 
 
+def _write_names(axes: Axes, chart: Chart, up: Scale) -> None:
+    """The names of lines at their right ends, each in the colour of its line."""
+    for line, end, place in chart.place_names(up, _NAME / (chart.height * _UP)):
+        look: Any = {"color": LIGHT[line.series], "transform": axes.transAxes}
+        axes.plot([1.0, 1.03], [end, place], linewidth=0.7, clip_on=False, **look)
+        axes.text(
+            1.04, place, make_plain(line.name, 20), fontsize=8, va="center",
+            fontweight="bold" if line.bold else "normal", **look,
+        )  # fmt: skip
+
+
 def _set_axis(axes: Axes, which: str, scale: Scale, axis: Axis, name: str) -> None:
-    values, texts = zip(*scale.ticks(integer=axis.integer), strict=True)
+    values, texts = zip(*axis.ticks(scale), strict=True)
     kind, limits = "log" if scale.log else "linear", (scale.low, scale.high)
     axes.set(**{f"{which}scale": kind, f"{which}lim": limits})
     shown = axes.xaxis if which == "x" else axes.yaxis

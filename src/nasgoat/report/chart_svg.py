@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
-from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule, Scale
+from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.layout import Point
+from nasgoat.figures.scales import Scale
 from nasgoat.figures.wording import cut
 from nasgoat.report.markup import Html, element, join, legend, region
 
@@ -19,7 +20,8 @@ FULL_WIDTH = 992.0  # pixels of a page
 _FLAT = 0.05  # a bend lower than this is not seen, and left out
 _DIGIT = 7.4  # width of a character of a tick's text
 _TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 46.0
-_LONGEST = 40  # characters of a name
+_LONGEST, _SHORT = 40, 20  # characters of a name, and of one beside a chart
+_NAME = 14.0  # pixels from one name beside a chart to the next
 #: Shapes around (0, 0), by name.
 _SHAPES = {
     "circle": "M-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0 -6.8 0z",
@@ -70,7 +72,7 @@ def draw_figure(chart: Chart) -> Html:
         True
     """
     picture, wide = draw_chart(chart), chart.width >= FULL_WIDTH
-    if wide:
+    if wide or chart.direct:
         picture = region("div", picture, name=chart.title, class_="pan")
     said = element("figcaption", element("b", cut(chart.heading, _LONGEST)), " ", chart.caption)
     return element("figure", picture, draw_legend(chart), said, class_="wide" if wide else None)
@@ -91,7 +93,8 @@ def draw_chart(chart: Chart) -> Html:
         element("desc", chart.description, id=f"{chart.identity}-desc"),
         frame.axes(chart.x, chart.y),
         [_draw_mark(mark, frame) for mark in chart.marks],
-        class_="chart",
+        _write_names(chart, frame),
+        class_="chart direct" if chart.direct else "chart",
         viewBox=f"0 0 {chart.width:g} {chart.height:g}",
         role="img",
         aria_labelledby=f"{chart.identity}-title {chart.identity}-desc",
@@ -118,9 +121,11 @@ class _Frame:
     @classmethod
     def around(cls, chart: Chart) -> _Frame:
         horizontal, vertical = chart.scales()
-        texts = [text for _, text in vertical.ticks(integer=chart.y.integer)]
-        left = 32 + _DIGIT * max(map(len, texts), default=1)
-        return cls(left, chart.width - _RIGHT, _TOP, chart.height - _BOTTOM, horizontal, vertical)
+        texts = [cut(text, _SHORT) for _, text in chart.y.ticks(vertical)]
+        left = (32 if chart.y.name else 16) + _DIGIT * max(map(len, texts), default=1)
+        names = [cut(line.name, _SHORT) for line, *_ in chart.place_names(vertical, 0.0)]
+        right = chart.width - max([_RIGHT, *(26 + _DIGIT * len(name) for name in names)])
+        return cls(left, right, _TOP, chart.height - _BOTTOM, horizontal, vertical)
 
     def at(self, x: float, y: float) -> Point:
         return (
@@ -133,11 +138,12 @@ class _Frame:
 
     def axes(self, x: Axis, y: Axis) -> Html:
         parts: list[Html] = []
-        for value, text in self.vertical.ticks(integer=y.integer):
+        for value, text in y.ticks(self.vertical):
             _, height = self.at(0, value)
             parts.append(_path("grid", f"M{self.left:.1f} {height:.1f}H{self.right:.1f}"))
-            parts.append(element("text", text, class_="tick end", x=self.left - 7, y=height + 4.5))
-        for value, text in self.horizontal.ticks(integer=x.integer):
+            shown = cut(text, _SHORT)
+            parts.append(element("text", shown, class_="tick end", x=self.left - 7, y=height + 4.5))
+        for value, text in x.ticks(self.horizontal):
             place, _ = self.at(value, self.vertical.low)
             parts.append(_path("axis", f"M{place:.1f} {self.bottom:.1f}v5"))
             parts.append(element("text", text, class_="tick mid", x=place, y=self.bottom + 19))
@@ -147,6 +153,19 @@ class _Frame:
         parts.append(element("text", x.name, class_="name mid", x=across, y=self.bottom + 39))
         parts.append(element("text", y.name, class_="name mid", transform=turn))
         return join(*parts)
+
+
+def _write_names(chart: Chart, frame: _Frame) -> list[Html]:
+    """The names of lines at their right ends, each in the colour of its line."""
+    height, parts = frame.bottom - frame.top, []
+    for line, end, place in chart.place_names(frame.vertical, _NAME / height):
+        start, at = frame.bottom - end * height, frame.bottom - place * height
+        way = f"M{frame.right:.1f} {start:.1f}L{frame.right + 12:.1f} {at:.1f}"
+        parts.append(_path(f"leader s{line.series}", way))
+        class_ = f"direct s{line.series}" + " bold" * line.bold
+        name = cut(line.name, _SHORT)
+        parts.append(element("text", name, class_=class_, x=frame.right + 15, y=at + 4))
+    return parts
 
 
 def _draw_mark(mark: Mark, frame: _Frame) -> Html:

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from nasgoat.errors import ExperimentFileError
-from nasgoat.experiments import ExperimentRecords, Table, charts_of, tables_of
+from nasgoat.experiments import ExperimentRecords, Table, charts_of, summary_of, tables_of
 from nasgoat.figures.charts import Chart
 from nasgoat.figures.wording import format_count, format_duration
 from nasgoat.report import markup
@@ -40,6 +40,9 @@ def experiment_page(records: ExperimentRecords) -> str:
 def _make_page(records: ExperimentRecords) -> str:
     sections = []
     if records.runs:
+        if summary := summary_of(records):
+            named = [replace(chart, identity=f"summary-{i}") for i, chart in enumerate(summary)]
+            sections.append(Section("summary", "Summary", draw_grid(named)))
         shown = tables_of(records)
         sections.append(Section("tables", "Tables", _show_tables(shown)))
         if charts := charts_of(records):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Points, Rule
 from nasgoat.figures.wording import format_fixed, format_number, format_percent
-from nasgoat.report.reported_search import ReportedSearch, error_of
+from nasgoat.report.reported_search import ReportedSearch
 from nasgoat.surrogate import ModelCheck
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
 
@@ -58,7 +58,7 @@ def _chart_gain(search: ReportedSearch) -> Chart | None:
     for i, ticket in enumerate(search.done):
         if ticket.gain and ticket.gain.bound is not None:
             x.append(ticket.number + 1)
-            high.append(error_of(search.leaders[i]))
+            high.append(search.recommendations[i].error)
             low.append(high[-1] - ticket.gain.bound)
     if not x:
         return None
