@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201, search
-from nasgoat.acquisition import Certificate, LowerConfidenceBound, Pool, Status
+from nasgoat.acquisition import Acquisition, Certificate, Pool, Status
 from nasgoat.bayesopt import Driver, MemoryLedger, Plan, Stop, Ticket, Workers
 from nasgoat.errors import ObjectiveError, SolverLostError, SurrogateError, WorkersLostError
 from nasgoat.evaluation import Inline
@@ -161,9 +161,7 @@ def test_a_solver_that_ends_with_nothing_is_replaced_by_a_heuristic(
     class Weak:
         name = "weak"
 
-        def optimize(
-            self, acquisition: LowerConfidenceBound, k: int = 1, exclude: object = ()
-        ) -> Pool:
+        def optimize(self, acquisition: Acquisition, k: int = 1, exclude: object = ()) -> Pool:
             if how == "crash":
                 raise SolverLostError("the solver died")
             if how == "memory":

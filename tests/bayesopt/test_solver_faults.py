@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from nasgoat import LabeledGraph, LowerConfidenceBound, NodeLabeledSpace, Optimizer, Pool, search
+from nasgoat.acquisition import Acquisition
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import ModelError
@@ -61,7 +62,7 @@ class Contradicting(MipOptimizer):
     """Its surrogate scores by one posterior and hands another one to the paper's formulation."""
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         fitted = acquisition.gp.gpr_
         fitted.alpha_ = 1.1 * fitted.alpha_

@@ -13,8 +13,15 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import DotProduct, WhiteKernel
 
-from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, Pool
-from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Sampling, Status
+from nasgoat import Catalogue, NodeLabeledSpace, Pool
+from nasgoat.acquisition import (
+    Acquisition,
+    AcquisitionOptimizer,
+    Certificate,
+    Proposal,
+    Sampling,
+    Status,
+)
 from nasgoat.bayesopt import Asker
 from nasgoat.benchmarks import Benchmark
 from nasgoat.errors import GraphError, SettingError
@@ -299,7 +306,7 @@ class Boaster:
     name: str = "boaster"
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         worst = Catalogue(self.space).optimize(acquisition, 100).proposals[::-1][:k]
         proposals = tuple(replace(p, certificate=self._claim(p)) for p in worst)

@@ -8,9 +8,19 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.functions import (
+    ExpectedImprovement,
+    ThompsonSampling,
+    acquisition_names,
+    find_acquisition,
+    register_acquisition,
+)
 from nasgoat.acquisition.lower_confidence_bound import (
+    Acquisition,
     AcquisitionProblem,
+    LinearAcquisition,
     LowerConfidenceBound,
+    Turn,
     random_problem,
 )
 from nasgoat.acquisition.proposals import (
@@ -32,6 +42,7 @@ from nasgoat.acquisition.registry import (
 )
 
 __all__ = [
+    "Acquisition",
     "AcquisitionOptimizer",
     "AcquisitionProblem",
     "AskTell",
@@ -40,6 +51,8 @@ __all__ = [
     "Choice",
     "Cost",
     "Effort",
+    "ExpectedImprovement",
+    "LinearAcquisition",
     "LowerConfidenceBound",
     "Mutation",
     "Pool",
@@ -47,13 +60,18 @@ __all__ = [
     "Reason",
     "Sampling",
     "Status",
+    "ThompsonSampling",
+    "Turn",
+    "acquisition_names",
     "choose",
+    "find_acquisition",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",
     "mutations_of",
     "optimizer_names",
     "random_problem",
+    "register_acquisition",
     "register_optimizer",
     "require_satisfiable",
 ]

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Cost, Pool, Proposal, Reason, Status
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
@@ -56,7 +56,7 @@ class _PoolOptimizer(ABC):
         self.seed = seed
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs of a pool that leaves out the excluded ones."""
         best = KBest(self.space, acquisition, k, exclude)  # refuses wrong calls first
@@ -81,7 +81,7 @@ class _PoolOptimizer(ABC):
 
     @abstractmethod
     def _candidates(
-        self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
+        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
     ) -> list[LabeledGraph]:
         """Distinct graphs to score."""
 
@@ -90,7 +90,7 @@ class Sampling(_PoolOptimizer):
     """The best of a pool of random graphs: ``size`` of them, by default 200.
 
     Example:
-        >>> from nasgoat import GraphGP, nasbench201
+        >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
         >>> space = nasbench201()
         >>> cells = space.sample(10, np.random.default_rng(0))
         >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
@@ -102,7 +102,7 @@ class Sampling(_PoolOptimizer):
     name = "sampling"
 
     def _candidates(
-        self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
+        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
     ) -> list[LabeledGraph]:
         return self.space.sample(self.size, rng, exclude)
 
@@ -125,7 +125,7 @@ class Mutation(_PoolOptimizer):
     per_parent: ClassVar[int] = 50
 
     def _candidates(
-        self, acquisition: LowerConfidenceBound, exclude: set[bytes], rng: np.random.Generator
+        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
     ) -> list[LabeledGraph]:
         gp = acquisition.gp
         order = np.argsort(gp.targets_, kind="stable")
@@ -198,7 +198,7 @@ def mutations_of(
 
 def propose_heuristically(
     space: SearchSpace,
-    acquisition: LowerConfidenceBound,
+    acquisition: Acquisition,
     k: int,
     exclude: set[bytes],
     best: list[LabeledGraph],
@@ -207,7 +207,7 @@ def propose_heuristically(
     """The k candidates of lowest acquisition among random graphs and mutants of good ones.
 
     Example:
-        >>> from nasgoat import GraphGP, nasbench201
+        >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
         >>> space, rng = nasbench201(), np.random.default_rng(0)
         >>> cells = space.sample(5, rng)
         >>> lcb = LowerConfidenceBound().given(GraphGP(space).fit(cells, range(5)))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.block_counts import BlockCounts, cut, fit_in_bytes
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, catalogue_cost
 from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.atomic_file import replace_folder
 from nasgoat.errors import TooLargeError
@@ -141,15 +141,14 @@ class Catalogue:
         )
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        mean, std = self.score(acquisition.posterior, acquisition.gp.features)
-        values = acquisition.combine(mean, std)
+        values = acquisition.combine(*self.score(acquisition.posterior, acquisition.gp.features))
         best.take_first(
-            Scored(self.graph(i), float(values[i]), float(mean[i]), float(std[i]))
+            Scored(self.graph(i), float(values[i]))
             for i in order_ascending(values, k + len(exclude))
         )
         seconds = time.perf_counter() - start

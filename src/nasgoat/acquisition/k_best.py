@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Proposal
 from nasgoat.errors import SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
@@ -55,7 +55,7 @@ class KBest:
         on_better: Called with every graph that is kept, and its value.
 
     Example:
-        >>> from nasgoat import GraphGP, nasbench201
+        >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
         >>> space = nasbench201()
         >>> cells = space.sample(10, np.random.default_rng(0))
         >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
@@ -66,7 +66,7 @@ class KBest:
     """
 
     space: SearchSpace
-    acquisition: LowerConfidenceBound
+    acquisition: Acquisition
     k: int
     exclude: Collection[bytes] = ()
     gap: float = 0.0
@@ -115,7 +115,9 @@ class KBest:
             if self.space.key(scored.graph) not in self.exclude:
                 self.found.append(scored)
                 if len(self.found) == self.k:
-                    return
+                    break
+        if self.found:
+            self._add_posterior()
 
     def rescore(self) -> None:
         """Give the graphs the surrogate's own values and posterior.
@@ -149,10 +151,15 @@ class KBest:
         return Pool(proposals, proposals[0].certificate if proposals else none)
 
     def _score(self, graphs: list[LabeledGraph]) -> list[Scored]:
-        mean, std = self.acquisition.predict(graphs)
-        values = self.acquisition.combine(mean, std)
-        columns = (values.tolist(), mean.tolist(), std.tolist())
+        columns = (column.tolist() for column in self.acquisition.assess(graphs))
         return [Scored(*row) for row in zip(graphs, *columns, strict=True)]
+
+    def _add_posterior(self) -> None:
+        mean, std = self.acquisition.predict([scored.graph for scored in self.found])
+        self.found = [
+            replace(scored, mean=float(mean[i]), std=float(std[i]))
+            for i, scored in enumerate(self.found)
+        ]
 
     def _keep(self, key: bytes, scored: Scored) -> None:
         self._values[key] = scored.value

@@ -1,13 +1,16 @@
 """The lower confidence bound, the acquisition function of the paper: α_LCB = μ - √β_t σ.
 
-:func:`random_problem` makes a lower confidence bound to minimise: the same seed gives the same
-problem to every optimiser.
+Here is also what all acquisition functions have in common (:class:`Acquisition`); the others are in
+:mod:`~nasgoat.acquisition.functions`. :func:`random_problem` makes a lower confidence bound to
+minimise: the same seed gives the same problem to every optimiser.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +21,130 @@ from nasgoat.kernels import FeatureMap, ShortestPathKernel
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP, ModelCheck, Posterior
 
+Array = NDArray[np.float64]
 NOISE = 1e-3  # of random problems: variance, in units of the standardised target
 
 
-@dataclass(frozen=True, eq=False)
-class LowerConfidenceBound:
-    """μ(x) - √β · σ(x), to be minimised over graphs x.
+@dataclass(frozen=True)
+class Turn:
+    """What an acquisition function is made for: one problem of one batch.
 
-    What optimisers ask of it: ``posterior`` and ``sqrt_beta`` to bound it or write it as a program,
-    ``combine`` to score rows of features, ``predict`` and ``score`` to score graphs, ``informed``
-    to mark proposals; ``gp`` for what was observed.
+    Args:
+        surrogate: The fitted Gaussian process.
+        place: How many graphs the search proposed before.
+        seed: Seed of the search.
+        sqrt_beta: √β of lower confidence bounds.
+    """
+
+    surrogate: GraphGP
+    place: int = 0
+    seed: int = 0
+    sqrt_beta: float = 3.0
+
+
+class Acquisition(ABC):
+    """A function of posterior mean and standard deviation, to be minimised over graphs.
+
+    A subclass is a frozen dataclass with a field ``surrogate`` and has :meth:`combine`.
+
+    Every optimiser that scores graphs can minimise it. Branch and bound and the MIP can if it is
+    linear in μ and σ (:class:`LinearAcquisition`), or if ``has_frontier`` says that it rises with
+    μ, falls with σ and is quasi-concave in both: its minimum is then that of some μ - √β σ.
+
+    Args:
+        surrogate: The fitted Gaussian process.
+        has_frontier: See above.
+        searches: Lower confidence bounds that are minimised for one problem then, about.
+        kernels: Names of the only kernels that it is defined for; None for any.
+    """
+
+    surrogate: GraphGP | None
+    has_frontier: ClassVar[bool] = False
+    searches: ClassVar[int] = 1
+    kernels: ClassVar[tuple[str, ...] | None] = None
+
+    @classmethod
+    def make(cls, turn: Turn) -> Self:
+        """The function for one problem of a batch."""
+        return cls(surrogate=turn.surrogate)  # type: ignore[call-arg]
+
+    @classmethod
+    def explain_unbounded(cls, kernel: str) -> str | None:
+        """Why branch and bound and the MIP can't minimise it under a kernel; None if they can."""
+        return None if cls.has_frontier else "nothing is known of the acquisition but its values"
+
+    @abstractmethod
+    def combine(self, mean: Array, std: Array) -> Array:
+        """The value for a mean and standard deviation of :attr:`posterior`, element by element."""
+
+    def given(self, surrogate: GraphGP) -> Self:
+        """The same rule on a fitted surrogate."""
+        return replace(self, surrogate=surrogate)  # type: ignore[type-var]
+
+    @property
+    def gp(self) -> GraphGP:
+        """The fitted surrogate, or :class:`SettingError` if none was given."""
+        if self.surrogate is None:
+            raise SettingError("the acquisition must be given a surrogate; call .given(gp) first")
+        return self.surrogate
+
+    @property
+    def posterior(self) -> Posterior:
+        """Mean and standard deviation as functions of feature rows: a few arrays."""
+        return self.gp.posterior_
+
+    @property
+    def linear(self) -> LinearAcquisition | None:
+        """Itself, if its value is μ - √β σ of :attr:`posterior`; else None."""
+        return None
+
+    @property
+    def informed(self) -> bool | None:
+        """Whether the surrogate has learnt anything; None if it was not checked."""
+        check: ModelCheck | None = getattr(self.gp, "check_", None)
+        return None if check is None else check.learnt
+
+    def predict(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array]:
+        """The surrogate's posterior mean μ and standard deviation σ of each graph."""
+        return self.gp.predict(graphs)
+
+    def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array, Array]:
+        """The acquisition value of each graph, and the surrogate's μ and σ."""
+        mean, std = self.predict(graphs)
+        return self.combine(mean, std), mean, std
+
+    def score(self, graphs: Sequence[LabeledGraph]) -> Array:
+        """The acquisition value of each graph."""
+        return self.assess(graphs)[0]
+
+    def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
+        """The surrogate for the rest of a batch, once these graphs are part of it."""
+        return self.gp
+
+
+class LinearAcquisition(Acquisition):
+    """μ - √β σ of a posterior: what branch and bound and the MIP minimise."""
+
+    sqrt_beta: float
+
+    @classmethod
+    def explain_unbounded(cls, kernel: str) -> str | None:
+        """They can."""
+        return None
+
+    @property
+    def linear(self) -> LinearAcquisition:
+        """Itself."""
+        return self
+
+    def combine(self, mean: Array, std: Array) -> Array:
+        """μ - √β σ, element by element."""
+        return mean - self.sqrt_beta * std
+
+
+@dataclass(frozen=True, eq=False)
+class LowerConfidenceBound(LinearAcquisition):
+    """μ(x) - √β · σ(x), to be minimised over graphs x.
 
     Args:
         sqrt_beta: √β_t; 3 in the paper.
@@ -45,41 +162,10 @@ class LowerConfidenceBound:
         if not 0 <= self.sqrt_beta < np.inf:
             raise SettingError(f"sqrt_beta must be a number from 0 up, got {self.sqrt_beta!r}")
 
-    def given(self, surrogate: GraphGP) -> LowerConfidenceBound:
-        """The same rule on a fitted surrogate."""
-        return replace(self, surrogate=surrogate)
-
-    @property
-    def gp(self) -> GraphGP:
-        """The fitted surrogate, or :class:`SettingError` if none was given."""
-        if self.surrogate is None:
-            raise SettingError("the acquisition must be given a surrogate; call .given(gp) first")
-        return self.surrogate
-
-    @property
-    def posterior(self) -> Posterior:
-        """Mean and standard deviation as functions of feature rows: a few arrays."""
-        return self.gp.posterior_
-
-    @property
-    def informed(self) -> bool | None:
-        """Whether the surrogate has learnt anything; None if it was not checked."""
-        check: ModelCheck | None = getattr(self.gp, "check_", None)
-        return None if check is None else check.learnt
-
-    def combine(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:
-        """μ - √β σ, element by element."""
-        return mean - self.sqrt_beta * std
-
-    def predict(
-        self, graphs: Sequence[LabeledGraph]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean μ and standard deviation σ of each graph."""
-        return self.gp.predict(graphs)
-
-    def score(self, graphs: Sequence[LabeledGraph]) -> NDArray[np.float64]:
-        """The acquisition value of each graph."""
-        return self.combine(*self.predict(graphs))
+    @classmethod
+    def make(cls, turn: Turn) -> LowerConfidenceBound:
+        """With the √β whose turn it is."""
+        return cls(turn.sqrt_beta, turn.surrogate)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.blocks import OutOfTimeError
 from nasgoat.acquisition.branch.structure_bounds import bound_compositions
 from nasgoat.acquisition.costs import mip_cost
+from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest, fill_up
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
@@ -59,7 +60,7 @@ class MipOptimizer:
             first graphs, and its bounds say which structures the model need not hold.
 
     Example:
-        >>> from nasgoat import EdgeLabeledSpace, GraphGP
+        >>> from nasgoat import EdgeLabeledSpace, GraphGP, LowerConfidenceBound
         >>> space = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
         >>> cells = space.sample(5, np.random.default_rng(0))
         >>> gp = GraphGP(space).fit(cells, [1.0 + len(cell.edges) for cell in cells])
@@ -98,9 +99,21 @@ class MipOptimizer:
         self._child = ChildProcess("the solver", OUR_OWN, memory) if child and HAS_GROUPS else None
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded; status and bound say what is proven."""
+        if (linear := acquisition.linear) is None:
+            limit, solve, gap = self.limits.seconds, self._minimize, self.limits.gap
+            return trace_frontier(acquisition, self.space, solve, k, exclude, limit, gap)
+        return self._minimize(linear, k, exclude)
+
+    def _minimize(
+        self,
+        acquisition: LinearAcquisition,
+        k: int,
+        exclude: Collection[bytes],
+        deadline: float | None = None,
+    ) -> Pool:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         require_paper_blocks(acquisition.gp.features.blocks, "the MIP")
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
@@ -143,7 +156,7 @@ class MipOptimizer:
             return None
 
     def _find_first_graphs(
-        self, acquisition: LowerConfidenceBound, k: int, exclude: Collection[bytes]
+        self, acquisition: LinearAcquisition, k: int, exclude: Collection[bytes]
     ) -> tuple[LabeledGraph, ...]:
         if self._first is None:
             return ()
@@ -159,7 +172,7 @@ class MipOptimizer:
 
     def _find_columns(
         self,
-        acquisition: LowerConfidenceBound,
+        acquisition: LinearAcquisition,
         k: int,
         exclude: Collection[bytes],
         first: tuple[LabeledGraph, ...],
@@ -192,7 +205,7 @@ class MipOptimizer:
 
 def choose_columns(
     search: BranchAndBound,
-    acquisition: LowerConfidenceBound,
+    acquisition: LinearAcquisition,
     n: int,
     value: float,
     deadline: float,

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.acquisition.k_best import KBest, descend
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import Message
 from nasgoat.errors import GraphError, NasgoatError
@@ -65,7 +65,7 @@ class MipProblem:
     """
 
     space: SearchSpace
-    acquisition: LowerConfidenceBound
+    acquisition: LinearAcquisition
     k: int
     exclude: frozenset[bytes]
     solver: str
@@ -219,7 +219,7 @@ class ModelJudge:
 
 
 def check_model(
-    model: AcquisitionModel, graphs: Collection[LabeledGraph], acquisition: LowerConfidenceBound
+    model: AcquisitionModel, graphs: Collection[LabeledGraph], acquisition: LinearAcquisition
 ) -> None:
     """Every known graph must be feasible in the model, with the surrogate's value.
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.graphs import LabeledGraph
 from nasgoat.upper_layers import ShownAsHtml
 
@@ -210,7 +210,7 @@ class AcquisitionOptimizer(Protocol):
     name: str
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs, distinct up to isomorphism.
 

@@ -24,6 +24,7 @@ from nasgoat.errors import ObservationError, SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.draws import draw_from
 from nasgoat.surrogate.likelihood import make_likelihood, name_parameters, spread_evenly
 from nasgoat.surrogate.model_check import ModelCheck
 from nasgoat.surrogate.posterior import (
@@ -31,6 +32,7 @@ from nasgoat.surrogate.posterior import (
     KernelPosterior,
     LinearPosterior,
     NormalisedPosterior,
+    Posterior,
     posterior_of,
 )
 from nasgoat.surrogate.target import TargetScale
@@ -153,6 +155,27 @@ class GraphGP:
         all_rows, targets, variances = observed
         believer.posterior_ = posterior_of(self.gpr_.kernel_, all_rows, variances, targets)
         return believer
+
+    def draw(self, rng: np.random.Generator) -> Posterior:
+        """A function drawn from the posterior, as a posterior without deviation.
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> space = nasbench201()
+            >>> cells = space.sample(8, np.random.default_rng(0))
+            >>> gp = GraphGP(space).fit(cells, range(8))
+            >>> rows = gp.features.rows(cells)
+            >>> draws = [gp.draw(np.random.default_rng(seed)) for seed in range(2000)]
+            >>> mean = np.mean([draw.mean_std(rows)[0] for draw in draws], axis=0)
+            >>> bool(abs(mean - gp.predict(cells)[0]).max() < 0.1)
+            True
+        """
+        return draw_from(self.posterior_, self._observed[2], rng)
+
+    @property
+    def lowest_mean(self) -> float:
+        """The lowest posterior mean of the observed graphs, believed ones included."""
+        return float(self.posterior_.mean_std(self._observed[0])[0].min())
 
     def to_error(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn values of the scaled target back into errors."""

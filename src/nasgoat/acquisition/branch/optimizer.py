@@ -23,8 +23,12 @@ from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
+from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest, fill_up
-from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
+from nasgoat.acquisition.lower_confidence_bound import (
+    Acquisition,
+    LinearAcquisition,
+)
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
@@ -53,11 +57,11 @@ class BranchAndBound:
 
     Example:
         >>> import numpy as np
-        >>> from nasgoat import GraphGP, nasbench201
+        >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
         >>> space = nasbench201()
         >>> cells = space.sample(10, np.random.default_rng(0))
         >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
-        >>> pool = BranchAndBound(space).optimize(LowerConfidenceBound().given(gp), k=5)
+        >>> pool = BranchAndBound(space).optimize(LowerConfidenceBound(3.0, gp), k=5)
         >>> len(pool), str(pool.certificate.status), pool.certificate.gap
         (5, 'optimal', 0.0)
     """
@@ -112,7 +116,7 @@ class BranchAndBound:
                 _ = block.groups
 
     def optimize(
-        self, acquisition: LowerConfidenceBound, k: int = 1, exclude: Collection[bytes] = ()
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded.
 
@@ -122,11 +126,22 @@ class BranchAndBound:
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         What was not found by then is filled up by local search, under the same bound.
         """
-        best = KBest(self.space, acquisition, k, exclude)
         require_paper_blocks(acquisition.gp.features.blocks, "branch and bound")
         self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
-        start = time.perf_counter()
-        deadline = None if self.time_limit is None else start + self.time_limit
+        if (linear := acquisition.linear) is None:
+            limit, solve = self.time_limit, self._minimize
+            return trace_frontier(acquisition, self.space, solve, k, exclude, limit)
+        limit = None if self.time_limit is None else time.perf_counter() + self.time_limit
+        return self._minimize(linear, k, exclude, limit)
+
+    def _minimize(
+        self,
+        acquisition: LinearAcquisition,
+        k: int,
+        exclude: Collection[bytes],
+        deadline: float | None,
+    ) -> Pool:
+        best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
         with one_blas_thread():
             left = self._search(acquisition, best, deadline)
             seconds = time.perf_counter() - start
@@ -150,7 +165,7 @@ class BranchAndBound:
         return None
 
     def _search(
-        self, acquisition: LowerConfidenceBound, best: KBest, deadline: float | None
+        self, acquisition: LinearAcquisition, best: KBest, deadline: float | None
     ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
         posterior, sqrt_beta = acquisition.posterior, acquisition.sqrt_beta

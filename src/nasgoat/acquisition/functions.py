@@ -1,0 +1,231 @@
+"""Expected improvement and Thompson sampling, and all acquisition functions by name.
+
+Notation
+    μ, σ   posterior mean and standard deviation of a graph, on the scale of the target
+    b      lowest posterior mean of the observed graphs
+    φ, Φ   density and distribution function of the standard normal
+
+docs/acquisition-functions.md has definitions and proofs.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import erfcx, ndtr
+
+from nasgoat.acquisition.lower_confidence_bound import (
+    Acquisition,
+    Array,
+    LinearAcquisition,
+    LowerConfidenceBound,
+    Turn,
+)
+from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.surrogate import GraphGP, Posterior
+from nasgoat.surrogate.draws import DRAWN, without_mean
+
+_LEAST_STD = 1e-10  # below it log EI is taken at this σ, so that every value is finite
+_FAR = 100.0  # from here on 1 - t √(π/2) erfcx(t/√2) is a difference of equals; its series is not
+_STREAM = 4  # keeps these random numbers apart from those of other purposes
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedImprovement(Acquisition):
+    """-log E[max(b - f(x), 0)], f the posterior and b the lowest posterior mean observed.
+
+    With z = (b - μ) / σ the expectation is σ (φ(z) + z Φ(z)). It underflows where a graph is surely
+    no better; its logarithm does not, and has its maximum at the same graph. The mean of an
+    observed graph stands in for its error, which may be noise; a graph that still runs, or stands
+    earlier in the batch, counts as observed at its mean.
+
+    Example:
+        >>> from nasgoat.acquisition import random_problem
+        >>> from nasgoat import nasbench201
+        >>> gp = random_problem(nasbench201(), observations=5).acquisition.gp
+        >>> ei = ExpectedImprovement(gp)
+        >>> b = ei.best_mean
+        >>> np.exp(-ei.combine(np.array([b]), np.array([1.0]))).round(6).tolist()  # 1 / √(2 π)
+        [0.398942]
+    """
+
+    surrogate: GraphGP | None = None
+    has_frontier: ClassVar[bool] = True
+    searches: ClassVar[int] = 4
+
+    @cached_property
+    def best_mean(self) -> float:
+        """b, the lowest posterior mean of the observed graphs."""
+        return self.gp.lowest_mean
+
+    def combine(self, mean: Array, std: Array) -> Array:
+        """-log σ - log(φ(z) + z Φ(z)), element by element."""
+        wide = np.maximum(std, _LEAST_STD)
+        return -np.log(wide) - log_improvement((self.best_mean - np.asarray(mean)) / wide)
+
+    def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
+        """The surrogate that takes these graphs to come out as predicted."""
+        return self.gp.believing(proposed) if proposed else self.gp
+
+
+def log_improvement(z: Array) -> Array:
+    """log(φ(z) + z Φ(z)), accurate for every z.
+
+    With t = -z it is log φ(t) + log(1 - t √(π/2) erfcx(t / √2)); for large t the difference is
+    1/t² - 3/t⁴ + 15/t⁶ - ... (Ament et al., Unexpected improvements to expected improvement, 2023).
+
+    Example:
+        >>> log_improvement(np.array([0.0, -1e6])).round(3).tolist()
+        [-0.919, -500000000028.55]
+    """
+    t = -np.asarray(z, dtype=float)
+    density = -0.5 * t * t - 0.5 * np.log(2 * np.pi)
+    near, far = np.clip(t, 1.0, _FAR), np.maximum(t, _FAR) ** -2.0
+    difference = np.log1p(-near * np.sqrt(np.pi / 2) * erfcx(near / np.sqrt(2)))
+    series = np.log(far) + np.log1p(far * (-3 + far * (15 - 105 * far)))
+    low = np.minimum(t, 1.0)
+    plain = np.log(np.exp(-0.5 * low * low) / np.sqrt(2 * np.pi) - low * ndtr(-low))
+    chosen: Array = np.where(t < 1.0, plain, density + np.where(t < _FAR, difference, series))
+    return chosen
+
+
+class _OwnFunction(LinearAcquisition):
+    """μ - √β σ of another posterior than the surrogate's, which is made from it once."""
+
+    @abstractmethod
+    def _make_posterior(self) -> Posterior:
+        """The posterior to minimise."""
+
+    @cached_property
+    def _made(self) -> Posterior:
+        return self._make_posterior()
+
+    @property
+    def posterior(self) -> Posterior:
+        """What is minimised, as a function of feature rows."""
+        return self._made
+
+    def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array, Array]:
+        """The acquisition value of each graph, and the surrogate's own μ and σ."""
+        mean, std = self.predict(graphs)
+        return self.combine(*self.posterior.mean_std(self.gp.features.rows(graphs))), mean, std
+
+
+@dataclass(frozen=True, eq=False)
+class LargestDeviation(_OwnFunction):
+    """-σ: the graph that the surrogate knows least about is its minimum.
+
+    Example:
+        >>> from nasgoat.acquisition import random_problem
+        >>> from nasgoat import nasbench201
+        >>> lcb = random_problem(nasbench201(), observations=5).acquisition
+        >>> cells = nasbench201().sample(3, np.random.default_rng(0))
+        >>> np.allclose(LargestDeviation(lcb.gp).score(cells), -lcb.predict(cells)[1])
+        True
+    """
+
+    surrogate: GraphGP | None = None
+    sqrt_beta: ClassVar[float] = 1.0  # type: ignore[misc]
+
+    def _make_posterior(self) -> Posterior:
+        return without_mean(self.gp.posterior_)
+
+
+@dataclass(frozen=True, eq=False)
+class ThompsonSampling(_OwnFunction):
+    """A function drawn from the posterior: its minimum is a sample of where the best graph is.
+
+    Under the linear kernel the draw is a linear function of the features, exactly; under the
+    exponential one it is drawn by pathwise conditioning (:mod:`nasgoat.surrogate.draws`). The same
+    seed gives the same function to every optimiser.
+
+    Args:
+        seed: Seeds of the draw.
+        surrogate: The fitted Gaussian process.
+
+    Example:
+        >>> from nasgoat.acquisition import random_problem
+        >>> from nasgoat import nasbench201
+        >>> gp = random_problem(nasbench201(), observations=5).acquisition.gp
+        >>> cells = nasbench201().sample(3, np.random.default_rng(0))
+        >>> one, same, other = (ThompsonSampling(seed, gp).score(cells) for seed in (1, 1, 2))
+        >>> bool((one == same).all()), bool((one == other).any())
+        (True, False)
+    """
+
+    seed: int | tuple[int, ...] = 0
+    surrogate: GraphGP | None = None
+    sqrt_beta: ClassVar[float] = 0.0  # type: ignore[misc]
+    kernels: ClassVar[tuple[str, ...] | None] = DRAWN
+
+    @classmethod
+    def make(cls, turn: Turn) -> ThompsonSampling:
+        """A draw of its own for every place in a search."""
+        return cls((turn.seed, turn.place), turn.surrogate)
+
+    @classmethod
+    def explain_unbounded(cls, kernel: str) -> str | None:
+        """Under the linear kernel a draw is bounded like any mean; under another it is not."""
+        if kernel == "linear":
+            return None
+        return f"a draw under the {kernel} kernel is not a sum over features; linear ones are"
+
+    def _make_posterior(self) -> Posterior:
+        seeds = self.seed if isinstance(self.seed, tuple) else (self.seed,)
+        return self.gp.draw(np.random.default_rng([*seeds, _STREAM]))
+
+
+_TABLE: dict[str, type[Acquisition]] = {
+    "lcb": LowerConfidenceBound,
+    "ei": ExpectedImprovement,
+    "thompson": ThompsonSampling,
+}
+_OURS = frozenset(_TABLE)
+
+
+def acquisition_names() -> list[str]:
+    """Names that :func:`find_acquisition` knows.
+
+    Example:
+        >>> acquisition_names()[:3]
+        ['lcb', 'ei', 'thompson']
+    """
+    return list(_TABLE)
+
+
+def find_acquisition(name: str) -> type[Acquisition]:
+    """The acquisition function of a name, as a class.
+
+    Example:
+        >>> find_acquisition("ei").__name__
+        'ExpectedImprovement'
+    """
+    if name not in _TABLE:
+        raise UnknownNameError("acquisition", name, acquisition_names())
+    return _TABLE[name]
+
+
+def register_acquisition(name: str, acquisition: type[Acquisition]) -> None:
+    """Make an acquisition function known by a name, in Python and on the command line.
+
+    Args:
+        name: The name; registering it again replaces the function.
+        acquisition: Its class.
+
+    Example:
+        >>> @dataclass(frozen=True, eq=False)
+        ... class Cautious(LowerConfidenceBound):
+        ...     sqrt_beta: float = 0.1
+        >>> register_acquisition("cautious", Cautious)
+        >>> find_acquisition("cautious").__name__
+        'Cautious'
+    """
+    if name in _OURS:
+        raise SettingError(f"a new acquisition must have a name of its own, got {name!r}")
+    _TABLE[name] = acquisition
