@@ -16,7 +16,7 @@ SPACE = EdgeLabeledSpace(4, ["a", "b"])
 
 
 class Narrow:
-    """Has what :class:`LowerConfidenceBound` says that optimisers ask for, and no surrogate."""
+    """Has what optimisers ask of an acquisition function that is linear, and no surrogate."""
 
     def __init__(self, acquisition: LowerConfidenceBound) -> None:
         self._inner = acquisition
@@ -32,8 +32,12 @@ class Narrow:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._inner.predict(graphs)
 
-    def score(self, graphs: Sequence[LabeledGraph]) -> NDArray[np.float64]:
-        return self._inner.score(graphs)
+    def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[NDArray[np.float64], ...]:
+        return self._inner.assess(graphs)
+
+    @property
+    def linear(self) -> "Narrow":
+        return self
 
 
 @pytest.mark.parametrize("kernel", ["linear", "exponential"])

@@ -2,12 +2,14 @@
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nasgoat import (
+    Catalogue,
     EdgeLabeledSpace,
     LabeledGraph,
     NodeLabeledSpace,
@@ -17,7 +19,13 @@ from nasgoat import (
     nasbench201,
     search,
 )
-from nasgoat.acquisition import Status
+from nasgoat.acquisition import (
+    ExpectedImprovement,
+    Status,
+    ThompsonSampling,
+    Turn,
+    find_acquisition,
+)
 from nasgoat.bayesopt import Iteration
 from nasgoat.errors import (
     GraphError,
@@ -28,7 +36,18 @@ from nasgoat.errors import (
 )
 
 SPACE = EdgeLabeledSpace(4, ["a", "b"])
-PRESETS = [Settings(), Settings.preset("paper"), Settings(kernel="linear"), Settings(target="log")]
+FUNCTIONS = [
+    Settings(acquisition="ei"),
+    Settings(acquisition="thompson"),
+    Settings(acquisition="thompson", kernel="linear"),
+]
+PRESETS = [
+    Settings(),
+    Settings.preset("paper"),
+    Settings(kernel="linear"),
+    Settings(target="log"),
+    *FUNCTIONS,
+]
 
 
 def error(graph: LabeledGraph) -> float:
@@ -54,6 +73,66 @@ def test_a_replay_proposes_the_same_graphs(settings: Settings) -> None:
         resumed.tell(evaluation.graph, evaluation.error)
     again = [proposal.graph for proposal in resumed.ask(5)]
     assert again == [evaluation.graph for evaluation in whole.evaluations[20:25]]
+
+
+def told(settings: Settings, seed: int = 0, optimizer: str = "auto") -> Optimizer:
+    """An optimiser that knows the errors of ten graphs."""
+    asker = Optimizer(SPACE, settings, optimizer, initial=10, seed=seed)
+    for proposal in asker.ask(10):
+        asker.tell(proposal.graph, error(proposal.graph))
+    return asker
+
+
+def test_a_batch_by_improvement_believes_what_it_proposed() -> None:
+    asker = told(Settings(acquisition="ei"))
+    proposals = asker.ask(3)
+    assert asker.surrogate is not None
+    taken = {SPACE.key(graph) for graph, _ in asker.observations}
+    for i, proposal in enumerate(proposals):
+        before = [p.graph for p in proposals[:i]]
+        believed = asker.surrogate.believing(before) if before else asker.surrogate
+        best = Catalogue(SPACE).optimize(ExpectedImprovement(believed), 1, taken)[0]
+        assert proposal.graph == best.graph
+        assert proposal.lcb == pytest.approx(best.lcb, abs=1e-6)  # believed one by one, or at once
+        taken.add(SPACE.key(proposal.graph))
+
+
+def test_a_batch_of_draws_has_a_draw_for_each_graph() -> None:
+    asker = told(Settings(acquisition="thompson", kernel="linear"), seed=3)
+    proposals = asker.ask(3)
+    assert asker.surrogate is not None
+    for i, proposal in enumerate(proposals):
+        draw = ThompsonSampling((3, 10 + i), asker.surrogate)
+        assert draw.score([proposal.graph])[0] == pytest.approx(proposal.lcb, abs=1e-9)
+
+
+@pytest.mark.parametrize("settings", FUNCTIONS, ids=str)
+def test_the_strategy_top_takes_the_best_graphs_of_one_function(settings: Settings) -> None:
+    asker = told(replace(settings, batch_strategy="top"))
+    proposals = asker.ask(4)
+    assert asker.surrogate is not None
+    turn = Turn(asker.surrogate, place=10)
+    taken = {SPACE.key(graph) for graph, _ in asker.observations}
+    best = Catalogue(SPACE).optimize(find_acquisition(settings.acquisition).make(turn), 4, taken)
+    assert [p.graph for p in proposals] == [p.graph for p in best]
+
+
+@pytest.mark.parametrize("settings", [Settings(acquisition="ei"), FUNCTIONS[2]], ids=str)
+def test_exact_optimisers_propose_the_same_by_every_function(settings: Settings) -> None:
+    values = [[p.lcb for p in told(settings, 1, name).ask(3)] for name in ("catalogue", "branch")]
+    assert values[0] == pytest.approx(values[1], abs=1e-6)  # a believer's posterior is its own
+
+
+def test_the_seed_decides_the_draws() -> None:
+    settings = Settings(acquisition="thompson")
+    first, same, other = ([p.lcb for p in told(settings, s).ask(3)] for s in (0, 0, 1))
+    assert first == same
+    assert first != other
+
+
+def test_an_acquisition_is_declared_unless_it_is_the_first_there_was() -> None:
+    assert "acquisition" not in Settings().declare()
+    assert Settings(acquisition="ei").declare()["acquisition"] == "ei"
 
 
 def test_the_seed_decides_the_initial_design() -> None:
@@ -124,6 +203,8 @@ def test_graphs_outside_the_space_are_refused() -> None:
 
 
 def test_wrong_settings_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="acquisition must be one of"):
+        Settings(acquisition="ucb")
     with pytest.raises(SettingError, match="initial must be at least 1"):
         Optimizer(SPACE, initial=0)
     with pytest.raises(SettingError, match="at least 1, got 0"):

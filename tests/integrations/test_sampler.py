@@ -9,7 +9,7 @@ import optuna
 import pytest
 from optuna.terminator import StaticErrorEvaluator, Terminator
 
-from nasgoat import GoatSampler, LabeledGraph, suggest_graph
+from nasgoat import GoatSampler, LabeledGraph, Settings, suggest_graph
 from nasgoat.acquisition import make_optimizer
 from nasgoat.bayesopt import measure_gain
 from nasgoat.errors import SettingError
@@ -94,6 +94,15 @@ def test_it_minimises_and_maximises() -> None:
         study.optimize(edges, n_trials=20)
         found[direction] = study.best_value
     assert found == {"minimize": 1.0, "maximize": 6.0}
+
+
+@pytest.mark.parametrize("name", ["ei", "thompson"])
+def test_it_takes_any_acquisition_function(name: str) -> None:
+    sampler = GoatSampler(SPACE, Settings(acquisition=name), initial=5, batch=2)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(edges, n_trials=16)
+    assert study.best_value == 1.0
+    assert len({trial.params["graph"] for trial in study.trials}) == 16
 
 
 def test_other_parameters_go_to_the_inner_sampler() -> None:

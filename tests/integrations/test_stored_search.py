@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat import LabeledGraph, search
+from nasgoat import LabeledGraph, Settings, search
 from nasgoat.bayesopt import MemoryLedger
 from nasgoat.cli.app import run
 from nasgoat.errors import SettingError, StudyError
@@ -87,6 +87,17 @@ def test_a_search_with_a_storage_goes_on_where_it_stopped(tmp_path: Path) -> Non
     status = read_status(StorageAddress.of(url), "s")
     assert (status.finished, status.complete, status.budget) == (True, 17, 17)
     assert list_studies(StorageAddress.of(url)) == ["s"]
+
+
+@pytest.mark.parametrize("name", ["ei", "thompson"])
+def test_a_stored_search_by_another_acquisition_goes_on(tmp_path: Path, name: str) -> None:
+    url, settings = f"sqlite:///{tmp_path / 'x.db'}", Settings(acquisition=name)
+    for evaluations in (8, 13):
+        stored = search(train, "nb201", evaluations, initial=6, settings=settings, storage=url)
+    unbroken = search(train, "nb201", 13, initial=6, settings=settings)
+    assert [e.graph for e in stored.evaluations] == [e.graph for e in unbroken.evaluations]
+    with pytest.raises(StudyError, match=f"settings.acquisition was '{name}', asked None"):
+        search(train, "nb201", 13, initial=6, storage=url)
 
 
 def test_a_stored_search_is_refused_with_other_values_or_another_ledger(tmp_path: Path) -> None:

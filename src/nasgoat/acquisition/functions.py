@@ -174,7 +174,7 @@ class ThompsonSampling(_OwnFunction):
         """Under the linear kernel a draw is bounded like any mean; under another it is not."""
         if kernel == "linear":
             return None
-        return f"a draw under the {kernel} kernel is not a sum over features; linear ones are"
+        return f"a draw under the {kernel} kernel is not a sum over features, one under linear is"
 
     def _make_posterior(self) -> Posterior:
         seeds = self.seed if isinstance(self.seed, tuple) else (self.seed,)

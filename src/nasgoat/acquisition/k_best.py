@@ -204,8 +204,8 @@ def descend(
     values = pool.add(drawn)
     for i in np.argsort(values, kind="stable")[:_STARTS].tolist():
         _walk_down(pool, drawn[i], values[i], deadline)
-    if pool.found:
-        graph = pool.found[0].graph
+    graph = pool.found[0].graph if pool.found else None
+    if graph is not None and pool.space.neighbours(graph):  # not the only graph
         mutants = [pool.space.mutate(graph, rng) for _ in range(_MUTATIONS)]
         scores = pool.add(mutants)
         best = int(np.argmin(scores))

@@ -16,6 +16,7 @@ from nasgoat.acquisition.costs import (
     mip_cost,
     paper_seconds,
 )
+from nasgoat.acquisition.functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, check_blocks, require_paper_blocks
@@ -83,15 +84,15 @@ class _Entry:
         cost: What it costs; None if that is not known, and ``auto`` never takes it.
         title: What a reason calls it.
         by_name_only: Whether ``auto`` leaves it out all the same.
-        paper_kernels_only: Whether it knows the linear and the exponential kernel alone, with the
-            paper's blocks.
+        bounds: Whether it works with bounds, and knows the linear and the exponential kernel
+            alone, with the paper's blocks.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
     cost: CostModel | None
     title: str
     by_name_only: bool = False
-    paper_kernels_only: bool = False
+    bounds: bool = False
 
 
 def _ignore_effort(make: OptimizerMaker) -> Callable[..., AcquisitionOptimizer]:
@@ -131,14 +132,14 @@ def _make_mip(
 
 _TABLE: dict[str, _Entry] = {
     "catalogue": _Entry(_ignore_effort(Catalogue), Catalogue.cost, "catalogue"),
-    "branch": _Entry(_make_branch, branch_cost, "branch and bound", paper_kernels_only=True),
+    "branch": _Entry(_make_branch, branch_cost, "branch and bound", bounds=True),
     **{
         solver: _Entry(
             partial(_make_mip, solver),
             mip_cost,
             "MIP",
             by_name_only=solver != "scip",  # another one needs a licence
-            paper_kernels_only=True,
+            bounds=True,
         )
         for solver in SOLVERS
     },
@@ -187,6 +188,7 @@ class Choice:
         asked_for: Whether it was asked for by its name.
         blocks: The blocks of the kernel that it knows.
         left_out: Those that were asked for and have to be left out.
+        acquisition: The acquisition function that the forecasts are for.
 
     Example:
         >>> from nasgoat import darts, nasbench201
@@ -205,12 +207,14 @@ class Choice:
     asked_for: bool = False
     blocks: tuple[str, ...] = PAPER_BLOCKS
     left_out: tuple[str, ...] = ()
+    acquisition: str = "lcb"
 
     @property
     def terms(self) -> str:
         """What the forecasts are for, in words."""
         plural = "s" if self.questions > 1 else ""
-        return f"{self.kernel} kernel, {self.questions} question{plural} at a time"
+        function = "" if self.acquisition == "lcb" else f"{self.acquisition}, "
+        return f"{self.kernel} kernel, {function}{self.questions} question{plural} at a time"
 
     @property
     def seconds(self) -> float | None:
@@ -274,6 +278,7 @@ def choose(
     questions: int = 1,
     name: str = "auto",
     blocks: Sequence[str] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
 ) -> Choice:
     """Choose the optimiser of a name for a space; for ``"auto"``, the cheapest exact one.
 
@@ -286,6 +291,7 @@ def choose(
         questions: How many acquisition problems share one fitted surrogate.
         name: One of :func:`optimizer_names`.
         blocks: The blocks of the kernel.
+        acquisition: One of :func:`acquisition_names`.
 
     Example:
         >>> from nasgoat import darts, nasbench201
@@ -293,50 +299,72 @@ def choose(
         'branch: asked for'
         >>> choose(darts(), blocks=["paths", "edges", "shape"]).left_out
         ('shape',)
+        >>> choose(darts(), "exponential", acquisition="thompson").forecasts["branch"].said
+        'a draw under the exponential kernel is not a sum over features, one under linear is'
     """
     blocks = check_blocks(blocks)
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
     if name != "auto":
         entry = _TABLE[name]
-        if entry.paper_kernels_only:
+        if entry.bounds:
             if kernel not in PAPER_FORMS:
                 raise SettingError(
                     f"the kernel must be linear or exponential for the optimizer {name}, got "
                     f"{kernel!r}; use the catalogue"
                 )
             require_paper_blocks(blocks, f"the optimizer {name}")
-        known = {} if entry.cost is None else {name: entry.cost(space, kernel, questions)}
-        reason = f"{name}: asked for"
-        return Choice(name, reason, kernel, questions, known, asked_for=True, blocks=blocks)
-    forecasts = {
-        other: _forecast(entry, space, kernel, questions, blocks)
+            if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
+                raise SettingError(
+                    f"the optimizer {name} must be able to bound the acquisition {acquisition}, "
+                    f"got one that it can't: {refusal}; use the catalogue"
+                )
+        cost = _forecast(entry, space, kernel, questions, blocks, acquisition)
+        known = {} if cost is None else {name: cost}
+        terms = kernel, questions, known, True, blocks
+        return Choice(name, f"{name}: asked for", *terms, acquisition=acquisition)
+    every = {
+        other: _forecast(entry, space, kernel, questions, blocks, acquisition)
         for other, entry in _TABLE.items()
-        if entry.cost is not None and not entry.by_name_only
+        if not entry.by_name_only
     }
+    forecasts = {other: cost for other, cost in every.items() if cost is not None}
     costs = {other: cost for other, cost in forecasts.items() if isinstance(cost, Cost)}
     if blocks != PAPER_BLOCKS and not any(cost.exact for cost in costs.values()):
-        plain = choose(space, kernel, questions)
+        plain = choose(space, kernel, questions, acquisition=acquisition)
         if (fallback := plain.forecasts[plain.name]) and getattr(fallback, "exact", False):
             left = tuple(name for name in blocks if name not in PAPER_BLOCKS)
             reason = f"{plain.reason}; blocks left out: {', '.join(left)}"
             return replace(plain, reason=reason, left_out=left)
     taken = min(costs, key=lambda other: _rank(costs[other]))
-    cost, choice = costs[taken], Choice(taken, "", kernel, questions, forecasts, blocks=blocks)
+    cost, terms = costs[taken], (kernel, questions, forecasts, False, blocks)
+    choice = Choice(taken, "", *terms, acquisition=acquisition)
     said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
     proof = "" if cost.exact else "; no exact optimiser applies"
     return replace(choice, reason=f"{_TABLE[taken].title}: {said}{proof}")
 
 
 def _forecast(
-    entry: _Entry, space: SearchSpace, kernel: str, questions: int, blocks: tuple[str, ...]
-) -> Cost | Reason:
-    """What an optimiser costs with these blocks, or why it does not apply."""
+    entry: _Entry,
+    space: SearchSpace,
+    kernel: str,
+    questions: int,
+    blocks: tuple[str, ...],
+    acquisition: str,
+) -> Cost | Reason | None:
+    """What an optimiser costs, or why it does not apply; None if nothing is known."""
     if entry.cost is None:
-        return Reason("what it costs is not known")
-    if entry.paper_kernels_only and blocks != PAPER_BLOCKS:
+        return None
+    if not entry.bounds:
+        return entry.cost(space, kernel, questions)
+    if blocks != PAPER_BLOCKS:
         return Reason(f"it knows the blocks {', '.join(PAPER_BLOCKS)} together, and no other")
-    return entry.cost(space, kernel, questions)
+    function = find_acquisition(acquisition)
+    cost = entry.cost(space, kernel, questions)
+    if kernel in PAPER_FORMS and (refusal := function.explain_unbounded(kernel)):
+        return Reason(refusal)
+    many = function.searches
+    return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
 
 
 def _rank(cost: Cost) -> tuple[bool, bool, float]:
@@ -353,6 +381,7 @@ def make_optimizer(
     questions: int = 1,
     effort: Effort | None = None,
     blocks: Sequence[str] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
 ) -> AcquisitionOptimizer:
     """An acquisition optimiser for a space.
 
@@ -365,13 +394,16 @@ def make_optimizer(
         questions: How many acquisition problems share one fitted surrogate, for the choice.
         effort: Limits of one acquisition problem, where the optimiser has any.
         blocks: The blocks of the kernel, for the choice.
+        acquisition: One of :func:`acquisition_names`, for the choice.
 
     Example:
         >>> from nasgoat import nasbench201
         >>> make_optimizer("auto", nasbench201()).name
         'catalogue'
     """
-    choice = name if isinstance(name, Choice) else choose(space, kernel, questions, name, blocks)
+    choice = name
+    if not isinstance(choice, Choice):
+        choice = choose(space, kernel, questions, choice, blocks, acquisition)
     if progress:
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from nasgoat.acquisition import (
+    Acquisition,
     AcquisitionOptimizer,
     AskTell,
     Certificate,
     Effort,
-    LowerConfidenceBound,
     Proposal,
     Status,
+    Turn,
+    find_acquisition,
     make_optimizer,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
@@ -43,7 +45,7 @@ PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 8
 #: Settings that earlier versions did not have; at these values they are not declared.
-_ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False}
+_ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False, "acquisition": "lcb"}
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,12 @@ class Settings:
         kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered.
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
-        batch_strategy: ``"top"`` takes the graphs of lowest bound at ``sqrt_beta``;
-            ``"portfolio"`` takes the best graph for each of ``sqrt_betas`` in turn.
-        sqrt_beta: √β of the strategy ``"top"``.
-        sqrt_betas: The √β of the strategy ``"portfolio"``.
+        batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
+            ``"portfolio"`` takes the best graph of each of several: for ``"lcb"`` those of
+            ``sqrt_betas`` in turn, for ``"ei"`` one that believes the graphs before it to come out
+            as predicted, for ``"thompson"`` a draw each.
+        sqrt_beta: √β of ``"lcb"`` with the strategy ``"top"``.
+        sqrt_betas: The √β of ``"lcb"`` with the strategy ``"portfolio"``.
         restarts: Further random starts of the hyperparameter search.
         repeats: How often a promising graph is evaluated, where errors are noisy; one proposal in
             five may be a repeat. 1 repeats nothing.
@@ -69,6 +73,7 @@ class Settings:
         blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
             and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
         priors: Whether hyperparameters have weak priors, instead of bounds alone.
+        acquisition: ``"lcb"``, ``"ei"`` or ``"thompson"``, or a name that was registered.
 
     Example:
         >>> Settings.preset("paper", kernel="linear").batch_strategy
@@ -86,6 +91,7 @@ class Settings:
     time_limit: float = 60.0
     blocks: tuple[str, ...] = PAPER_BLOCKS
     priors: bool = False
+    acquisition: str = "lcb"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
@@ -97,6 +103,12 @@ class Settings:
             raise UnknownNameError("target", self.target, TARGETS)
         if self.batch_strategy not in STRATEGIES:
             raise UnknownNameError("batch strategy", self.batch_strategy, STRATEGIES)
+        kernels = find_acquisition(self.acquisition).kernels
+        if kernels is not None and self.kernel not in kernels:
+            raise SettingError(
+                f"the kernel must be {' or '.join(kernels)} for the acquisition "
+                f"{self.acquisition}, got {self.kernel!r}"
+            )
         if not self.sqrt_betas:
             raise SettingError("sqrt_betas must hold at least one number, got none")
         if self.repeats < 1:
@@ -110,7 +122,8 @@ class Settings:
     @property
     def questions(self) -> int:
         """How many acquisition problems one batch solves with the same fitted surrogate."""
-        return len(self.sqrt_betas) if self.batch_strategy == "portfolio" else 1
+        several = self.batch_strategy == "portfolio" and self.acquisition == "lcb"
+        return len(self.sqrt_betas) if several else 1
 
     def find_optimizer(
         self,
@@ -122,8 +135,8 @@ class Settings:
         if not isinstance(optimizer, str):
             return optimizer
         effort = Effort(time_limit=self.time_limit)
-        kernel = self.kernel, self.questions
-        return make_optimizer(optimizer, space, progress, *kernel, effort, self.blocks)
+        terms = self.kernel, self.questions, effort, self.blocks, self.acquisition
+        return make_optimizer(optimizer, space, progress, *terms)
 
     @classmethod
     def preset(cls, name: str, noisy: bool = False, **changes: Any) -> Settings:
@@ -217,15 +230,15 @@ class Optimizer(AskTell):
         if (fresh := k - len(repeated)) == 0:
             return repeated
         if settings.batch_strategy == "top":
-            lcb = LowerConfidenceBound(settings.sqrt_beta, believed)
-            found = self._minimize(lcb, fresh, self._list_taken())
+            function = self._make_acquisition(believed, self._count_proposed(), settings.sqrt_beta)
+            found = self._minimize(function, fresh, self._list_taken())
         else:
             found = self._propose_portfolio(believed, fresh, self._list_taken())
         return found + repeated
 
     def _count_repeats(self, k: int) -> int:
         """How many of the next k proposals may repeat an evaluation."""
-        start = len(self._graphs) + len(self._pending)
+        start = self._count_proposed()
         return sum(i % REPEAT_EVERY == REPEAT_EVERY - 1 for i in range(start, start + k))
 
     def _propose_repeats(self, count: int) -> list[Proposal]:
@@ -260,20 +273,30 @@ class Optimizer(AskTell):
                 self._said.add(name)
 
     def _propose_portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
-        """The best graph for each √β in turn, starting where the last batch stopped."""
+        """The best graph of each acquisition function in turn.
+
+        The √β of lower confidence bounds go on where the last batch stopped.
+        """
         betas = self.settings.sqrt_betas
-        start = len(self._graphs) + len(self._pending)
+        start = self._count_proposed()
         proposals: list[Proposal] = []
         for i in range(start, start + k):
-            lcb = LowerConfidenceBound(betas[i % len(betas)], surrogate)
-            found = self._minimize(lcb, 1, exclude)
+            function = self._make_acquisition(surrogate, i, betas[i % len(betas)])
+            found = self._minimize(function, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
+            if i + 1 < start + k:
+                surrogate = function.after([p.graph for p in found])
         return proposals
 
-    def _minimize(
-        self, acquisition: LowerConfidenceBound, k: int, exclude: set[bytes]
-    ) -> list[Proposal]:
+    def _count_proposed(self) -> int:
+        return len(self._graphs) + len(self._pending)
+
+    def _make_acquisition(self, surrogate: GraphGP, place: int, sqrt_beta: float) -> Acquisition:
+        turn = Turn(surrogate, place, self.seed, sqrt_beta)
+        return find_acquisition(self.settings.acquisition).make(turn)
+
+    def _minimize(self, acquisition: Acquisition, k: int, exclude: set[bytes]) -> list[Proposal]:
         """The k best graphs; heuristic ones, said so, if the optimiser found none in its limits."""
         try:
             pool = self.acquisition_optimizer.optimize(acquisition, k, exclude)

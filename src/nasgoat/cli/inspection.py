@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import KERNEL, BatchStrategy, Blocks, Json, Preset, Seed, TimeLimit
+from nasgoat.cli.options import (
+    KERNEL,
+    AcquisitionName,
+    BatchStrategy,
+    Blocks,
+    Json,
+    Preset,
+    Seed,
+    TimeLimit,
+)
 from nasgoat.cli.search import Proposing
 from nasgoat.cli.terminal import note, print_json, show, show_graph
 
@@ -28,6 +37,7 @@ def check(
     space: Name,
     preset: Preset = "default",
     kernel: Annotated[str | None, KERNEL] = None,
+    acquisition: AcquisitionName = None,
     batch_strategy: BatchStrategy = None,
     time_limit: TimeLimit = None,
     blocks: Blocks = None,
@@ -40,9 +50,21 @@ def check(
     found = _find_space(space)
     require_satisfiable(found)
     number, exact = found.size()
-    asked = Proposing(preset=preset, kernel=kernel, batch_strategy=batch_strategy, blocks=blocks)
+    asked = Proposing(
+        preset=preset,
+        kernel=kernel,
+        acquisition=acquisition,
+        batch_strategy=batch_strategy,
+        blocks=blocks,
+    )
     settings = asked.settings()
-    choice = choose(found, settings.kernel, settings.questions, blocks=settings.blocks)
+    choice = choose(
+        found,
+        settings.kernel,
+        settings.questions,
+        blocks=settings.blocks,
+        acquisition=settings.acquisition,
+    )
     seconds = settings.time_limit if time_limit is None else time_limit
     warning = choice.warn(seconds)
     optimizers = choice.list_exact()
@@ -59,6 +81,7 @@ def check(
                     "optimizer": choice.name,
                     "reason": choice.reason,
                     "kernel": choice.kernel,
+                    "acquisition": choice.acquisition,
                     "questions": choice.questions,
                     "blocks": choice.blocks,
                     "blocks_left_out": choice.left_out,

@@ -53,6 +53,10 @@ Blocks = Annotated[
 Preset = Annotated[
     str, typer.Option(help="default (measured best) or paper (the paper's settings).")
 ]
+AcquisitionName = Annotated[
+    str | None,
+    typer.Option(help="lcb (the default), ei or thompson: bound, improvement or a random draw."),
+]
 BatchStrategy = Annotated[str | None, typer.Option(help="portfolio or top.")]
 TimeLimit = Annotated[
     float | None,

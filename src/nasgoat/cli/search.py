@@ -12,6 +12,7 @@ import typer
 
 from nasgoat.cli.options import (
     KERNEL,
+    AcquisitionName,
     BatchStrategy,
     Blocks,
     Dask,
@@ -69,6 +70,7 @@ class Proposing:
     seed: Seed = 0
     preset: Preset = "default"
     kernel: Annotated[str | None, KERNEL] = None
+    acquisition: AcquisitionName = None
     batch_strategy: BatchStrategy = None
     target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
     repeats: Annotated[
@@ -107,7 +109,7 @@ class Proposing:
         """The settings of our own method: those of the preset, with some of them changed."""
         from nasgoat.bayesopt import Settings
 
-        names = ("kernel", "batch_strategy", "target", "repeats", "priors")
+        names = ("kernel", "acquisition", "batch_strategy", "target", "repeats", "priors")
         changes = {name: getattr(self, name) for name in names}
         changes["blocks"] = None if self.blocks is None else tuple(split_names(self.blocks))
         given = {name: value for name, value in changes.items() if value is not None}

@@ -117,9 +117,13 @@ class Session:
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
         if ours:
-            kernel, questions = settings.kernel, settings.questions
             self.choice = choose(
-                self.task.space, kernel, questions, solving.optimizer, settings.blocks
+                self.task.space,
+                settings.kernel,
+                settings.questions,
+                solving.optimizer,
+                settings.blocks,
+                settings.acquisition,
             )
         declaration = {
             "objective": self.task.objective,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import Json, Seed, Solving, with_groups
+from nasgoat.cli.options import AcquisitionName, Json, Seed, Solving, with_groups
 from nasgoat.cli.terminal import note, print_json, show_graph
+from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition import AcquisitionOptimizer, AcquisitionProblem, Pool
+    from nasgoat.acquisition import Acquisition, AcquisitionOptimizer, Pool
     from nasgoat.solvers import Report
     from nasgoat.spaces import SearchSpace
 
@@ -22,6 +23,7 @@ def solve(
     nodes: Annotated[int | None, typer.Option(help="Only graphs with so many nodes.")] = None,
     observations: Annotated[int, typer.Option(help="Random graphs that were observed.")] = 50,
     kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
+    acquisition: AcquisitionName = None,
     sqrt_beta: Annotated[float, typer.Option(help="Weight of the standard deviation.")] = 3.0,
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
     seed: Seed = 0,
@@ -34,7 +36,13 @@ def solve(
     ] = None,
 ) -> None:
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
-    from nasgoat.acquisition import choose, make_optimizer, random_problem
+    from nasgoat.acquisition import (
+        Turn,
+        choose,
+        find_acquisition,
+        make_optimizer,
+        random_problem,
+    )
     from nasgoat.spaces import load_space
 
     effort = solving.effort(memory=memory)
@@ -42,24 +50,33 @@ def solve(
     if nodes is not None:
         found = found.with_nodes(nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
+    name = acquisition or "lcb"
+    turn = Turn(problem.acquisition.gp, seed=seed, sqrt_beta=sqrt_beta)
+    function = find_acquisition(name).make(turn)
     if export is not None:
-        _export(found, problem, solving.formulation, export)
-    choice = choose(found, kernel, name=solving.optimizer)
+        _export(found, function, solving.formulation, export)
+    choice = choose(found, kernel, name=solving.optimizer, acquisition=name)
     solver = make_optimizer(choice, found, note, effort=effort)
-    pool = solver.optimize(problem.acquisition, top, problem.observed)
+    pool = solver.optimize(function, top, problem.observed)
     if json:
         print_json({**_document(pool, solver), "reason": choice.reason})
     else:
-        _print(pool, solver.name, found)
+        _print(pool, solver.name, found, "LCB" if name == "lcb" else "value")
 
 
-def _export(space: SearchSpace, problem: AcquisitionProblem, formulation: str, path: Path) -> None:
+def _export(space: SearchSpace, acquisition: Acquisition, formulation: str, path: Path) -> None:
     """Write one model per size; several sizes put theirs into the name."""
+    linear = acquisition.linear
+    if linear is None:
+        raise SettingError(
+            "--export must come with an acquisition that is one program, lcb or thompson, got "
+            f"{type(acquisition).__name__}"
+        )
     from nasgoat.formulations import formulate
     from nasgoat.solvers.scip_model import export as write
 
     for n in space.sizes:
-        rows = formulate(space, problem.acquisition, formulation, n).rows
+        rows = formulate(space, linear, formulation, n).rows
         several = len(space.sizes) > 1
         target = path.with_name(f"{path.stem}-{n}{path.suffix}") if several else path
         note(f"{n} nodes: {write(rows, target)}")
@@ -94,11 +111,11 @@ def _size(report: Report) -> dict[str, Any]:
     }
 
 
-def _print(pool: Pool, optimizer: str, space: SearchSpace) -> None:
+def _print(pool: Pool, optimizer: str, space: SearchSpace, value: str) -> None:
     certificate = pool.certificate
     print(f"{certificate.status} by {optimizer} in {certificate.seconds:.3f} s", end="")
     print("" if certificate.gap is None else f", gap {certificate.gap:.2g}")
-    print("\n rank        LCB       mean        std  graph")
+    print(f"\n rank {value:>10}       mean        std  graph")
     for rank, p in enumerate(pool, start=1):
         labels = p.graph.node_labels or tuple((p.graph.edge_labels or {}).values())
         text = f"{p.graph.n} nodes, {len(p.graph.edges)} edges: {', '.join(labels)}"

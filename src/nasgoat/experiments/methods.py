@@ -40,7 +40,11 @@ DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 #: What the table of a method may hold, whatever the method.
 _COMMON = {"method": TEXT, "seeds": WHOLE, "batch": WHOLE}
 #: What the table of our own method may hold beside that.
-_OWN_SETTINGS = {"kernel": TEXT, "blocks": TEXT, "priors": FLAG, "repeats": WHOLE}
+_OWN_SETTINGS = {
+    **dict.fromkeys(("kernel", "acquisition", "blocks"), TEXT),
+    "priors": FLAG,
+    "repeats": WHOLE,
+}
 _OWN_OPTIONS = {"preset": TEXT, "optimizer": TEXT, "time_limit": SECONDS, **_OWN_SETTINGS}
 _ANYTHING = Value("anything", lambda value: True)
 
@@ -54,8 +58,9 @@ class MethodSpec:
         method: One of :func:`nasgoat.methods`.
         seeds: Seeds 0, 1, ... of it; None for those of the comparison.
         batch: Proposals at a time; None for what its own publication has.
-        options: For ours ``preset``, ``kernel``, ``optimizer`` (such as ``"scip/compact"``) and
-            ``time_limit`` of one solve; for a baseline what its class takes.
+        options: For ours ``preset``, ``kernel``, ``acquisition``, ``optimizer`` (such as
+            ``"scip/compact"``) and ``time_limit`` of one solve; for a baseline what its class
+            takes.
 
     Example:
         >>> MethodSpec("goat-l", "goat", options={"kernel": "linear"}).batch_size
@@ -109,7 +114,13 @@ class MethodSpec:
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
         optimizer = make_timed_optimizer(
-            named, space, settings.kernel, settings.questions, limit, blocks=settings.blocks
+            named,
+            space,
+            settings.kernel,
+            settings.questions,
+            limit,
+            blocks=settings.blocks,
+            acquisition=settings.acquisition,
         )
         return make_method(OURS, space, initial, seed, settings=settings, optimizer=optimizer)
 
@@ -220,6 +231,7 @@ def make_timed_optimizer(
     seconds: float = DEFAULT_SECONDS,
     gap: float = 1e-4,
     blocks: Sequence[str] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
 ) -> AcquisitionOptimizer:
     """An optimiser whose processor time is all its own and all of it.
 
@@ -232,6 +244,7 @@ def make_timed_optimizer(
         seconds: Time limit of one solve.
         gap: Relative gap that counts as optimal, for the solvers.
         blocks: The blocks of the kernel.
+        acquisition: Name of the acquisition function, for ``auto``.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -246,7 +259,8 @@ def make_timed_optimizer(
         independent=name.endswith("/independent"),
         child=False,  # the start of a child process is no part of what is compared
     )
-    optimizer = make_optimizer(solver, space, None, kernel, questions, effort, blocks)
+    terms = kernel, questions, effort, blocks, acquisition
+    optimizer = make_optimizer(solver, space, None, *terms)
     if optimizer.name == "branch":
         from nasgoat.acquisition.branch import BranchAndBound
 

@@ -47,7 +47,8 @@ def fitted(space: SearchSpace, kernel: ShortestPathKernel, t: int, seed: int) ->
     rows = gp.features.rows(graphs)
     y = rows @ rng.normal(size=rows.shape[1]) + 0.01 * rng.normal(size=len(graphs))
     y = (y - y.mean()) / (y.std() + 1e-9)
-    gp.posterior_ = posterior_of(gp.kernel, rows, np.full(len(graphs), 1e-3), y)
+    noise = np.full(len(graphs), 1e-3)
+    gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
     return gp
 
 
