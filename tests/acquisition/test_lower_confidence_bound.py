@@ -10,6 +10,7 @@ from nasgoat import BranchAndBound, Catalogue, EdgeLabeledSpace, LowerConfidence
 from nasgoat.acquisition import Sampling, random_problem
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import Posterior
 
 SPACE = EdgeLabeledSpace(4, ["a", "b"])
@@ -22,6 +23,7 @@ class Narrow:
         self._inner = acquisition
         self.sqrt_beta: float = acquisition.sqrt_beta
         self.posterior: Posterior = acquisition.posterior
+        self.features: FeatureMap = acquisition.features
         self.informed: bool | None = acquisition.informed
 
     def combine(self, mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:

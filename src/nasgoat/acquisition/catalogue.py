@@ -146,7 +146,7 @@ class Catalogue:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        values = acquisition.combine(*self.score(acquisition.posterior, acquisition.gp.features))
+        values = acquisition.combine(*self.score(acquisition.posterior, acquisition.features))
         best.take_first(
             Scored(self.graph(i), float(values[i]))
             for i in order_ascending(values, k + len(exclude))

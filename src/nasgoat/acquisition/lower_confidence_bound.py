@@ -94,6 +94,11 @@ class Acquisition(ABC):
         return self.gp.posterior_
 
     @property
+    def features(self) -> FeatureMap:
+        """What the rows of :attr:`posterior` are."""
+        return self.gp.features
+
+    @property
     def linear(self) -> LinearAcquisition | None:
         """Itself, if its value is μ - √β σ of :attr:`posterior`; else None."""
         return None

@@ -115,7 +115,7 @@ class MipOptimizer:
         deadline: float | None = None,
     ) -> Pool:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
-        require_paper_blocks(acquisition.gp.features.blocks, "the MIP")
+        require_paper_blocks(acquisition.features.blocks, "the MIP")
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
         start = time.perf_counter()
         with say_if_slow(self.progress, "preparing the program"):

@@ -126,7 +126,7 @@ class BranchAndBound:
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         What was not found by then is filled up by local search, under the same bound.
         """
-        require_paper_blocks(acquisition.gp.features.blocks, "branch and bound")
+        require_paper_blocks(acquisition.features.blocks, "branch and bound")
         self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
         if (linear := acquisition.linear) is None:
             limit, solve = self.time_limit, self._minimize
