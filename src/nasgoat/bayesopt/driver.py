@@ -17,8 +17,9 @@ from typing import Any
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, read_outcome
-from nasgoat.bayesopt.history import Evaluation, Iteration, Ledger, SearchResult, Stop, Ticket
+from nasgoat.bayesopt.history import Evaluation, Ledger, Ticket
 from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
+from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
 
 logger = logging.getLogger(__name__)
@@ -104,10 +105,9 @@ class Driver:
         for ticket in past:
             if self.plan.asynchronous or ticket.iteration < last:
                 tell(self.asker, ticket)
-        if self.plan.asynchronous:
-            return
-        self._batch = [ticket.number for ticket in past if ticket.iteration == last]
-        self._complete_batch(last)
+        if not self.plan.asynchronous:
+            self._batch = [ticket.number for ticket in past if ticket.iteration == last]
+            self._complete_batch(last)
 
     def _complete_batch(self, iteration: int) -> None:
         """A batch that was cut off while it was proposed gets the rest of its proposals."""
@@ -169,19 +169,11 @@ class Driver:
         proposals = self._asking.result()
         self._pace.end("ask", "ask")
         self._asking = None
-        if self._has_converged():
+        if self.plan.has_converged(self._tickets.values(), getattr(self.asker, "gain", None)):
             self._stop = self._stop or Stop.CONVERGED
             return
         self._exhausted = not proposals
         self._propose(proposals, self._next_iteration())
-
-    def _has_converged(self) -> bool:
-        """Whether too little is left to gain to go on, as the plan says."""
-        if self.plan.stop is None:
-            return False
-        known = {t.iteration: t.gain for t in self._tickets.values() if t.gain}
-        gains = [*(known[i] for i in sorted(known)), getattr(self.asker, "gain", None)]
-        return self.plan.stop.is_met(gains, sum(t.finished for t in self._tickets.values()))
 
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
         surrogate = getattr(self.asker, "surrogate", None)
@@ -254,8 +246,6 @@ class Driver:
             self._report([ticket])
 
     def _report(self, batch: list[Ticket]) -> None:
-        if self.events.iteration is None:
-            return
         iteration = Iteration.of(batch, self._tickets.values(), self._elapsed)
-        if iteration is not None:
+        if iteration is not None and self.events.iteration is not None:
             self.events.iteration(iteration)

@@ -82,6 +82,13 @@ class Workers:
         known = count or (own if isinstance(own, int) else 1)
         return cls(executor, lambda: known)
 
+    @classmethod
+    def find(cls, executor: Executor | None, count: int | None) -> Workers:
+        """Those of an executor if there is one, else so many local ones, else the caller itself."""
+        if executor is not None:
+            return cls.on(executor, count)
+        return cls.local(count) if count else cls.serial()
+
 
 def read_outcome(future: Future[Outcome]) -> Outcome:
     """The outcome of a future; a broken executor ends the search, a lost task does not."""

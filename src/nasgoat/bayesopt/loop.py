@@ -13,9 +13,10 @@ from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.gain import StopRule
-from nasgoat.bayesopt.history import Evaluation, Iteration, Ledger, MemoryLedger, SearchResult, Stop
+from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
 from nasgoat.bayesopt.optimizer import Optimizer, Settings
 from nasgoat.bayesopt.plan import Asker, Events, Plan
+from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
 from nasgoat.evaluation.objectives import function_path
@@ -109,7 +110,7 @@ def search(  # noqa: D417 what belongs together is described together
         evaluator = _make_evaluator(objective, limits, seed, in_processes)
     events = Events(on_evaluation, iteration=_tell_both(on_iteration, progress, evaluations))
     with _open_ledger(ledger, storage, study, asker, said, plan) as kept:
-        return _drive(asker, evaluator, plan, events, kept, _find_workers(executor, workers))
+        return _drive(asker, evaluator, plan, events, kept, Workers.find(executor, workers))
 
 
 def run(
@@ -194,12 +195,6 @@ def _open_ledger(
         storage, study or "search", asker.space, declaration, plan.evaluations
     )
     return opened
-
-
-def _find_workers(executor: Executor | None, workers: int | None) -> Workers:
-    if executor is not None:
-        return Workers.on(executor, workers)
-    return Workers.local(workers) if workers else Workers.serial()
 
 
 def _make_evaluator(

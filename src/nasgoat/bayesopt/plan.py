@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.gain import StopRule
-from nasgoat.bayesopt.history import Evaluation, Iteration, Ticket
+from nasgoat.bayesopt.gain import Gain, StopRule
+from nasgoat.bayesopt.history import Evaluation, Ticket
+from nasgoat.bayesopt.results import Iteration
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 
@@ -50,6 +51,14 @@ class Plan:
         for name in ("evaluations", "batch"):
             if (value := getattr(self, name)) < 1:
                 raise SettingError(f"{name} must be at least 1, got {value}")
+
+    def has_converged(self, tickets: Collection[Ticket], gain: Gain | None) -> bool:
+        """Whether too little is left to gain to go on, now and when these were proposed."""
+        if self.stop is None:
+            return False
+        known = {ticket.iteration: ticket.gain for ticket in tickets if ticket.gain}
+        gains = [*(known[i] for i in sorted(known)), gain]
+        return self.stop.is_met(gains, sum(ticket.finished for ticket in tickets))
 
 
 @dataclass(frozen=True)

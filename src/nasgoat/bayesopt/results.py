@@ -1,0 +1,233 @@
+"""What came of a search: evaluations, the graph that it recommends, and why it ended."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.gain import Gain
+from nasgoat.bayesopt.history import Evaluation, Ticket
+from nasgoat.bayesopt.recommendation import recommend
+from nasgoat.errors import MissingPackageError
+from nasgoat.figures import ladder
+from nasgoat.figures.wording import format_count, format_duration, format_fixed, format_percent
+from nasgoat.surrogate import ModelCheck
+from nasgoat.upper_layers import ShownAsHtml
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class Recommended(Evaluation):
+    """The evaluation of the graph that a search recommends.
+
+    Where evaluations were repeated, its error is the mean over those of this graph, not the lowest.
+
+    Args:
+        uncertainty: Standard error of its error; None where nothing was evaluated twice.
+        times: How often it was evaluated.
+    """
+
+    uncertainty: float | None = None
+    times: int = 1
+
+    def describe_error(self) -> str:
+        """The error with its uncertainty, if that is known: ``26.507 ± 0.120 (8 evaluations)``."""
+        if self.uncertainty is None:
+            return format_fixed(self.error)
+        of = format_count(self.times, "evaluation")
+        return f"{format_fixed(self.error)} ± {format_fixed(self.uncertainty)} ({of})"
+
+
+def recommend_evaluation(evaluations: Sequence[Evaluation]) -> Recommended:
+    """The graph to take, as :mod:`nasgoat.bayesopt.recommendation` says."""
+    found = recommend([e.graph for e in evaluations], [e.error for e in evaluations])
+    first = evaluations[found.place]
+    return Recommended(
+        first.number,
+        first.iteration,
+        first.proposal,
+        {**first.metrics, "error": found.error},
+        found.uncertainty,
+        found.times,
+    )
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """A search after a batch: its best graph, the quality of its model, what is left to gain."""
+
+    number: int
+    batch: tuple[Evaluation, ...]
+    best: Recommended
+    evaluations: int
+    seconds: float
+    model: ModelCheck | None = None
+    gain: Gain | None = None
+
+    @classmethod
+    def of(
+        cls, batch: Sequence[Ticket], tickets: Collection[Ticket], seconds: float
+    ) -> Iteration | None:
+        """What progress shows when a batch has ended; None before the first success."""
+        evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
+        if not evaluations:
+            return None
+        best = recommend_evaluation(evaluations)
+        numbers = {ticket.number for ticket in batch}
+        shown = tuple(e for e in evaluations if e.number in numbers)
+        done = sum(ticket.finished for ticket in tickets)
+        last = batch[-1]
+        return cls(last.iteration, shown, best, done, seconds, last.model, last.gain)
+
+
+class Stop(enum.StrEnum):
+    """Why a search ended."""
+
+    FINISHED = "finished"  # the budget is spent
+    CONVERGED = "converged"  # no more is left to gain than the search was to stop at
+    EXHAUSTED = "exhausted"  # every graph of the space was proposed
+    INTERRUPTED = "interrupted"  # asked to stop; what ran was finished
+    FAILING = "failing"  # the first evaluation failed, or several in a row
+
+
+@dataclass(frozen=True)
+class SearchResult(ShownAsHtml):
+    """Everything a search evaluated, and why it ended.
+
+    ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
+    and what it had learnt; ``gains`` what was left to gain, where that was measured.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace, search
+        >>> space = EdgeLabeledSpace(nodes=3, ops=["conv", "skip"])
+        >>> result = search(lambda cell: 5 + len(cell.edges), space, evaluations=50)
+        >>> result.best.error, len(result.evaluations), str(result.stop)
+        (7.0, 12, 'exhausted')
+        >>> print(result)  # doctest: +ELLIPSIS
+        12 evaluations in ... s, exhausted
+        proven optimal: 100 % of the proposals after the initial design
+        best error 7.000, evaluation ...
+        (0) ...
+    """
+
+    evaluations: tuple[Evaluation, ...]
+    seconds: float
+    hyperparameters: tuple[Mapping[str, float], ...] = ()
+    failures: tuple[Ticket, ...] = ()
+    stop: Stop = Stop.FINISHED
+    models: tuple[ModelCheck, ...] = ()
+    gains: tuple[Gain, ...] = ()
+
+    @classmethod
+    def of(cls, tickets: list[Ticket], seconds: float, stop: Stop) -> SearchResult:
+        """The result of finished tickets, in the order of their numbers."""
+        fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
+        models = {t.iteration: t.model for t in tickets if t.model is not None}
+        gains = {t.iteration: t.gain for t in tickets if t.gain is not None}
+        return cls(
+            tuple(Evaluation.of(t) for t in tickets if t.metrics),
+            seconds,
+            tuple(values for _, values in sorted(fits.items())),
+            tuple(t for t in tickets if t.failure),
+            stop,
+            tuple(model for _, model in sorted(models.items())),
+            tuple(gain for _, gain in sorted(gains.items())),
+        )
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        best = f", best error {self.best.error:g}" if self.evaluations else ""
+        return f"<SearchResult: {len(self.evaluations)} evaluations{failed}{best}, {self.stop}>"
+
+    def __str__(self) -> str:
+        drawn = [ladder(self.best.graph)] if self.evaluations else []
+        return "\n".join([*self.summarise(), *drawn])
+
+    @property
+    def best(self) -> Recommended:
+        """The recommended graph: lowest error, or where evaluations were repeated, lowest mean."""
+        return recommend_evaluation(self.evaluations)
+
+    @property
+    def lowest(self) -> Evaluation:
+        """The evaluation of lowest error, the first of equals; under noise it was lucky."""
+        return min(self.evaluations, key=lambda evaluation: evaluation.error)
+
+    @property
+    def certified(self) -> float | None:
+        """Share of the proposals after the initial design that are proven optimal."""
+        given = [e.proposal.certificate for e in self.evaluations]
+        proven = [c.certified for c in given if c.status.optimized]
+        return sum(proven) / len(proven) if proven else None
+
+    def summarise(self) -> list[str]:
+        """The search in a few sentences."""
+        count, taken = format_count(len(self.evaluations), "evaluation"), self.seconds
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        lines = [f"{count} in {format_duration(taken)}, {self.stop}{failed}"]
+        if self.certified is not None:
+            share = format_percent(self.certified)
+            lines.append(f"proven optimal: {share} of the proposals after the initial design")
+        if self.evaluations:
+            best = self.best
+            lines.append(f"best error {best.describe_error()}, evaluation {best.number + 1}")
+        return lines
+
+    def to_dataframe(self) -> DataFrame:
+        """A pandas ``DataFrame`` with a row for each evaluation, failed ones included, by number.
+
+        Columns: ``number``, ``iteration``, ``error`` and every other metric, ``best`` (the lowest
+        error so far), ``status``, ``lcb``, ``mean``, ``std``, ``bound``, ``gap``, ``failure`` (why
+        it failed) and ``graph``.
+
+        Raises:
+            MissingPackageError: If pandas is not installed.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise MissingPackageError("pandas", "pandas") from None
+        rows = [_make_row(e.number, e.iteration, e.proposal, e.metrics) for e in self.evaluations]
+        for t in self.failures:
+            row = _make_row(t.number, t.iteration, t.proposal, {})
+            rows.append({**row, "failure": t.failure and t.failure.reason})
+        rows.sort(key=lambda row: row["number"])
+        metrics = dict.fromkeys(name for e in self.evaluations for name in e.metrics)
+        columns = ["number", "iteration", *metrics, "status", *_POSTERIOR, "failure", "graph"]
+        table = DataFrame(rows, columns=list(dict.fromkeys(columns)))
+        if "error" in metrics:
+            table.insert(list(table.columns).index("error") + 1, "best", table["error"].cummin())
+        return table
+
+    def curve(self) -> list[float]:
+        """The lowest observed error after each evaluation."""
+        best: list[float] = np.minimum.accumulate([e.error for e in self.evaluations]).tolist()
+        return best
+
+
+_POSTERIOR = ("lcb", "mean", "std", "bound", "gap")
+
+
+def _make_row(
+    number: int, iteration: int, proposal: Proposal, metrics: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The row of an evaluation in a table; its own columns win over metrics of their names."""
+    own = {
+        "number": number,
+        "iteration": iteration,
+        "status": str(proposal.certificate.status),
+        "lcb": proposal.lcb,
+        "mean": proposal.mean,
+        "std": proposal.std,
+        "bound": proposal.certificate.bound,
+        "gap": proposal.certificate.gap,
+        "graph": proposal.graph,
+    }
+    return {**metrics, **own}
