@@ -10,7 +10,7 @@ import optuna
 import pytest
 
 import nasgoat
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.errors import SpaceError, SpaceFileError, UnknownNameError
 from nasgoat.spaces import parse_space
 

@@ -20,7 +20,7 @@ sys.modules["fcntl"] = sys.modules["resource"] = None  # an import of either fai
 
 import nasgoat
 import nasgoat.child_worker
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 
 space = nasgoat.NodeLabeledSpace((2, 4), ["a", "b"])
 result = nasgoat.search(lambda graph: 1.0 + len(graph.edges), space, 8, batch=2, initial=4)

@@ -12,7 +12,7 @@ import pytest
 from nasgoat import LabeledGraph, NodeLabeledSpace, Optimizer, Settings, nasbench101, search
 from nasgoat.acquisition import Effort, LowerConfidenceBound, make_optimizer
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.surrogate import GraphGP
 

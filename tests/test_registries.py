@@ -16,7 +16,7 @@ from nasgoat.acquisition import (
     register_optimizer,
 )
 from nasgoat.baselines.model_free import RandomSearch
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.errors import SettingError
 from nasgoat.kernels import kernel_names, register_kernel
 from nasgoat.search_methods import available, methods, own_batch, register_method, remedy

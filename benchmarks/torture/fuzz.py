@@ -16,8 +16,7 @@ from typing import Any
 from benchmarks.torture.hangs import Hang, no_longer_than
 from benchmarks.torture.record import Record, Result
 
-from nasgoat import Optimizer
-from nasgoat.cli import app
+from nasgoat import Optimizer, cli
 from nasgoat.errors import NasgoatError
 from nasgoat.evaluation import Outcome
 from nasgoat.spaces import NodeLabeledSpace
@@ -52,7 +51,7 @@ def called(command: list[str]) -> str:
     """What a command came to: its exit code, a traceback or a hang."""
     try:
         with no_longer_than(), _silence():
-            return f"exit {app.run(command)}"
+            return f"exit {cli.run(command)}"
     except Hang:
         return "hangs"
     except Exception:

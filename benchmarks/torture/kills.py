@@ -22,7 +22,7 @@ from uuid import uuid4
 from benchmarks.torture.record import Record, Result
 from benchmarks.torture.sessions import POINTS, forked, search
 
-from nasgoat.cli import app
+from nasgoat import cli
 
 EVALUATIONS = 9
 CALL = ["search", "--quiet", "--evaluations", str(EVALUATIONS), "--initial", "3", "--batch", "2"]
@@ -153,7 +153,7 @@ def _unkilled(seed: int) -> Result:
 
 def _proposals(options: list[str]) -> list[Any]:
     with _folder():
-        forked(lambda: app.run(options))
+        forked(lambda: cli.run(options))
         history = json.loads(Path("run/result.json").read_text())["history"]
     return [entry["graph"] for entry in history]
 

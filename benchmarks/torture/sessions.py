@@ -18,10 +18,11 @@ from benchmarks.torture.record import fork
 from optuna.storages import RDBStorage
 from optuna.storages._rdb.storage import _VersionManager
 
+from nasgoat import cli
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.benchmarks import benchmark
-from nasgoat.cli import app, search_output, search_session
+from nasgoat.cli import search_output, search_session
 from nasgoat.cli.search_output import Painter
 from nasgoat.integrations import study_ledger
 from nasgoat.integrations.study_ledger import StudyLedger
@@ -126,4 +127,4 @@ def search(options: list[str], acknowledged: Path, point: str | None, count: int
             stack.enter_context(dying_at(point, count))
         if point not in ("in report", "in picture"):
             stack.enter_context(patch.object(search_output, "save"))
-        return app.run(options)
+        return cli.run(options)

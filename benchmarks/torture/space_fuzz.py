@@ -15,7 +15,7 @@ from benchmarks.torture.hangs import Hang, no_longer_than
 from benchmarks.torture.record import Record
 from tests.declared_cells import DECLARED_CELLS
 
-from nasgoat.cli import app
+from nasgoat import cli
 from nasgoat.spaces import preset_names
 from nasgoat.spaces.presets import preset_text
 
@@ -75,7 +75,7 @@ def _said(verb: str) -> tuple[str, str]:
     out, err = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), no_longer_than():
-            code = app.run(["space", verb, "space.toml"])
+            code = cli.run(["space", verb, "space.toml"])
     except Hang:
         return "hangs", ""
     except Exception:

@@ -7,7 +7,7 @@ import typer.main
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from nasgoat.cli.app import app
+from nasgoat.cli import app
 
 PAGE = "reference/cli.md"
 HEAD = """\

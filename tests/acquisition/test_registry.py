@@ -38,7 +38,7 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.branch import BranchAndBound, blocks
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import ChainSpace, load_space, to_toml

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from nasgoat import nasbench201
+from nasgoat.baselines import Data, Graphs, Prediction, Setup
 from nasgoat.baselines.bayesian_networks import (
     Bohamiann,
     Dngo,
@@ -15,7 +16,6 @@ from nasgoat.baselines.bayesian_networks import (
     sghmc,
 )
 from nasgoat.baselines.dense_network import DenseNetwork
-from nasgoat.baselines.method import Data, Graphs, Prediction, Setup
 
 Surrogates = type[Dngo] | type[Bohamiann]
 

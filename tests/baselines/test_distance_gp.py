@@ -7,6 +7,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
 from nasgoat import LabeledGraph, nasbench101, nasbench201
+from nasgoat.baselines import Setup
 from nasgoat.baselines.distance_gp import (
     NOISE,
     DistanceSearch,
@@ -17,7 +18,6 @@ from nasgoat.baselines.distance_gp import (
     likelihood_terms,
     posterior,
 )
-from nasgoat.baselines.method import Setup
 
 
 def test_posterior_is_that_of_scikit_learn() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nasgoat import nasbench201
-from nasgoat.baselines.method import Setup
+from nasgoat.baselines import Setup
 
 pytest.importorskip("torch", reason="PyTorch is not installed (extra neural)")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from nasgoat import LabeledGraph, nasbench201
-from nasgoat.baselines.method import Setup
+from nasgoat.baselines import Setup
 from nasgoat.baselines.model_free import Evolution, LocalSearch
 from nasgoat.errors import UnknownNameError
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nasgoat import nasbench101, nasbench201
+from nasgoat.baselines import Setup
 from nasgoat.baselines.distance_gp import likelihood_terms
-from nasgoat.baselines.method import Setup
 from nasgoat.baselines.nas_bowl import NasBowl
 from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.cli.terminal import command_line
 from nasgoat.spaces import nasbench201
 
@@ -204,7 +204,7 @@ def test_a_wrong_call_gets_one_line_and_exit_code_2(
 def test_help_imports_nothing_heavy() -> None:
     heavy = ("numpy", "scipy", "sklearn", "matplotlib", "networkx", "pynauty")
     code = (
-        "import sys\nfrom nasgoat.cli.app import run\nrun(['--help'])\n"
+        "import sys\nfrom nasgoat.cli import run\nrun(['--help'])\n"
         f"assert not [m for m in {heavy} if m in sys.modules], 'heavy imports'"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

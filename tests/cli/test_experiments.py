@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.experiments import read_experiment
 
 COMPARE = """

@@ -13,7 +13,7 @@ import pytest
 from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.cli.terminal import make_harmless, move_password, print_json
 
 SEARCH = ["search", "--no-pictures", "--initial", "2", "--report", "run"]
@@ -191,12 +191,12 @@ def test_a_starred_password_is_taken_from_the_environment_or_asked_for(
 
 def test_a_traceback_of_ours_holds_no_password() -> None:
     script = (
-        "import sys; from nasgoat.cli import app\n"
+        "import sys; from nasgoat import cli\n"
         "from nasgoat.integrations import StorageAddress\n"
         "def bug(*_):\n"
         "    raise KeyError(StorageAddress.of('postgresql://a:very-secret@h/d').full)\n"
-        "app.run = bug\n"
-        "app.main(['status'])\n"
+        "cli.run = bug\n"
+        "cli.main(['status'])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "KeyError" in done.stderr

@@ -8,7 +8,7 @@ import pytest
 
 from nasgoat.baselines.nas_bowl import NasBowl
 from nasgoat.bayesopt import Asker
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.search_methods import available, make_method, methods
 from tests.declared_cells import DECLARED_CELLS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.spaces import nasbench201
 from tests.report.documents import assert_sound
 from tests.report.experiments import scale

@@ -15,7 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from nasgoat import LabeledGraph
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.cli.search_output import Painter
 
 SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(1.5)\n    return 1.0 + len(graph.edges)\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 
 SOLVE = ["solve", "--space", "nb201", "--observations", "10", "--top", "2", "--seed", "1"]
 

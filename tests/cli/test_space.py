@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 
 LIMITED = """\
 [space]

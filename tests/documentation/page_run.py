@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nasgoat.cli.app import run as main
+from nasgoat.cli import run as main
 from nasgoat.evaluation import allow_children
 from nasgoat.spaces import parse_space
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
 SEARCH = ["search", "--evaluations", "12", "--report", "run", "--no-pictures", "--quiet"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nasgoat import nasbench201
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

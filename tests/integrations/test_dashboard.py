@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from optuna.artifacts import FileSystemArtifactStore
 
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 
 dashboard = pytest.importorskip("optuna_dashboard", reason='needs "nasgoat[dashboard]"')
 

@@ -15,7 +15,7 @@ import pytest
 
 from nasgoat import LabeledGraph, Optimizer
 from nasgoat.bayesopt import Driver, Events, MemoryLedger, Plan, Ticket, Workers
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.evaluation import Inline
 from nasgoat.integrations import StudyLedger

@@ -6,7 +6,7 @@ import pytest
 
 from nasgoat import LabeledGraph, Settings, search
 from nasgoat.bayesopt import MemoryLedger
-from nasgoat.cli.app import run
+from nasgoat.cli import run
 from nasgoat.errors import SettingError, StudyError
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.stored_search import list_studies, read_status, read_stored_search

@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.baselines.dense_network import DenseNetwork, train
 from nasgoat.baselines.encodings import standardized_adjacency
-from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch, standardize
 
 Array = NDArray[np.float64]
 Weights = NDArray[np.floating]

@@ -22,8 +22,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import TrialState, create_trial
 
 from nasgoat.acquisition import Proposal
+from nasgoat.baselines import Method, heuristic
 from nasgoat.baselines.encodings import arrange
-from nasgoat.baselines.method import Method, heuristic
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import Slots

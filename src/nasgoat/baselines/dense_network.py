@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.baselines.encodings import path_encoding
-from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.errors import UnknownNameError
 
 Array = NDArray[np.floating]

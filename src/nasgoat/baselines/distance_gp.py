@@ -26,8 +26,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 
+from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.baselines.encodings import adjacency_encoding
-from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.errors import SurrogateError
 from nasgoat.graphs import LabeledGraph
 

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.graph_network import GraphNetworks, GraphTensors, one_thread, split
-from nasgoat.baselines.method import (
+from nasgoat.baselines import (
     Data,
     Graphs,
     Method,
@@ -30,6 +29,7 @@ from nasgoat.baselines.method import (
     heuristic,
     standardize,
 )
+from nasgoat.baselines.graph_network import GraphNetworks, GraphTensors, one_thread, split
 from nasgoat.graphs import LabeledGraph
 
 _CHOSEN_SHARE = 20 / 172  # the paper's 172 trained graphs, 20 of which the predictor chose

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines.method import Method, heuristic
+from nasgoat.baselines import Method, heuristic
 from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
 

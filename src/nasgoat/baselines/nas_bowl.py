@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.candidates import mutations_of
+from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.baselines.distance_gp import likeliest_noise, likelihood_terms, posterior
-from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms

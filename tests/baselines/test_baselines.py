@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nasgoat import nasbench201
+from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, Setup
 from nasgoat.baselines.bayesian_networks import Dngo
-from nasgoat.baselines.method import Data, Graphs, Prediction, PredictorSearch, Setup
 
 PREDICTION = Prediction(np.array([0.0, 1.0, -1.0]), np.array([1.0, 4.0, 0.5]), incumbent=-0.5)
 
