@@ -41,7 +41,7 @@ nodes = [3, 4]
 observations = [4]
 top = 1
 """
-VERBS = {"compare": (COMPARE, 4, 1), "kernels": (KERNELS, 4, 1), "scale": (SCALE, 4, 1)}
+VERBS = {"compare": (COMPARE, 4, 2), "kernels": (KERNELS, 4, 1), "scale": (SCALE, 4, 1)}
 
 
 @pytest.fixture

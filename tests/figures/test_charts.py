@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nasgoat.figures.scales import Scale
+from nasgoat.figures.scales import Scale, spread_labels
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20)
 
@@ -50,3 +50,14 @@ def test_an_axis_of_nothing_runs_from_zero_to_one(log: bool) -> None:
     scale = Scale.of([], log)
     assert scale.low < 0 < 1 < scale.high
     assert next(text for _, text in scale.ticks()) == "0.0"
+
+
+@given(st.lists(st.floats(0, 1), max_size=15), st.floats(0.01, 0.2))
+def test_labels_are_spread_within_the_axis_and_keep_their_order(
+    wanted: list[float], step: float
+) -> None:
+    places = spread_labels(sorted(wanted), step)
+    assert len(places) == len(wanted)
+    assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)  # rounding
+    least = min(step, 1 / max(len(wanted) - 1, 1))
+    assert all(b - a >= least - 1e-9 for a, b in itertools.pairwise(places))

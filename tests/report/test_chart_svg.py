@@ -56,3 +56,29 @@ def test_a_wide_figure_scrolls_in_a_box_with_a_name() -> None:
     wide = replace(chart(), width=FULL_WIDTH)
     assert 'role="region" tabindex="0" aria-label="A &lt;chart&gt;"' in draw_figure(wide)
     assert "region" not in draw_figure(chart())
+
+
+def test_names_stand_beside_the_ends_of_their_lines_and_apart() -> None:
+    lines: list[Mark] = [
+        Line([0, 1, 2], [3, 0, 0], 1, steps=True, name="first <"),
+        Line([0, 1, 2], [3, 1, 0], 2, steps=True, name="second", bold=True),
+        Line([0, 1, 2], [3, 2, 2], 3, steps=True, name="third"),
+    ]
+    direct = replace(chart(*lines), direct=True)
+    assert draw_legend(direct) is None
+    assert "region" in draw_figure(direct)  # it scrolls where it has no room
+    read = ET.fromstring(draw_chart(direct))  # noqa: S314
+    texts = [t for t in read.iter("text") if str(t.get("class")).startswith("direct")]
+    places = {str(t.text): float(str(t.get("y"))) for t in texts}
+    # Two end at 0: the one that was there first is lower, and nothing overlaps.
+    assert places["first <"] > places["second"] + 13 > places["third"]
+    ends = [float(str(t.get("x"))) + 7.4 * len(str(t.text)) for t in texts]
+    assert max(ends) <= 480
+
+
+def test_an_axis_of_names_has_them_all_as_ticks() -> None:
+    names = ("one", "two", "three")
+    listed = replace(chart(Points([1, 2], [0, 2])), y=Axis("", names=names))
+    read = ET.fromstring(draw_chart(listed))  # noqa: S314
+    ticks = [t.text for t in read.iter("text") if str(t.get("class")) == "tick end"]
+    assert ticks == [*names]
