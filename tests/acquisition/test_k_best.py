@@ -5,10 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
+from nasgoat import (
+    DartsSpace,
+    EdgeLabeledSpace,
+    GraphGP,
+    LabeledGraph,
+    LowerConfidenceBound,
+    NodeLabeledSpace,
+)
 from nasgoat.acquisition import Certificate, Status
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.k_best import KBest, Scored
+from nasgoat.acquisition.k_best import KBest, Scored, descend
 from nasgoat.errors import SettingError, SurrogateError
 
 SPACE = NodeLabeledSpace((2, 4), ["conv", "pool"])
@@ -112,3 +119,11 @@ def test_a_pool_without_graphs_has_the_certificate_it_is_given(lcb: LowerConfide
 def test_at_least_one_graph_must_be_asked_for(lcb: LowerConfidenceBound) -> None:
     with pytest.raises(SettingError, match="at least 1, got 0"):
         KBest(EdgeLabeledSpace(3, ["a"]), lcb, 0)
+
+
+def test_local_search_ends_with_the_only_graph_of_a_space() -> None:
+    space = DartsSpace(nodes=3, ops=["a"])
+    (cell,) = space.sample(1, np.random.default_rng(0))
+    best = KBest(space, LowerConfidenceBound(3.0, GraphGP(space).fit([cell], [1.0])), 2)
+    descend(best, np.random.default_rng(0))
+    assert [scored.graph for scored in best.found] == [cell]
