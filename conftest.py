@@ -13,7 +13,7 @@ _REGISTRIES = {
     "nasgoat.acquisition.registry": "_TABLE",
     "nasgoat.kernels.shortest_path": "_MAKERS",
     "nasgoat.search_methods": "_OTHERS",
-    "nasgoat.spaces.presets": "_OTHERS",
+    "nasgoat.spaces": "_OTHERS",
     "nasgoat.spaces.toml_file": "KINDS",
 }
 

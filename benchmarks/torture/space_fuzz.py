@@ -16,8 +16,7 @@ from benchmarks.torture.record import Record
 from tests.declared_cells import DECLARED_CELLS
 
 from nasgoat import cli
-from nasgoat.spaces import preset_names
-from nasgoat.spaces.presets import preset_text
+from nasgoat.spaces import preset_names, preset_text
 
 _VALUES = (
     "nan", "inf", "-inf", "-1", "0", "1e400", "-0.0", "9" * 40, "9" * 5000, "true", "''", '"x"',

@@ -1,13 +1,18 @@
-"""What a lower layer offers its users with the help of an upper one, without importing it.
+"""What is known of other layers without importing them: functions by purpose, names of solvers.
 
-``nasgoat/__init__.py``, which knows every package, says where each of these functions lives; it is
-imported when it is first asked for.
+A lower layer offers its users some things with the help of an upper one. ``nasgoat/__init__.py``,
+which knows every package, says where each of these functions lives; it is imported when it is first
+asked for.
 """
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+#: Solvers of mixed-integer programs that can be named on the command line and in Python.
+SOLVERS = ("scip", "gurobi")
+#: Ways to write an acquisition problem as a program: the smaller one, and the paper's own.
+FORMULATIONS = ("compact", "paper")
 _PLACES: dict[str, str] = {}
 
 

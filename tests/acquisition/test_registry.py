@@ -40,8 +40,8 @@ from nasgoat.acquisition.branch import BranchAndBound, blocks
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli import run
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
-from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import ChainSpace, load_space, to_toml
+from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 OPS = ["a", "b", "c"]
 DENSE = NodeLabeledSpace(10, OPS)
@@ -239,7 +239,7 @@ def test_solvers_and_formulations_are_listed_in_one_place(names: tuple[str, ...]
         if isinstance(node, ast.Tuple | ast.List | ast.Set)
         and set(names) <= {item.value for item in node.elts if isinstance(item, ast.Constant)}
     }
-    assert listed == {"nasgoat.solver_names"}
+    assert listed == {"nasgoat.upper_layers"}
 
 
 FILES = {

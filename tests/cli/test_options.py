@@ -8,7 +8,7 @@ import typer
 
 from nasgoat import Settings
 from nasgoat.acquisition.registry import optimizer_names
-from nasgoat.benchmarks.registry import benchmark_names
+from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
 from nasgoat.cli.options import Seed, Solving, with_groups
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target

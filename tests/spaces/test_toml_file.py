@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from nasgoat import GraphSpace, NodeLabeledSpace, load_space, nasbench101
 from nasgoat.errors import NasgoatError, SpaceFileError
-from nasgoat.spaces import ChainSpace, SearchSpace, parse_space, preset, preset_names, to_toml
-from nasgoat.spaces.presets import preset_text
+from nasgoat.spaces import (
+    ChainSpace,
+    SearchSpace,
+    parse_space,
+    preset,
+    preset_names,
+    preset_text,
+    to_toml,
+)
 from tests.declared_cells import DECLARED_CELLS
 from tests.graph_spaces import graph_spaces
 from tests.strategies import limited_spaces

@@ -30,11 +30,11 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.progress import say_if_slow
-from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import of_paper_kernel
+from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 logger = logging.getLogger(__name__)
 

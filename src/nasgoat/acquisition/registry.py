@@ -20,8 +20,8 @@ from nasgoat.acquisition.functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, check_blocks, require_paper_blocks
-from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import SearchSpace
+from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]

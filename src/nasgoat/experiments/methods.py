@@ -32,9 +32,9 @@ from nasgoat.search_methods import (
     own_batch,
     remedy,
 )
-from nasgoat.solver_names import FORMULATIONS, SOLVERS
 from nasgoat.spaces import SearchSpace
 from nasgoat.toml_reader import FLAG, TEXT, WHOLE, TomlDocument, Value
+from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 #: What the table of a method may hold, whatever the method.

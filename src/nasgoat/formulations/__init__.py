@@ -10,7 +10,7 @@ from nasgoat.formulations.acquisition_model import (
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.posterior_rows import Acquisition
 from nasgoat.formulations.tagged_model import GraphPoint, TaggedModel, Violation, entry_name
-from nasgoat.solver_names import FORMULATIONS
+from nasgoat.upper_layers import FORMULATIONS
 
 __all__ = [
     "FORMULATIONS",

@@ -26,9 +26,9 @@ from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import GraphPoint, TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.solver_names import FORMULATIONS
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import LinearPosterior, of_paper_kernel
+from nasgoat.upper_layers import FORMULATIONS
 
 Order = Callable[[LabeledGraph], LabeledGraph]
 

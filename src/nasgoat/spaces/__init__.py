@@ -1,5 +1,15 @@
-"""Search spaces: sets of labelled graphs that can be sampled, walked, counted and listed."""
+"""Search spaces: sets of labelled graphs that can be sampled, walked, counted and listed.
 
+The published ones, from the TOML files beside this module, and those of others, have names.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast
+
+from nasgoat.errors import SettingError, SpaceError, SpaceFileError, UnknownNameError
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
@@ -9,24 +19,9 @@ from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.names import Names
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
-from nasgoat.spaces.presets import (
-    darts,
-    load_space,
-    molecules,
-    nasbench101,
-    nasbench201,
-    nasbench_graph,
-    preset,
-    preset_names,
-    register_family,
-    register_space,
-)
 from nasgoat.spaces.search_space import SearchSpace
-from nasgoat.spaces.toml_file import (
-    declared_space,
-    parse_space,
-    to_toml,
-)
+from nasgoat.spaces.toml_file import KINDS, as_tuple, declared_space, parse_space, to_toml
+from nasgoat.toml_reader import Value, read_text
 
 __all__ = [
     "INPUT",
@@ -56,3 +51,172 @@ __all__ = [
     "register_space",
     "to_toml",
 ]
+
+_FOLDER = resources.files("nasgoat.spaces").joinpath("declarations")
+_ALIASES = {"darts": "darts-normal"}
+_ENDING = ".toml"
+#: Spaces that others registered.
+_OTHERS: dict[str, Callable[[], SearchSpace]] = {}
+_ANYTHING = Value("a value", lambda value: True, as_tuple)
+
+
+def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
+    """Make a space known by a name, in :func:`preset` and on the command line.
+
+    Args:
+        name: The name; registering it again replaces the space.
+        make: Returns the space.
+
+    Example:
+        >>> register_space("small", lambda: NodeLabeledSpace(nodes=(2, 4), ops=["conv", "pool"]))
+        >>> preset("small").count()
+        43
+    """
+    if name in _list_published():
+        raise SettingError(f"a new space must have a name of its own, got {name!r}")
+    _OTHERS[name] = make
+
+
+def register_family(family: type[SearchSpace]) -> None:
+    """Let files and stored studies declare spaces of a family by its ``kind``.
+
+    The keys of its table ``[space]`` are the fields of the dataclass; lists come as tuples.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class LongChains(ChainSpace):
+        ...     kind = "long-chain"
+        >>> register_family(LongChains)
+        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
+        1048576
+    """
+    if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
+        raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
+    keys = [field.name for field in fields(cast(Any, family)) if field.name != "limits"]
+    KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
+
+
+def nasbench101() -> NodeLabeledSpace:
+    """NAS-Bench-101: up to seven nodes and nine edges, three operations on nodes.
+
+    Source: Ying et al., ICML 2019; 423,624 cells.
+
+    Example:
+        >>> space = nasbench101()
+        >>> space.sizes, space.node_ops
+        (range(2, 8), ('conv3x3', 'conv1x1', 'maxpool3x3'))
+    """
+    return cast(NodeLabeledSpace, preset("nb101"))
+
+
+def nasbench201(connected: bool = True) -> EdgeLabeledSpace:
+    """NAS-Bench-201: four indexed nodes, four operations (and "none") on six edges.
+
+    Source: Dong and Yang, ICLR 2020.
+
+    Args:
+        connected: True for the 9,280 cells with every node on a path from input to output, as the
+            paper restricts them; False for all 15,625.
+
+    Example:
+        >>> nasbench201().count(), nasbench201(connected=False).count()
+        (9280, 15625)
+    """
+    return cast(EdgeLabeledSpace, preset("nb201" if connected else "nb201-all"))
+
+
+def darts() -> DartsSpace:
+    """A DARTS cell: two inputs, four inner nodes with two predecessors, seven operations on edges.
+
+    Source: Liu, Simonyan and Yang, ICLR 2019. A network has a normal and a reduction cell; this is
+    the space of either.
+
+    Example:
+        >>> darts().count()  # 180 structures, eight edges
+        1037664180
+    """
+    return cast(DartsSpace, preset("darts-normal"))
+
+
+def nasbench_graph() -> GraphSpace:
+    """NAS-Bench-Graph: four operations of nine kinds, each with one predecessor.
+
+    Source: Qin et al., NeurIPS 2022. The benchmark has values for 26,206 of these cells, one of
+    each group that computes the same.
+
+    Example:
+        >>> nasbench_graph().count()
+        35919
+    """
+    return cast(GraphSpace, preset("nbgraph"))
+
+
+def molecules() -> GraphSpace:
+    """Molecules of up to six heavy atoms: C, N, O, F with their valences, bonds of order 1 to 3.
+
+    Example:
+        >>> molecules().with_nodes(3).count()
+        94
+    """
+    return cast(GraphSpace, preset("molecules"))
+
+
+def preset_names() -> list[str]:
+    """Names that :func:`preset` knows."""
+    return sorted([*_list_published(), *_OTHERS])
+
+
+def _list_published() -> list[str]:
+    files = [entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_ENDING)]
+    return [*(name.removesuffix(_ENDING) for name in files), *_ALIASES]
+
+
+def preset_text(name: str) -> str:
+    """The TOML declaration of a published space."""
+    if name not in preset_names():
+        raise UnknownNameError("space", name, preset_names())
+    if name in _OTHERS:
+        return to_toml(_OTHERS[name]())
+    return _FOLDER.joinpath(_ALIASES.get(name, name) + _ENDING).read_text(encoding="utf-8")
+
+
+def preset(name: str) -> SearchSpace:
+    """A published or registered space by its short name.
+
+    Example:
+        >>> preset("nb201").count()
+        9280
+    """
+    return _OTHERS[name]() if name in _OTHERS else parse_space(preset_text(name), name)
+
+
+def load_space(name: SearchSpace | str | Path) -> SearchSpace:
+    """A space from the name of a preset or the path of a TOML file; a space is returned as it is.
+
+    Raises:
+        UnknownNameError: If no preset has the name.
+        SpaceFileError: If the file can't be read or declares no space.
+
+    Example:
+        >>> load_space("nb201").count()
+        9280
+        >>> load_space("nb102")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        nasgoat.errors.UnknownNameError: space must be one of darts, ..., got 'nb102'; did you mean
+        nb101 or ...
+    """
+    if isinstance(name, SearchSpace):
+        return name
+    if not isinstance(name, str | Path):
+        raise SpaceError(
+            f"the space must be a SearchSpace, the name of a preset or a file, got {name!r:.80}"
+        )
+    if isinstance(name, Path) or is_file_name(name):
+        return parse_space(read_text(name, SpaceFileError), str(name))
+    return preset(name)
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a space is named by its file: it ends in .toml, or a file is there."""
+    return name.endswith(_ENDING) or (name not in preset_names() and Path(name).is_file())
