@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.label_sites import INPUT, OUTPUT, ends_by_label
+from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.moves import list_others
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
@@ -145,7 +145,7 @@ class ListedTreeSpace(SearchSpace):
         return len(self.trees)
 
     def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        return ends_by_label(batch)
+        return batch.ends_by_label()
 
     @property
     def node_ops(self) -> tuple[str, ...]:

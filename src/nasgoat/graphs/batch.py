@@ -183,6 +183,12 @@ class GraphBatch:
         """Shortest distances d, shape (B, n, n), with n for "unreachable"."""
         return shortest_paths.shortest_distances(self.adjacency)
 
+    def ends_by_label(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which nodes have the first label of the vocabulary, and which the last, shape (B, n)."""
+        if self.node_codes is None:
+            raise GraphError("the graphs must have labels on their nodes, got none")
+        return self.node_codes == 0, self.node_codes == len(self.node_vocabulary) - 1
+
     @property
     def edge_counts(self) -> NDArray[np.intp]:
         """Number of edges of each graph."""

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import UnknownNameError
-from nasgoat.graphs import GraphBatch
+from nasgoat.errors import GraphError, UnknownNameError
+from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
-from nasgoat.spaces.search_space import read_range
+from nasgoat.spaces.search_space import read_range, say_range
+
+if TYPE_CHECKING:
+    from nasgoat.spaces.graph_space import GraphSpace
 
 EVERY_LABEL = "*"
 DIRECTIONS = ("acyclic", "directed", "undirected")
@@ -210,3 +213,20 @@ class GraphRules:
                 np.asarray((on_path | ~batch.exists).all(axis=1)),
                 "have every node on a path between its ends",
             )
+
+
+def check_form(space: GraphSpace, graph: LabeledGraph) -> None:
+    """Raise :class:`GraphError` unless direction, size and places of labels are the space's."""
+    if graph.directed != space.directed:
+        wanted = "directed" if space.directed else "undirected"
+        raise GraphError(f"the graph must be {wanted}, got another one")
+    if graph.n not in space.sizes:
+        raise GraphError(f"the graph must have {say_range(space.sizes)} nodes, got {graph.n}")
+    for kind, given, vocabulary in (
+        ("node", graph.node_labels, space.node_vocabulary),
+        ("edge", graph.edge_labels, space.edge_vocabulary),
+    ):
+        empty = kind == "edge" and not graph.edges
+        if (given is None) == bool(vocabulary) and not empty:
+            need = "labels" if vocabulary else "no labels"
+            raise GraphError(f"the graph must have {need} on its {kind}s")

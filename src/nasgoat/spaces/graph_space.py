@@ -19,7 +19,7 @@ from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameErr
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
 from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
 from nasgoat.spaces.graph_listing import Listing
-from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules
+from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
@@ -180,19 +180,7 @@ class GraphSpace(SearchSpace):
         return canonical.key(graph.adjacency, labels, graph.edge_labels, graph.directed)
 
     def _check(self, graph: LabeledGraph) -> None:
-        if graph.directed != self.directed:
-            wanted = "directed" if self.directed else "undirected"
-            raise GraphError(f"the graph must be {wanted}, got another one")
-        if graph.n not in self.sizes:
-            raise GraphError(f"the graph must have {say_range(self.sizes)} nodes, got {graph.n}")
-        for kind, given, vocabulary in (
-            ("node", graph.node_labels, self.node_vocabulary),
-            ("edge", graph.edge_labels, self.edge_vocabulary),
-        ):
-            empty = kind == "edge" and not graph.edges
-            if (given is None) == bool(vocabulary) and not empty:
-                need = "labels" if vocabulary else "no labels"
-                raise GraphError(f"the graph must have {need} on its {kind}s")
+        check_form(self, graph)
         for fits, demand in self.rules.verdicts(self.batch([graph])):
             if not fits[0]:
                 raise GraphError(f"the graph must {demand}, got {graph}")

@@ -125,7 +125,7 @@ class NodeSites:
 
     def ends(self, batch: GraphBatch) -> tuple[Matrices, Matrices]:
         """Which nodes are sources and which are sinks, each of shape (B, n)."""
-        return ends_by_label(batch)
+        return batch.ends_by_label()
 
     def embed(self, matrix: Matrices, m: int) -> Matrices:
         """A structure with nodes removed or added until it has m; the sink stays last."""
@@ -243,11 +243,3 @@ SITES: dict[str, type[LabelSites]] = {"nodes": NodeSites, "edges": EdgeSites}
 def _find_codes(space: CellSpace, labels: Sequence[str]) -> list[int]:
     place = {op: code for code, op in enumerate(space.ops)}
     return [place[label] for label in labels]
-
-
-def ends_by_label(batch: GraphBatch) -> tuple[Matrices, Matrices]:
-    """Sources have the first label of the vocabulary, sinks the last."""
-    codes = batch.node_codes
-    if codes is None:
-        raise GraphError("the graphs must have labels on their nodes, got none")
-    return codes == 0, codes == len(batch.node_vocabulary) - 1
