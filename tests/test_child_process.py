@@ -20,7 +20,7 @@ from nasgoat.errors import (
     ChildTimeoutError,
 )
 from nasgoat.evaluation import FailureKind
-from nasgoat.restricted_pickle import loads
+from nasgoat.safe_files import loads
 
 Send = Callable[[Message], None]
 

@@ -10,7 +10,7 @@ import pytest
 
 from nasgoat.child_process import OUR_OWN
 from nasgoat.errors import ChildError
-from nasgoat.restricted_pickle import loads
+from nasgoat.safe_files import loads
 
 ROOT = Path(__file__).parent.parent
 SUITES = ROOT / "src" / "nasgoat" / "testing"  # tests that others inherit

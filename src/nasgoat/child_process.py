@@ -7,7 +7,7 @@ tasks, so that imports are paid once, and kills what it started when its parent 
 numbered, and so are answers: one to another task is refused.
 
 Messages in both directions are pickles that may name only what an allow-list admits
-(:mod:`nasgoat.restricted_pickle`).
+(:mod:`nasgoat.safe_files`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nasgoat.errors import (
     ChildTimeoutError,
 )
 from nasgoat.process_tree import HAS_GROUPS, kill_child, make_environment, measure_memory
-from nasgoat.restricted_pickle import AllowList, loads
+from nasgoat.safe_files import AllowList, loads
 
 #: What kind of message it is, and its content.
 Message = tuple[str, Any]

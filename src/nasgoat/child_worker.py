@@ -33,7 +33,7 @@ from nasgoat.child_process import (
 )
 from nasgoat.errors import ChildAnswerError
 from nasgoat.process_tree import kill_group, kill_marked
-from nasgoat.restricted_pickle import loads
+from nasgoat.safe_files import loads
 
 
 def serve() -> None:

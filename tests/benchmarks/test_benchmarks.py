@@ -11,7 +11,7 @@ from nasgoat import LabeledGraph, benchmark, nasbench201
 from nasgoat.benchmarks import NasBench101, NasBench201
 from nasgoat.benchmarks.nasbench101 import module_hash
 from nasgoat.errors import DataError, SettingError, UnknownNameError
-from nasgoat.restricted_pickle import PLAIN_VALUES, load
+from nasgoat.safe_files import PLAIN_VALUES, load
 
 ACCURACY = {"cifar10": 91.607, "cifar100": 73.493, "imagenet16-120": 46.733}
 COLUMN = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.atomic_file import replace_file
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels.blocks import BlockCode, code_block
+from nasgoat.safe_files import replace_file
 from nasgoat.spaces import SearchSpace
 
 logger = logging.getLogger(__name__)

@@ -32,11 +32,11 @@ from nasgoat.acquisition.costs import LARGEST_CATALOGUE, catalogue_cost
 from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.atomic_file import replace_folder
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.progress import show_progress
+from nasgoat.safe_files import replace_folder
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.moves import no_graph
 from nasgoat.surrogate import Posterior

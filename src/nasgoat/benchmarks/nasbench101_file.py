@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.atomic_file import replace_folder
 from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.compiled import compiled
 from nasgoat.errors import DataError
+from nasgoat.safe_files import replace_folder
 
 FOLDER = "nb101"
 ARRAYS = ("hash16", "epochs", "validation", "test")

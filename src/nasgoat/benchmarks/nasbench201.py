@@ -27,11 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.atomic_file import replace_file
 from nasgoat.benchmarks.table_files import data_folder, find_packaged, read_packaged
 from nasgoat.errors import DataError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.restricted_pickle import PLAIN_VALUES, load
+from nasgoat.safe_files import PLAIN_VALUES, load, replace_file
 from nasgoat.spaces import EdgeLabeledSpace, nasbench201
 
 DATASETS = {"cifar10": "cifar10", "cifar100": "cifar100", "imagenet16-120": "imagenet"}

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import platformdirs
 
 from nasgoat.errors import DataError
-from nasgoat.restricted_pickle import PLAIN_VALUES, load
+from nasgoat.safe_files import PLAIN_VALUES, load
 
 Table = TypeVar("Table")
 

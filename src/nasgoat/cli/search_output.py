@@ -13,13 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nasgoat.atomic_file import replace_file, write_whole
 from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, SearchResult, Ticket
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.errors import ChildError
 from nasgoat.figures import draw, save
 from nasgoat.graphs import LabeledGraph
+from nasgoat.safe_files import replace_file, write_whole
 from nasgoat.surrogate import ModelCheck
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from nasgoat.atomic_file import write_whole
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments.study import Record, Run
+from nasgoat.safe_files import write_whole
 
 FORMAT = 1
 HEAD, SUMMARY, DETAILS = "experiment.json", "summary.jsonl", "runs"

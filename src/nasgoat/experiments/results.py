@@ -8,11 +8,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nasgoat.atomic_file import replace_file, write_whole
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.records import ExperimentRecords, read_experiment
 from nasgoat.figures import draw_panels
 from nasgoat.figures.charts import Chart, Panels
+from nasgoat.safe_files import replace_file, write_whole
 
 if TYPE_CHECKING:
     from nasgoat.figures import Figure

@@ -23,8 +23,8 @@ from optuna.storages import RDBStorage
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from nasgoat.atomic_file import replace_file
 from nasgoat.errors import MissingPackageError, StorageError, StudyError
+from nasgoat.safe_files import replace_file
 
 logger = logging.getLogger(__name__)
 optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -16,10 +16,10 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from nasgoat.atomic_file import write_whole
 from nasgoat.errors import NasgoatError, ReportError
 from nasgoat.figures.colours import DARK, LIGHT
 from nasgoat.report.markup import Child, Html, code_block, element, escape, join
+from nasgoat.safe_files import write_whole
 
 #: What the head of every report holds, so that a report is told from somebody's file.
 MARK = '<meta name="generator" content="nasgoat report"/>'

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.atomic_file import replace_file, replace_folder, write_whole
+from nasgoat.safe_files import replace_file, replace_folder, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
