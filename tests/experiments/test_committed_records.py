@@ -48,6 +48,7 @@ def test_the_overview_is_on_the_pages_that_show_it() -> None:
     [
         ("compare", "experiments.md"),
         ("ablation", "experiments.md"),
+        ("acquisition", "experiments.md"),
         ("scale", "experiments.md"),
         ("kernels", "kernel-comparison.md"),
     ],
