@@ -9,10 +9,9 @@ from pytest import MonkeyPatch
 
 from nasgoat import nasbench201
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments import read_experiment
+from nasgoat.experiments import captions_of, figures_of, read_experiment
 from nasgoat.experiments.kernel_models import KERNELS, predict
 from nasgoat.experiments.kernel_study import KernelStudy
-from nasgoat.experiments.results import captions_of, figures_of
 from nasgoat.experiments.runner import Runner
 from nasgoat.experiments.study import Experiment
 

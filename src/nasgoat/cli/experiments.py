@@ -148,8 +148,7 @@ def scale(
 
 def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -> None:
     """Do what is missing in the folder or in ``--out``, then write and print tables and figures."""
-    from nasgoat.experiments import read_experiment, tables_of
-    from nasgoat.experiments.results import write_results
+    from nasgoat.experiments import read_experiment, tables_of, write_results
 
     kept = measuring.out is None and _is_in_git(folder)
     if kept and not measuring.plot_only:

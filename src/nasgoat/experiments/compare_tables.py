@@ -8,8 +8,8 @@ from statistics import median
 
 import numpy as np
 
+from nasgoat.experiments import Table
 from nasgoat.experiments.records import ExperimentRecords
-from nasgoat.experiments.results import Table
 from nasgoat.experiments.study import Record
 
 _NOTHING = "–"

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.experiments import Table
 from nasgoat.experiments.kernel_models import GROUP, KERNELS
 from nasgoat.experiments.records import ExperimentRecords
-from nasgoat.experiments.results import Table
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Chart, Line, Panels, Points
 

@@ -15,9 +15,9 @@ from statistics import median
 from typing import Annotated, Any, ClassVar
 
 from nasgoat.acquisition import random_problem
+from nasgoat.experiments import Table
 from nasgoat.experiments.methods import check_optimizer, make_timed_optimizer
 from nasgoat.experiments.records import ExperimentRecords
-from nasgoat.experiments.results import Table
 from nasgoat.experiments.study import (
     ANY_NAMES,
     SECONDS,
