@@ -11,12 +11,11 @@ except ImportError as missing:
 
     raise MissingPackageError("pytest", "dev") from missing
 
-for name in ("spaces", "cells", "kernels", "optimizers", "methods_and_benchmarks"):
+for name in ("contract", "spaces", "cells", "optimizers", "methods_and_benchmarks"):
     pytest.register_assert_rewrite(f"nasgoat.testing.{name}")
 
 from nasgoat.testing.cells import CellContract  # noqa: E402
-from nasgoat.testing.contract import Contract  # noqa: E402
-from nasgoat.testing.kernels import KernelContract  # noqa: E402
+from nasgoat.testing.contract import Contract, KernelContract  # noqa: E402
 from nasgoat.testing.methods_and_benchmarks import BenchmarkContract, MethodContract  # noqa: E402
 from nasgoat.testing.optimizers import OptimizerContract  # noqa: E402
 from nasgoat.testing.spaces import SpaceContract  # noqa: E402
