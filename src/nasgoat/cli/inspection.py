@@ -16,25 +16,23 @@ from nasgoat.cli.options import (
     Json,
     Preset,
     Seed,
+    SpaceName,
     TimeLimit,
 )
 from nasgoat.cli.search import Proposing
 from nasgoat.cli.terminal import note, print_json, show, show_graph
 
 if TYPE_CHECKING:
+    from nasgoat.acquisition.registry import Choice
     from nasgoat.spaces import SearchSpace
 
 space_verbs = typer.Typer(help="Look at a search space.", no_args_is_help=True)
 data_verbs = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
 
-Name = Annotated[
-    str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
-]
-
 
 @space_verbs.command()
 def check(
-    space: Name,
+    space: SpaceName,
     preset: Preset = "default",
     kernel: Annotated[str | None, KERNEL] = None,
     acquisition: AcquisitionName = None,
@@ -45,19 +43,16 @@ def check(
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
     from nasgoat.acquisition import choose, require_satisfiable
-    from nasgoat.acquisition.costs import shorten
 
     found = _find_space(space)
     require_satisfiable(found)
-    number, exact = found.size()
-    asked = Proposing(
+    settings = Proposing(
         preset=preset,
         kernel=kernel,
         acquisition=acquisition,
         batch_strategy=batch_strategy,
         blocks=blocks,
-    )
-    settings = asked.settings()
+    ).settings()
     choice = choose(
         found,
         settings.kernel,
@@ -65,38 +60,46 @@ def check(
         blocks=settings.blocks,
         acquisition=settings.acquisition,
     )
-    seconds = settings.time_limit if time_limit is None else time_limit
-    warning = choice.warn(seconds)
-    optimizers = choice.list_exact()
+    warning = choice.warn(settings.time_limit if time_limit is None else time_limit)
     if json:
-        print_json(
-            {
-                "space": found.to_dict(),
-                "description": found.describe(),
-                "count": number if exact else None,
-                "at_most": number,
-                "limits": [limit.to_dict() for limit in found.limits],
-                "optimizers": optimizers,
-                "auto": {
-                    "optimizer": choice.name,
-                    "reason": choice.reason,
-                    "kernel": choice.kernel,
-                    "acquisition": choice.acquisition,
-                    "questions": choice.questions,
-                    "blocks": choice.blocks,
-                    "blocks_left_out": choice.left_out,
-                    "warning": warning,
-                },
-            }
-        )
-        return
-    show(f"{space}: {found.with_limits(()).describe()}")
-    for limit in found.limits:
+        print_json(_document_check(found, choice, warning))
+    else:
+        _show_check(space, found, choice, warning)
+
+
+def _document_check(space: SearchSpace, choice: Choice, warning: str | None) -> dict[str, Any]:
+    number, exact = space.size()
+    return {
+        "space": space.to_dict(),
+        "description": space.describe(),
+        "count": number if exact else None,
+        "at_most": number,
+        "limits": [limit.to_dict() for limit in space.limits],
+        "optimizers": choice.list_exact(),
+        "auto": {
+            "optimizer": choice.name,
+            "reason": choice.reason,
+            "kernel": choice.kernel,
+            "acquisition": choice.acquisition,
+            "questions": choice.questions,
+            "blocks": choice.blocks,
+            "blocks_left_out": choice.left_out,
+            "warning": warning,
+        },
+    }
+
+
+def _show_check(name: str, space: SearchSpace, choice: Choice, warning: str | None) -> None:
+    from nasgoat.acquisition.costs import shorten
+
+    show(f"{name}: {space.with_limits(()).describe()}")
+    for limit in space.limits:
         show(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
+    number, exact = space.size()
     said = "isomorphic ones counted once" if exact else "an upper bound"
     show(f"graphs: {'' if exact else 'at most '}{shorten(number)} ({said})")
     show(f"forecast: {choice.terms}")
-    for entry in optimizers:
+    for entry in choice.list_exact():
         show(f"{entry['name']}: {entry['said']}")
     show(f"auto takes {choice.reason}")
     if warning:
@@ -126,7 +129,7 @@ def describe(
 
 
 @space_verbs.command()
-def count(space: Name, json: Json = False) -> None:
+def count(space: SpaceName, json: Json = False) -> None:
     """Count the graphs of the space, isomorphic ones once; say so if it is only a bound."""
     number, exact = _find_space(space).size()
     if json:
@@ -140,7 +143,7 @@ def count(space: Name, json: Json = False) -> None:
 
 @space_verbs.command()
 def sample(
-    space: Name,
+    space: SpaceName,
     number: Annotated[int, typer.Option("--count", "-n", help="How many graphs.")] = 3,
     seed: Seed = 0,
     json: Json = False,
@@ -160,7 +163,7 @@ def sample(
 
 @space_verbs.command()
 def draw(
-    space: Name,
+    space: SpaceName,
     output: Annotated[Path, typer.Option(help="Picture to write (png, svg, pdf).")] = Path(
         "graph.png"
     ),
@@ -215,8 +218,7 @@ def data_status(json: Json = False) -> None:
 
     tables = list_tables()
     if json:
-        folder = str(data_folder())
-        print_json({"folder": folder, "tables": [asdict(table) for table in tables]})
+        print_json({"folder": str(data_folder()), "tables": [asdict(table) for table in tables]})
         return
     print(f"tables are kept in {data_folder()} (NASGOAT_DATA)")
     for table in tables:

@@ -36,6 +36,9 @@ def _check_seed(seed: int) -> int:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Seed = Annotated[int, typer.Option(callback=_check_seed, help="Seed of everything random.")]
+SpaceName = Annotated[
+    str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
+]
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Storage = Annotated[
     str | None,
