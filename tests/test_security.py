@@ -95,7 +95,7 @@ class Hostile:
 def test_a_message_between_processes_cannot_name_a_function(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nasgoat.evaluation.objectives import run_command
+    from nasgoat.evaluation.workers import run_command
 
     monkeypatch.chdir(tmp_path)
     for hostile in (Hostile(), run_command, print):

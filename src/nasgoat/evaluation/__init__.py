@@ -25,16 +25,22 @@ from nasgoat.errors import (
     ChildTimeoutError,
     SettingError,
 )
-from nasgoat.evaluation.objectives import describe_exception, describe_problem, evaluate
-from nasgoat.evaluation.outcomes import (
+from nasgoat.evaluation.objectives import (
     LARGEST_ERROR,
     Failure,
     FailureKind,
     Objective,
     Outcome,
     check_metrics,
+    describe_problem,
 )
-from nasgoat.evaluation.slots import Share, list_devices, own_slot
+from nasgoat.evaluation.workers import (
+    Share,
+    describe_exception,
+    evaluate,
+    list_devices,
+    own_slot,
+)
 from nasgoat.graphs import LabeledGraph
 from nasgoat.process_tree import HAS_GROUPS, TELLS_MEMORY
 

@@ -1,43 +1,148 @@
-"""Running an objective: a Python function by its name, or a command that gets the graph as JSON.
-
-This is what the child process of an evaluator does; see :mod:`nasgoat.child_process`.
-"""
+"""Objectives: how a function is named, and what it answers: metrics, or a failure that says why."""
 
 from __future__ import annotations
 
-import contextlib
+import enum
 import importlib
 import json
-import random
-import subprocess
-import sys
-import traceback
+import math
+import reprlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeAlias
 
-from nasgoat.evaluation.outcomes import FailureKind, Outcome
+from nasgoat.errors import ObservationError
 from nasgoat.graphs import LabeledGraph
 
-_TAIL = 4000  # characters of a traceback or of standard error that are kept
+#: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
+Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
+
+#: Larger errors are refused: no training error comes near this, so one is an overflow.
+LARGEST_ERROR = 1e100
+
+#: Characters of JSON that all metrics of an evaluation may have; every reader holds them.
+LARGEST_METRICS = 4 * 2**20
 
 
-def evaluate(request: Mapping[str, Any]) -> str:
-    """Evaluate the graph of a request.
+class FailureKind(enum.StrEnum):
+    """Why an evaluation has no error."""
+
+    EXCEPTION = "exception"  # the objective raised, or its command left with another code than 0
+    VALUE = "value"  # it returned something that can't be learnt from
+    TIMEOUT = "timeout"  # it ran longer than allowed and was killed
+    MEMORY = "memory"  # it used more memory than allowed and was killed
+    LOST = "lost"  # its process or worker died
+    CANCELLED = "cancelled"  # the search was cancelled; it is evaluated again on resume
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation has no error.
 
     Args:
-        request: ``graph``, ``seed`` and either ``objective`` (``module:function``) or ``command``.
-
-    Returns:
-        JSON with ``metrics`` and ``failure``, one of which is null.
+        kind: The sort of failure.
+        reason: One line for a person.
+        traceback: The objective's own traceback, if it raised.
     """
-    _reseed(int(request["seed"]))
-    graph = LabeledGraph.from_json(request["graph"])
-    if request["command"]:
-        outcome = run_command(list(request["command"]), graph)
-    else:
-        outcome = run_function(request["objective"], graph)
-    failure = outcome.failure and outcome.failure.to_dict()
-    return json.dumps({"metrics": outcome.metrics, "failure": failure})
+
+    kind: FailureKind
+    reason: str
+    traceback: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping."""
+        return {"kind": str(self.kind), "reason": self.reason, "traceback": self.traceback}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, str]) -> Failure:
+        """Read what :meth:`to_dict` wrote."""
+        kind = FailureKind(document["kind"])
+        return cls(kind, document["reason"], document.get("traceback", ""))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one evaluation: either metrics or a failure.
+
+    Args:
+        metrics: ``error`` and what else the objective returned; None if it failed.
+        failure: Why it failed; None if it did not.
+        attempts: How often it was started.
+
+    Example:
+        >>> Outcome.of({"error": 4.2, "epochs": 10}).metrics
+        {'error': 4.2, 'epochs': 10}
+        >>> Outcome.of(float("nan")).failure.reason
+        'the error must be finite, got nan'
+    """
+
+    metrics: Mapping[str, Any] | None
+    failure: Failure | None = None
+    attempts: int = 1
+
+    @classmethod
+    def of(cls, answer: object) -> Outcome:
+        """The outcome of an objective that returned this."""
+        try:
+            return cls(check_metrics(answer))
+        except ObservationError as problem:
+            return cls(None, Failure(FailureKind.VALUE, str(problem)))
+
+    @classmethod
+    def failed(cls, kind: FailureKind, reason: str, traceback: str = "") -> Outcome:
+        """The outcome of an evaluation that failed."""
+        return cls(None, Failure(kind, reason, traceback))
+
+
+def check_metrics(answer: object) -> dict[str, Any]:
+    """What an objective returned as metrics with a usable ``error``.
+
+    Raises:
+        ObservationError: If there is no error, or it is no finite number of sensible size.
+
+    Example:
+        >>> check_metrics(3)
+        {'error': 3.0}
+    """
+    if not isinstance(answer, Mapping):
+        return {"error": _check_error(answer)}
+    if "error" not in answer:
+        names = reprlib.repr(sorted(map(str, answer)))
+        raise ObservationError(f"the objective must return 'error', got {names}")
+    others = {str(name): _make_plain(value) for name, value in answer.items() if name != "error"}
+    metrics = {"error": _check_error(answer["error"]), **others}
+    if (size := len(json.dumps(metrics))) > LARGEST_METRICS:
+        raise ObservationError(
+            f"the metrics must have at most {LARGEST_METRICS // 2**20} MiB as JSON, "
+            f"got {size / 2**20:.1f} MiB; write the rest to a file and return its name"
+        )
+    return metrics
+
+
+def _check_error(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ObservationError(f"the error must be a number, got {reprlib.repr(value)}")
+    try:
+        error = float(value)
+    except OverflowError:
+        error = math.inf
+    if not math.isfinite(error):
+        raise ObservationError(f"the error must be finite, got {reprlib.repr(value)}")
+    if abs(error) > LARGEST_ERROR:
+        raise ObservationError(f"the error must be at most {LARGEST_ERROR:g} in size, got {error}")
+    return error
+
+
+def _make_plain(value: object) -> Any:
+    """A further metric as JSON holds it; what JSON can't hold becomes its text."""
+    if isinstance(value, Real) and not isinstance(value, bool | int):
+        value = float(value)
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return reprlib.repr(value)
+    return value
 
 
 def describe_problem(path: str) -> str | None:
@@ -88,54 +193,3 @@ def function_path(objective: Callable[..., Any]) -> str | None:
     if not module or module == "__main__" or not name or "<" in name:
         return None
     return f"{module}:{name}"
-
-
-def run_function(path: str, graph: LabeledGraph) -> Outcome:
-    """Call the objective and check what it returns; nothing it raises escapes."""
-    try:
-        return Outcome.of(find_function(path)(graph))
-    except MemoryError:
-        return Outcome.failed(FailureKind.MEMORY, "the objective ran out of memory")
-    except (Exception, SystemExit) as problem:
-        return describe_exception(problem)
-
-
-def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
-    """Run a command without a shell, the graph as JSON on its standard input."""
-    try:
-        done = subprocess.run(  # noqa: S603 the user's own command, never a shell
-            command, input=graph.to_json(), capture_output=True, text=True, errors="replace"
-        )
-    except OSError as problem:
-        return describe_exception(problem)
-    if done.returncode < 0:  # as when the system runs out of memory: worth another start
-        return Outcome.failed(
-            FailureKind.LOST, f"the command was killed by signal {-done.returncode}"
-        )
-    if done.returncode != 0:
-        reason = f"the command must exit with 0, got {done.returncode}"
-        return Outcome.failed(FailureKind.EXCEPTION, reason, done.stderr[-_TAIL:])
-    lines = done.stdout.strip().splitlines()
-    for text in (done.stdout, lines[-1] if lines else ""):
-        with contextlib.suppress(ValueError, RecursionError):
-            return Outcome.of(json.loads(text))
-    shown = done.stdout.strip()[-200:]
-    reason = f"the command must print a number or an object as JSON, got {shown!r}"
-    return Outcome.failed(FailureKind.VALUE, reason)
-
-
-def describe_exception(problem: BaseException) -> Outcome:
-    """The failure of an evaluation in which the objective raised an exception."""
-    text = " ".join(str(problem).split())[:300]
-    reason = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-    lines = "".join(traceback.format_exception(problem))
-    return Outcome.failed(FailureKind.EXCEPTION, reason, lines[-_TAIL:])
-
-
-def _reseed(seed: int) -> None:
-    """A process that serves many evaluations must not carry random state between them."""
-    random.seed(seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)

@@ -1,25 +1,37 @@
-"""Slots: which device and how many threads an evaluation gets, as variables of its environment.
+"""What a worker gets of the machine, and what its process does with a graph.
 
-Each thread that evaluates has a slot, the smallest number that no other living thread of the
-process holds. The number chooses among the devices in turn, so that N workers on N devices have one
-each, and 2N workers share each device by two.
+Which device and how many threads an evaluation gets are variables of its environment. Each thread
+that evaluates has a slot, the smallest number that no other living thread of the process holds. The
+number chooses among the devices in turn, so that N workers on N devices have one each, and 2N
+workers share each device by two. The process of a worker runs the objective: a Python function by
+its name, or a command that gets the graph as JSON.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import random
+import subprocess
+import sys
 import threading
+import traceback
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nasgoat.errors import SettingError
+from nasgoat.evaluation.objectives import FailureKind, Outcome, find_function
+from nasgoat.graphs import LabeledGraph
 from nasgoat.process_tree import THREAD_VARIABLES
 
 #: The number of the slot, from 0; the device of the slot; what CUDA takes the device from.
 SLOT, DEVICE, CUDA = "NASGOAT_SLOT", "NASGOAT_DEVICE", "CUDA_VISIBLE_DEVICES"
 #: The folder of the run.
 FOLDER = "NASGOAT_FOLDER"
+_TAIL = 4000  # characters of a traceback or of standard error that are kept
 
 _lock = threading.Lock()
 _taken: set[int] = set()
@@ -138,3 +150,73 @@ def _count_devices(number: int, environment: Mapping[str, str]) -> tuple[str, ..
             f"gpus must be at most the {len(visible)} that {CUDA} lists, got {number}"
         )
     return tuple(visible[:number])
+
+
+def evaluate(request: Mapping[str, Any]) -> str:
+    """Evaluate the graph of a request.
+
+    Args:
+        request: ``graph``, ``seed`` and either ``objective`` (``module:function``) or ``command``.
+
+    Returns:
+        JSON with ``metrics`` and ``failure``, one of which is null.
+    """
+    _reseed(int(request["seed"]))
+    graph = LabeledGraph.from_json(request["graph"])
+    if request["command"]:
+        outcome = run_command(list(request["command"]), graph)
+    else:
+        outcome = run_function(request["objective"], graph)
+    failure = outcome.failure and outcome.failure.to_dict()
+    return json.dumps({"metrics": outcome.metrics, "failure": failure})
+
+
+def run_function(path: str, graph: LabeledGraph) -> Outcome:
+    """Call the objective and check what it returns; nothing it raises escapes."""
+    try:
+        return Outcome.of(find_function(path)(graph))
+    except MemoryError:
+        return Outcome.failed(FailureKind.MEMORY, "the objective ran out of memory")
+    except (Exception, SystemExit) as problem:
+        return describe_exception(problem)
+
+
+def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
+    """Run a command without a shell, the graph as JSON on its standard input."""
+    try:
+        done = subprocess.run(  # noqa: S603 the user's own command, never a shell
+            command, input=graph.to_json(), capture_output=True, text=True, errors="replace"
+        )
+    except OSError as problem:
+        return describe_exception(problem)
+    if done.returncode < 0:  # as when the system runs out of memory: worth another start
+        return Outcome.failed(
+            FailureKind.LOST, f"the command was killed by signal {-done.returncode}"
+        )
+    if done.returncode != 0:
+        reason = f"the command must exit with 0, got {done.returncode}"
+        return Outcome.failed(FailureKind.EXCEPTION, reason, done.stderr[-_TAIL:])
+    lines = done.stdout.strip().splitlines()
+    for text in (done.stdout, lines[-1] if lines else ""):
+        with contextlib.suppress(ValueError, RecursionError):
+            return Outcome.of(json.loads(text))
+    shown = done.stdout.strip()[-200:]
+    reason = f"the command must print a number or an object as JSON, got {shown!r}"
+    return Outcome.failed(FailureKind.VALUE, reason)
+
+
+def describe_exception(problem: BaseException) -> Outcome:
+    """The failure of an evaluation in which the objective raised an exception."""
+    text = " ".join(str(problem).split())[:300]
+    reason = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+    lines = "".join(traceback.format_exception(problem))
+    return Outcome.failed(FailureKind.EXCEPTION, reason, lines[-_TAIL:])
+
+
+def _reseed(seed: int) -> None:
+    """A process that serves many evaluations must not carry random state between them."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
