@@ -23,7 +23,7 @@ from nasgoat.cli.search import Proposing
 from nasgoat.cli.terminal import note, print_json, show, show_graph
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition.registry import Choice
+    from nasgoat.acquisition import Choice
     from nasgoat.spaces import SearchSpace
 
 space_verbs = typer.Typer(help="Look at a search space.", no_args_is_help=True)
