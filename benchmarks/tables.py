@@ -15,8 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.benchmarks.nasbench101 import module_hash
-from nasgoat.benchmarks.nasbench101_file import write_table
+from nasgoat.benchmarks.nasbench101 import module_hash, write_table
 from nasgoat.spaces import nasbench101
 
 CELLS = 423_624

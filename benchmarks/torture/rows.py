@@ -78,7 +78,7 @@ ROWS = {
         (
             f"{_TABLES}benchmarks.py::test_a_table_with",
             f"{_TABLES}nasbench201.py::test_a_pickle",
-            f"{_TABLES}nasbench101_file.py::test_a_flipped",
+            f"{_TABLES}nasbench101.py::test_a_flipped",
             f"{_SECURITY}a_message",
             f"{_SECURITY}no_module",
         ),

@@ -13,9 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from nasgoat.benchmarks.nasbench101 import FILE as NB101_FILE
-from nasgoat.benchmarks.nasbench101 import NasBench101
-from nasgoat.benchmarks.nasbench101_file import FOLDER as NB101_FOLDER
-from nasgoat.benchmarks.nasbench101_file import import_nasbench101
+from nasgoat.benchmarks.nasbench101 import FOLDER as NB101_FOLDER
+from nasgoat.benchmarks.nasbench101 import NasBench101, import_nasbench101
 from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201, import_nasbench201
 from nasgoat.benchmarks.nasbench201 import FILE as NB201_FILE
 from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS, NasBenchGraph
