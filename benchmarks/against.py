@@ -97,7 +97,11 @@ def speed_row(name: str) -> Work:
         catalogue, problem = Catalogue(space), random_problem(space, 150, rest)
 
         def score() -> None:
-            catalogue._scored = None  # forget the answer of the round before
+            # Forget the answer of the round before; earlier versions kept one.
+            if hasattr(catalogue._scored, "clear"):
+                catalogue._scored.clear()
+            else:
+                vars(catalogue)["_scored"] = None
             catalogue.optimize(problem.acquisition, 5)
 
         return lambda: measure(score)

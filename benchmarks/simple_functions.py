@@ -45,6 +45,7 @@ SETTINGS: Mapping[str, Settings] = {
     "exponential": Settings(kernel="exponential"),
     "blocks": Settings(kernel="exponential", blocks=tuple(block_names()), priors=True),
     "normalised": Settings(kernel="normalised", blocks=tuple(block_names()), priors=True),
+    "evidence": Settings(kernel="evidence"),
 }
 
 Values = NDArray[np.float64]

@@ -78,7 +78,7 @@ def scoring(catalogue: Catalogue, kernel: str, limit: int) -> None:
     bare = best_of(lambda: np.matmul(X, matrix, out=out))
 
     def score() -> None:
-        catalogue._scored = None  # forget the answer of the round before
+        catalogue._scored.clear()  # forget the answer of the round before
         catalogue.score(posterior)
 
     ours = best_of(score)

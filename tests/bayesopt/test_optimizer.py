@@ -244,7 +244,7 @@ def test_blocks_are_left_out_where_the_optimiser_does_not_know_them() -> None:
     for i, proposal in enumerate(optimizer.ask(5)):
         optimizer.tell(proposal.graph, 1.0 + i)
     assert optimizer.ask(1)[0].certificate.certified
-    assert optimizer.blocks == ("paths", "nodes", "edges")
+    assert [c.blocks for c in optimizer.candidates] == [("paths", "nodes", "edges")]
 
 
 def test_what_a_stored_search_declares_does_not_change_with_new_settings() -> None:

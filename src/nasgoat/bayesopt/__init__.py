@@ -1,6 +1,7 @@
 """Search: the ask/tell optimiser, and the loop that drives it or any other method."""
 
 from nasgoat.bayesopt.driver import Driver
+from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, Ticket
@@ -11,6 +12,7 @@ from nasgoat.bayesopt.results import Iteration, Recommended, SearchResult, Stop
 from nasgoat.evaluation import Objective
 
 __all__ = [
+    "EVIDENCE",
     "PRESETS",
     "STRATEGIES",
     "Asker",

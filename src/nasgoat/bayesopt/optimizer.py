@@ -26,9 +26,17 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
+from nasgoat.bayesopt.evidence import (
+    EVIDENCE,
+    RANDOM_EVERY,
+    Candidate,
+    choose_speaker,
+    has_learnt,
+    list_candidates,
+)
 from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.errors import SettingError, SolverLostError, SurrogateError, UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, check_blocks, kernel_names
+from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, block_names, check_blocks, kernel_names
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
@@ -38,6 +46,7 @@ from nasgoat.surrogate.target import TARGETS
 logger = logging.getLogger(__name__)
 
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
+_EXPLORING_STREAM = 4
 #: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
 STRATEGIES = ("portfolio", "top")
 REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
@@ -56,7 +65,9 @@ class Settings:
     ``Settings.preset("paper")`` has the paper's settings.
 
     Args:
-        kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered.
+        kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered;
+            ``"evidence"`` fits two before each batch and chooses by what they predict
+            (:mod:`nasgoat.bayesopt.evidence`).
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
@@ -97,8 +108,12 @@ class Settings:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
         if not self.blocks:
             raise SettingError("blocks must hold at least one name, got none")
-        if self.kernel not in kernel_names():
-            raise UnknownNameError("kernel", self.kernel, kernel_names())
+        if self.kernel not in (names := [*kernel_names(), EVIDENCE]):
+            raise UnknownNameError("kernel", self.kernel, names)
+        if self.kernel == EVIDENCE and (self.blocks != PAPER_BLOCKS or self.priors):
+            raise SettingError(
+                "blocks and priors must be left to the kernel 'evidence', got others"
+            )
         if self.target not in TARGETS:
             raise UnknownNameError("target", self.target, TARGETS)
         if self.batch_strategy not in STRATEGIES:
@@ -125,6 +140,13 @@ class Settings:
         several = self.batch_strategy == "portfolio" and self.acquisition == "lcb"
         return len(self.sqrt_betas) if several else 1
 
+    @property
+    def widest_kernel(self) -> tuple[str, tuple[str, ...]]:
+        """Form and blocks that the acquisition optimiser is chosen for."""
+        if self.kernel == EVIDENCE:
+            return "exponential", tuple(block_names())
+        return self.kernel, self.blocks
+
     def find_optimizer(
         self,
         optimizer: str | AcquisitionOptimizer,
@@ -135,7 +157,8 @@ class Settings:
         if not isinstance(optimizer, str):
             return optimizer
         effort = Effort(time_limit=self.time_limit)
-        terms = self.kernel, self.questions, effort, self.blocks, self.acquisition
+        kernel, blocks = self.widest_kernel
+        terms = kernel, self.questions, effort, blocks, self.acquisition
         return make_optimizer(optimizer, space, progress, *terms)
 
     @classmethod
@@ -197,29 +220,44 @@ class Optimizer(AskTell):
         super().__init__(space, initial, seed)
         self.settings = settings or Settings()
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
-        known = getattr(self.acquisition_optimizer, "blocks", self.settings.blocks)
-        #: Blocks of the surrogate's kernel: those of the settings that the optimiser knows.
-        self.blocks = tuple(known) if self.settings.blocks != PAPER_BLOCKS else PAPER_BLOCKS
+        #: The kernels that are fitted before each batch: those that the optimiser knows.
+        self.candidates = self._list_candidates()
         self.surrogate: GraphGP | None = None
         self.gain: Gain | None = None
         self._gain_margin = gain_margin
         self._progress = progress
         self._said: set[str] = set()  # what the fit can't support, each once
 
+    def _list_candidates(self) -> list[Candidate]:
+        settings = self.settings
+        known = getattr(self.acquisition_optimizer, "blocks", None)
+        if settings.kernel == EVIDENCE:
+            return list_candidates(known)
+        blocks = settings.blocks if known is None else tuple(known)
+        return [Candidate(settings.kernel, blocks, settings.priors)]
+
+    def _fit(self) -> list[GraphGP]:
+        """Every candidate, fitted to what was told."""
+        settings = self.settings
+        common: dict[str, Any] = {
+            "noise": settings.noise,
+            "target": settings.target,
+            "restarts": settings.restarts,
+        }
+        with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
+            return [
+                GraphGP(self.space, seed=self.seed, **candidate.options, **common).fit(
+                    self._graphs, self._errors
+                )
+                for candidate in self.candidates
+            ]
+
     def _propose(self, k: int) -> list[Proposal]:
         settings = self.settings
-        model = GraphGP(
-            self.space,
-            settings.kernel,
-            noise=settings.noise,
-            target=settings.target,
-            restarts=settings.restarts,
-            seed=self.seed,
-            blocks=self.blocks,
-            priors=settings.priors,
-        )
-        with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
-            self.surrogate = model.fit(self._graphs, self._errors)
+        fits = self._fit()
+        self.surrogate = choose_speaker(fits)
+        # With one kernel the search trusts it whatever it knows, as it always did.
+        explore = settings.kernel == EVIDENCE and not has_learnt(fits)
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
@@ -233,7 +271,7 @@ class Optimizer(AskTell):
             function = self._make_acquisition(believed, self._count_proposed(), settings.sqrt_beta)
             found = self._minimize(function, fresh, self._list_taken())
         else:
-            found = self._propose_portfolio(believed, fresh, self._list_taken())
+            found = self._propose_portfolio(believed, fresh, self._list_taken(), explore)
         return found + repeated
 
     def _count_repeats(self, k: int) -> int:
@@ -272,15 +310,21 @@ class Optimizer(AskTell):
                 logger.warning("%s", line)
                 self._said.add(name)
 
-    def _propose_portfolio(self, surrogate: GraphGP, k: int, exclude: set[bytes]) -> list[Proposal]:
+    def _propose_portfolio(
+        self, surrogate: GraphGP, k: int, exclude: set[bytes], explore: bool = False
+    ) -> list[Proposal]:
         """The best graph of each acquisition function in turn.
 
-        The √β of lower confidence bounds go on where the last batch stopped.
+        The √β of lower confidence bounds go on where the last batch stopped. Where nothing is known
+        yet (``explore``), some are random graphs, marked as uninformed.
         """
         betas = self.settings.sqrt_betas
         start = self._count_proposed()
         proposals: list[Proposal] = []
         for i in range(start, start + k):
+            if explore and i % RANDOM_EVERY == 0:
+                proposals += self._propose_uninformed(i, exclude)
+                continue
             function = self._make_acquisition(surrogate, i, betas[i % len(betas)])
             found = self._minimize(function, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
@@ -288,6 +332,13 @@ class Optimizer(AskTell):
             if i + 1 < start + k:
                 surrogate = function.after([p.graph for p in found])
         return proposals
+
+    def _propose_uninformed(self, place: int, exclude: set[bytes]) -> list[Proposal]:
+        """A random graph, which is then excluded; none if the space is used up."""
+        rng = np.random.default_rng([self.seed, _EXPLORING_STREAM, place])
+        drawn = self.space.sample(1, rng, exclude)
+        exclude |= {self.space.key(graph) for graph in drawn}
+        return [Proposal(graph, Certificate(Status.HEURISTIC), informed=False) for graph in drawn]
 
     def _count_proposed(self) -> int:
         return len(self._graphs) + len(self._pending)

@@ -53,11 +53,12 @@ def check(
         batch_strategy=batch_strategy,
         blocks=blocks,
     ).settings()
+    form, features = settings.widest_kernel
     choice = choose(
         found,
-        settings.kernel,
+        form,
         settings.questions,
-        blocks=settings.blocks,
+        blocks=features,
         acquisition=settings.acquisition,
     )
     warning = choice.warn(settings.time_limit if time_limit is None else time_limit)

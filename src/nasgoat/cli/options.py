@@ -45,7 +45,8 @@ Storage = Annotated[
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
 KERNEL = typer.Option(
-    help="linear, exponential (in searches the default; linear in paper) or normalised."
+    help="linear, exponential (in searches the default; linear in paper), normalised, or evidence, "
+    "which chooses before each batch."
 )
 Blocks = Annotated[
     str | None,

@@ -117,12 +117,13 @@ class Session:
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
         if ours:
+            kernel, blocks = settings.widest_kernel
             self.choice = choose(
                 self.task.space,
-                settings.kernel,
+                kernel,
                 settings.questions,
                 solving.optimizer,
-                settings.blocks,
+                blocks,
                 settings.acquisition,
             )
         declaration = {

@@ -18,7 +18,7 @@ from nasgoat.acquisition import (
     make_optimizer,
     optimizer_names,
 )
-from nasgoat.bayesopt import Asker, Settings
+from nasgoat.bayesopt import EVIDENCE, Asker, Settings
 from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
 from nasgoat.experiments.study import SECONDS, check_least, check_names
 from nasgoat.graphs import LabeledGraph
@@ -67,8 +67,8 @@ class MethodSpec:
         5
         >>> MethodSpec("goat-l", "goat", options={"kernel": "cubic"})
         Traceback (most recent call last):
-        nasgoat.errors.UnknownNameError: kernel must be one of exponential, linear,
-        normalised, got 'cubic'
+        nasgoat.errors.UnknownNameError: kernel must be one of evidence, exponential,
+        linear, normalised, got 'cubic'
     """
 
     name: str
@@ -87,7 +87,8 @@ class MethodSpec:
                 check_options(self.method, self.options)
             return
         check_names("option of goat", self.options, _OWN_OPTIONS)
-        check_names("kernel", [self.options.get("kernel", FORMS[0])], FORMS)
+        names = (*FORMS, EVIDENCE)
+        check_names("kernel", [self.options.get("kernel", FORMS[0])], names)
         if "optimizer" in self.options:
             check_optimizer("optimizer", str(self.options["optimizer"]))
         self._settings()
@@ -113,13 +114,14 @@ class MethodSpec:
         settings = self._settings(noisy)
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
+        kernel, blocks = settings.widest_kernel
         optimizer = make_timed_optimizer(
             named,
             space,
-            settings.kernel,
+            kernel,
             settings.questions,
             limit,
-            blocks=settings.blocks,
+            blocks=blocks,
             acquisition=settings.acquisition,
         )
         return make_method(OURS, space, initial, seed, settings=settings, optimizer=optimizer)

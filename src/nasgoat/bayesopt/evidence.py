@@ -1,0 +1,94 @@
+"""Which surrogate speaks: candidates are fitted before each batch, and evidence chooses.
+
+No set of kernel features is best in every space, and what the errors depend on is not known before
+they are seen. So several kernels are fitted, and each is asked what it would have said of every
+observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The preferred one speaks unless
+another would clearly have said it better. Where none has learnt anything, part of the batch is
+random; that ends as soon as one has.
+
+Notation
+    m     observations
+    G_i   m times the gain of candidate i: log density of all left-out observations, less that of a
+          constant, in nats
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, block_names
+from nasgoat.surrogate import GraphGP
+
+#: The name by which settings ask for a choice among the candidates.
+EVIDENCE = "evidence"
+#: Nats of G by which another candidate must be ahead of the preferred one to speak instead: odds of
+#: twenty to one. Smaller leads come and go with single observations.
+LEAD = 3.0
+#: One in so many proposals is random while no candidate has learnt anything.
+RANDOM_EVERY = 5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel that may speak.
+
+    Args:
+        form: The form of the kernel.
+        blocks: Its blocks of features.
+        priors: Whether its hyperparameters have priors.
+    """
+
+    form: str
+    blocks: tuple[str, ...] = PAPER_BLOCKS
+    priors: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a :class:`~nasgoat.GraphGP` is made with."""
+        return {"kernel": self.form, "blocks": self.blocks, "priors": self.priors}
+
+
+#: The exponential kernel with all blocks, which is preferred, and that of the paper.
+CANDIDATES = (
+    Candidate("exponential", tuple(block_names()), priors=True),
+    Candidate("exponential"),
+)
+
+
+def list_candidates(known_blocks: Sequence[str] | None) -> list[Candidate]:
+    """The candidates that an optimiser can minimise.
+
+    Args:
+        known_blocks: The blocks that it knows; None for one that knows any kernel.
+
+    Example:
+        >>> [candidate.form for candidate in list_candidates(PAPER_BLOCKS)]
+        ['exponential']
+    """
+    if known_blocks is None:
+        return list(CANDIDATES)
+    return [c for c in CANDIDATES if c.form in PAPER_FORMS and {*c.blocks} <= {*known_blocks}]
+
+
+def has_learnt(fits: Sequence[GraphGP]) -> bool:
+    """Whether one of the fitted candidates has learnt anything."""
+    return any(gp.check_.learnt for gp in fits)
+
+
+def choose_speaker(fits: Sequence[GraphGP]) -> GraphGP:
+    """The fitted candidate that proposes; the first is the preferred one.
+
+    Example:
+        >>> import numpy as np
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(30, np.random.default_rng(0))
+        >>> errors = [float(len(cell.edges)) for cell in cells]
+        >>> fits = [GraphGP(nasbench201(), **c.options).fit(cells, errors) for c in CANDIDATES]
+        >>> "shape" in choose_speaker(fits).features.blocks
+        True
+    """
+    gains = [(gp.check_.gain or 0.0) * len(gp.targets_) for gp in fits]
+    gains[0] += LEAD
+    return fits[gains.index(max(gains))]
