@@ -118,6 +118,14 @@ def test_a_search_can_be_cut_off_and_resumed() -> None:
     assert [e.graph for e in resumed.evaluations] == [e.graph for e in whole.evaluations]
 
 
+@pytest.mark.parametrize("acquisition", ["ei", "thompson"])
+def test_other_acquisition_functions_may_be_asked_too(acquisition: str) -> None:
+    settings = replace(EVIDENCE, acquisition=acquisition)
+    optimizer = Optimizer(SPACE, settings, Catalogue(SPACE), initial=30)
+    _, learnt = ask_and_tell(optimizer, lambda cell: float(len(cell.edges)), 1)
+    assert all(proposal.certificate.certified for proposal in learnt)
+
+
 def test_blocks_are_left_to_the_evidence() -> None:
     with pytest.raises(SettingError, match="blocks and priors must be left to the kernel"):
         Settings(kernel="evidence", blocks=("paths", "shape"))

@@ -119,7 +119,7 @@ class Settings:
         if self.batch_strategy not in STRATEGIES:
             raise UnknownNameError("batch strategy", self.batch_strategy, STRATEGIES)
         kernels = find_acquisition(self.acquisition).kernels
-        if kernels is not None and self.kernel not in kernels:
+        if kernels is not None and self.widest_kernel[0] not in kernels:
             raise SettingError(
                 f"the kernel must be {' or '.join(kernels)} for the acquisition "
                 f"{self.acquisition}, got {self.kernel!r}"
