@@ -22,8 +22,8 @@ from nasgoat import cli
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.benchmarks import benchmark
-from nasgoat.cli import search_output, search_session
-from nasgoat.cli.search_output import Painter
+from nasgoat.cli import search_output, search_task
+from nasgoat.cli.search_session import Painter
 from nasgoat.integrations import study_ledger
 from nasgoat.integrations.study_ledger import StudyLedger
 from nasgoat.surrogate import GraphGP
@@ -34,7 +34,7 @@ POINTS: dict[str, tuple[Any, str, str, int]] = {
     "in fit": (GraphGP, "fit", "before", 1),
     "in solve": (Optimizer, "_minimize", "after", 1),
     "after submit": (Driver, "_submit", "after", 1),
-    "in objective": (search_session.TableEvaluator, "__call__", "before", 1),
+    "in objective": (search_task.TableEvaluator, "__call__", "before", 1),
     "before tell": (StudyLedger, "finish", "before", 1),
     "in tell": (RDBStorage, "set_trial_state_values", "before", 1),
     "after tell": (StudyLedger, "finish", "after", 1),
@@ -121,7 +121,7 @@ def search(options: list[str], acknowledged: Path, point: str | None, count: int
     """One session of the search in this process."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(acknowledging(acknowledged))
-        stack.enter_context(patch.object(search_session, "find_benchmark", table))
+        stack.enter_context(patch.object(search_task, "find_benchmark", table))
         stack.enter_context(patch.object(_VersionManager, "get_head_version", newest))
         if point is not None:
             stack.enter_context(dying_at(point, count))

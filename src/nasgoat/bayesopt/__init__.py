@@ -6,9 +6,10 @@ from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, Ticket
 from nasgoat.bayesopt.loop import run, search
-from nasgoat.bayesopt.optimizer import PRESETS, STRATEGIES, Optimizer, Settings
+from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Iteration, Recommended, SearchResult, Stop
+from nasgoat.bayesopt.settings import PRESETS, STRATEGIES, Settings
 from nasgoat.evaluation import Objective
 
 __all__ = [

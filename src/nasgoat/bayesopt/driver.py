@@ -91,8 +91,6 @@ class Driver:
         exhausted = len(self._tickets) < self.plan.evaluations
         return self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
 
-    # Resuming
-
     def _restore(self) -> None:
         """Tell the asker what the ledger holds and queue what never ended."""
         past = self.ledger.tickets()
@@ -124,8 +122,6 @@ class Driver:
         size = self.asker.initial if iteration == 0 else self.plan.batch
         before = sum(ticket.iteration < iteration for ticket in self._tickets.values())
         return min(size, self.plan.evaluations - before)
-
-    # Proposing
 
     def _close_batch(self) -> None:
         """Synchronous: tell a batch once all of it has ended, in the order of its proposals."""
@@ -193,8 +189,6 @@ class Driver:
         if self.events.proposed:
             for ticket in fresh:
                 self.events.proposed(ticket)
-
-    # Evaluating
 
     def _submit(self) -> None:
         while self._waiting and len(self._running) < self.workers.slots():

@@ -14,9 +14,10 @@ from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
-from nasgoat.bayesopt.optimizer import Optimizer, Settings
+from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
+from nasgoat.bayesopt.settings import Settings
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
 from nasgoat.evaluation.objectives import function_path

@@ -1,4 +1,4 @@
-"""The ask/tell optimiser, and the settings by which it decides what to propose.
+"""The ask/tell optimiser.
 
 It does no input or output and holds no random state: everything it proposes follows from the seed,
 the settings and what it was told, so that a replay proposes the same graphs.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,10 @@ from nasgoat.acquisition import (
     AcquisitionOptimizer,
     AskTell,
     Certificate,
-    Effort,
     Proposal,
     Status,
     Turn,
     find_acquisition,
-    make_optimizer,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
 from nasgoat.bayesopt.evidence import (
@@ -35,152 +32,20 @@ from nasgoat.bayesopt.evidence import (
     list_candidates,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
-from nasgoat.errors import SettingError, SolverLostError, SurrogateError, UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, block_names, check_blocks, kernel_names
+from nasgoat.bayesopt.settings import Settings
+from nasgoat.errors import SolverLostError, SurrogateError
+from nasgoat.kernels import PAPER_FORMS
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 from nasgoat.surrogate.model_check import find_weak_points
-from nasgoat.surrogate.target import TARGETS
 
 logger = logging.getLogger(__name__)
 
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 _EXPLORING_STREAM = 4
-#: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
-STRATEGIES = ("portfolio", "top")
 REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
 PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
-#: How often a promising graph is evaluated by default where errors are known to be noisy.
-NOISY_REPEATS = 8
-#: Settings that earlier versions did not have; at these values they are not declared.
-_ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False, "acquisition": "lcb"}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How the optimiser fits its surrogate and chooses the next batch.
-
-    The defaults did best in our measurements (docs/decisions/0004-search-defaults.md);
-    ``Settings.preset("paper")`` has the paper's settings.
-
-    Args:
-        kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered;
-            ``"evidence"`` fits two before each batch and chooses by what they predict
-            (:mod:`nasgoat.bayesopt.evidence`).
-        target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
-        noise: Observation noise variance of the scaled target, or ``"fit"``.
-        batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
-            ``"portfolio"`` takes the best graph of each of several: for ``"lcb"`` those of
-            ``sqrt_betas`` in turn, for ``"ei"`` one that believes the graphs before it to come out
-            as predicted, for ``"thompson"`` a draw each.
-        sqrt_beta: √β of ``"lcb"`` with the strategy ``"top"``.
-        sqrt_betas: The √β of ``"lcb"`` with the strategy ``"portfolio"``.
-        restarts: Further random starts of the hyperparameter search.
-        repeats: How often a promising graph is evaluated, where errors are noisy; one proposal in
-            five may be a repeat. 1 repeats nothing.
-        time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
-            the same when a search is resumed.
-        blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
-            and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
-        priors: Whether hyperparameters have weak priors, instead of bounds alone.
-        acquisition: ``"lcb"``, ``"ei"`` or ``"thompson"``, or a name that was registered.
-
-    Example:
-        >>> Settings.preset("paper", kernel="linear").batch_strategy
-        'top'
-    """
-
-    kernel: str = "exponential"
-    target: str = "rank"
-    noise: float | str = "fit"
-    batch_strategy: str = "portfolio"
-    sqrt_beta: float = 3.0
-    sqrt_betas: tuple[float, ...] = (0.5, 1.0, 2.0, 3.0, 5.0)
-    restarts: int = 0
-    repeats: int = 1
-    time_limit: float = 60.0
-    blocks: tuple[str, ...] = PAPER_BLOCKS
-    priors: bool = False
-    acquisition: str = "lcb"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", check_blocks(self.blocks))
-        if not self.blocks:
-            raise SettingError("blocks must hold at least one name, got none")
-        if self.kernel not in (names := [*kernel_names(), EVIDENCE]):
-            raise UnknownNameError("kernel", self.kernel, names)
-        if self.kernel == EVIDENCE and (self.blocks != PAPER_BLOCKS or self.priors):
-            raise SettingError(
-                "blocks and priors must be left to the kernel 'evidence', got others"
-            )
-        if self.target not in TARGETS:
-            raise UnknownNameError("target", self.target, TARGETS)
-        if self.batch_strategy not in STRATEGIES:
-            raise UnknownNameError("batch strategy", self.batch_strategy, STRATEGIES)
-        kernels = find_acquisition(self.acquisition).kernels
-        if kernels is not None and self.widest_kernel[0] not in kernels:
-            raise SettingError(
-                f"the kernel must be {' or '.join(kernels)} for the acquisition "
-                f"{self.acquisition}, got {self.kernel!r}"
-            )
-        if not self.sqrt_betas:
-            raise SettingError("sqrt_betas must hold at least one number, got none")
-        if self.repeats < 1:
-            raise SettingError(f"repeats must be at least 1, got {self.repeats!r}")
-
-    def declare(self) -> dict[str, Any]:
-        """What must be the same when a search is resumed."""
-        given = asdict(self).items()
-        return {k: v for k, v in given if k != "time_limit" and _ADDED.get(k) != v}
-
-    @property
-    def questions(self) -> int:
-        """How many acquisition problems one batch solves with the same fitted surrogate."""
-        several = self.batch_strategy == "portfolio" and self.acquisition == "lcb"
-        return len(self.sqrt_betas) if several else 1
-
-    @property
-    def widest_kernel(self) -> tuple[str, tuple[str, ...]]:
-        """Form and blocks that the acquisition optimiser is chosen for."""
-        if self.kernel == EVIDENCE:
-            return "exponential", tuple(block_names())
-        return self.kernel, self.blocks
-
-    def find_optimizer(
-        self,
-        optimizer: str | AcquisitionOptimizer,
-        space: SearchSpace,
-        progress: Callable[[str], None] | None = None,
-    ) -> AcquisitionOptimizer:
-        """The acquisition optimiser of a name for these settings; a ready-made one as it is."""
-        if not isinstance(optimizer, str):
-            return optimizer
-        effort = Effort(time_limit=self.time_limit)
-        kernel, blocks = self.widest_kernel
-        terms = kernel, self.questions, effort, blocks, self.acquisition
-        return make_optimizer(optimizer, space, progress, *terms)
-
-    @classmethod
-    def preset(cls, name: str, noisy: bool = False, **changes: Any) -> Settings:
-        """Settings by name, ``"default"`` or ``"paper"``, with some of them changed.
-
-        Where errors are noisy, the default repeats evaluations; the paper does not.
-        """
-        if name not in PRESETS:
-            raise UnknownNameError("preset", name, PRESETS)
-        if noisy and name == "default":
-            changes = {"repeats": NOISY_REPEATS, **changes}
-        return replace(PRESETS[name], **changes)
-
-
-#: Named settings: ours, and those of the paper.
-PRESETS = {
-    "default": Settings(),
-    "paper": Settings(
-        kernel="linear", target="log", batch_strategy="top", sqrt_beta=3.0, time_limit=1800.0
-    ),
-}
 
 
 class Optimizer(AskTell):

@@ -74,8 +74,7 @@ class Proposing:
     batch_strategy: BatchStrategy = None
     target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
     repeats: Annotated[
-        int | None,
-        typer.Option(help="Evaluations that a promising graph gets; 1, or 8 with --noisy."),
+        int | None, typer.Option(help="Evaluations of a promising graph; 1, or 8 with --noisy.")
     ] = None
     blocks: Blocks = None
     priors: Annotated[
@@ -87,12 +86,8 @@ class Proposing:
         str | None,
         typer.Option(help="End early: 'gain <= 0.3', when no other graph can be better by more."),
     ] = None
-    patience: Annotated[
-        int, typer.Option(help="Iterations in a row that --stop-when must hold.")
-    ] = 2
-    least_evaluations: Annotated[
-        int, typer.Option(help="Evaluations before --stop-when may end the search.")
-    ] = 30
+    patience: Annotated[int, typer.Option(help="Iterations that --stop-when must hold.")] = 2
+    least_evaluations: Annotated[int, typer.Option(help="Evaluations before that.")] = 30
 
     def stop_rule(self) -> StopRule | None:
         """When to end before all evaluations are made."""

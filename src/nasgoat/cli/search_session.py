@@ -1,86 +1,43 @@
-"""One session of a search: what is searched, and the way from its study's state to its end."""
+"""One session of a search: the way from its study's state to its end, and pictures beside it."""
 
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Callable
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from nasgoat.acquisition import Choice, choose, make_optimizer, require_satisfiable
+from nasgoat.acquisition import Choice, choose, make_optimizer
 from nasgoat.bayesopt import Asker, Driver, Events, Plan, SearchResult, Settings, Ticket, Workers
-from nasgoat.benchmarks import Benchmark
-from nasgoat.benchmarks import benchmark as find_benchmark
+from nasgoat.child_process import ChildProcess
 from nasgoat.cli.options import Solving, make_slug
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target
-from nasgoat.cli.search_output import Painter, ProgressTable
+from nasgoat.cli.search_output import ProgressTable
+from nasgoat.cli.search_task import make_task
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
-from nasgoat.errors import SettingError
-from nasgoat.evaluation import Evaluator, Isolated, Outcome
+from nasgoat.errors import ChildError
+from nasgoat.evaluation import Isolated
+from nasgoat.figures import draw as draw_graph
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations import StudyLedger
 from nasgoat.progress import say_if_slow
+from nasgoat.safe_files import replace_file
 from nasgoat.search_methods import OURS, make_method, own_batch
-from nasgoat.spaces import SearchSpace, load_space
 
-_DEFAULT_BENCHMARK = "nb201/cifar10"
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
+_ONE_PICTURE_SECONDS = 60.0
+_POLL = 0.1  # seconds between two looks at signals
+_RESOLUTION = 80  # dots per inch: a thumbnail, drawn in a third of the time of a full picture
 
-
-@dataclass(frozen=True)
-class Task:
-    """A space and how its graphs are evaluated.
-
-    Args:
-        name: For people and file names.
-        space: The space to search.
-        evaluator: Evaluates a graph.
-        objective: What must be the same when the search is resumed.
-        metric: What ``error`` means.
-        benchmark: The benchmark, if it is one.
-        noisy: Whether each evaluation is one training's value.
-    """
-
-    name: str
-    space: SearchSpace
-    evaluator: Evaluator
-    objective: dict[str, Any]
-    metric: str = "error"
-    benchmark: Benchmark | None = None
-    noisy: bool = False
-
-    def kept_in(self, folder: Path) -> Task:
-        """The same task, its objective told the folder of the run."""
-        if not isinstance(self.evaluator, Isolated):
-            return self
-        share = replace(self.evaluator.share, folder=str(folder.absolute()))
-        return replace(self, evaluator=replace(self.evaluator, share=share))
-
-    def regret(self, graph: LabeledGraph) -> float | None:
-        """How much the mean error lies above the best of the table; None without a table."""
-        if self.benchmark is None:
-            return None
-        return self.benchmark.mean_error(graph) - self.benchmark.optimum
-
-
-@dataclass(frozen=True)
-class TableEvaluator:
-    """Looks a graph up in a benchmark's table; a noisy one draws by seed and number."""
-
-    benchmark: Benchmark
-    seed: int
-
-    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
-        """The metrics in the table."""
-        rng = np.random.default_rng([self.seed, 1, number])
-        return Outcome.of(self.benchmark.query(graph, rng))
+logger = logging.getLogger(__name__)
 
 
 class Session:
@@ -204,55 +161,56 @@ class Session:
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
 
 
-def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
-    """The task that the options of ``nasgoat search`` describe."""
-    if target.objective is None and target.command is None:
-        return _make_table_task(target, evaluating, seed)
-    if target.benchmark is not None or target.noisy:
-        raise SettingError("--benchmark must come without --objective and --command, got both")
-    if target.space is None:
-        raise SettingError("--objective and --command must come with --space, got none")
-    space = load_space(target.space)
-    require_satisfiable(space)
-    objective = target.objective
-    argv = _split(target.command) if target.command is not None else None
-    memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
-    limits = (evaluating.timeout, memory, evaluating.retries)
-    where = (evaluating.share, evaluating.fresh_process)
-    isolated = Isolated(objective, argv, *limits, seed, *where)
-    isolated.check()
-    what = {"objective": objective} if objective else {"command": list(argv or ())}
-    name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
-    return Task(name, space, isolated, what)
+def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
+    """Draw a graph, given as JSON, to a PNG file that is there only when it is complete."""
+    figure = draw_graph(LabeledGraph.from_json(graph), title, operations)
+    with replace_file(Path(path)) as partial:
+        figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")
 
 
-def _make_table_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
-    # A table needs no process of its own, let alone a device.
-    needless = {
-        "--gpus": evaluating.gpus,
-        "--threads-per-worker": evaluating.threads_per_worker,
-        "--fresh-process": evaluating.fresh_process,
-    }
-    for option, value in {**needless, "--space": target.space is not None}.items():
-        if value:
-            raise SettingError(f"{option} must come with --objective or --command, got neither")
-    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
-    return Task(
-        name=table.name,
-        space=table.space,
-        evaluator=TableEvaluator(table, seed),
-        objective={"benchmark": table.name, "noisy": target.noisy},
-        metric=table.metric,
-        benchmark=table,
-        noisy=target.noisy,
-    )
+class Painter:
+    """Draws pictures of cells one after the other in a process of its own, beside the search.
 
+    A picture that can't be drawn or written costs a line in the log, never the search. The colours
+    are those of ``operations``, all of the space.
 
-def _split(command: str) -> tuple[str, ...]:
-    try:
-        parts = tuple(shlex.split(command))
-    except ValueError as problem:
-        raise SettingError(f"--command must be quoted rightly, got {problem}") from None
-    if not parts:
-        raise SettingError("--command must name a program, got nothing")
-    return parts
+    Example:
+        >>> import tempfile
+        >>> painter, path = Painter(), Path(tempfile.mkdtemp()) / "cell"
+        >>> painter.paint(LabeledGraph.from_edges(2, [(0, 1)]), path, "a cell")
+        >>> painter.close(seconds=60)
+        >>> path.exists()
+        True
+    """
+
+    def __init__(self, operations: Sequence[str] = ()) -> None:
+        self._operations = tuple(operations)
+        self._waiting: queue.SimpleQueue[tuple[str, str, str] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="nasgoat-pictures")
+
+    def paint(self, graph: LabeledGraph, path: Path, title: str) -> None:
+        """Have a picture drawn unless it is there already."""
+        if path.exists():
+            return
+        if self._thread.ident is None:  # not started yet
+            self._thread.start()
+        self._waiting.put((graph.to_json(), str(path.absolute()), title))
+
+    def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Wait for what is still to be drawn, but no longer than so many seconds."""
+        if self._thread.ident is not None:
+            self._waiting.put(None)
+            deadline = time.monotonic() + seconds
+            while self._thread.is_alive() and time.monotonic() < deadline and not stopping():
+                self._thread.join(_POLL)
+            if self._thread.is_alive():
+                logger.info("some pictures were not drawn; they will be on resume")
+
+    def _work(self) -> None:
+        child = ChildProcess("the picture")
+        while (job := self._waiting.get()) is not None:
+            try:
+                child.ask(paint, *job, self._operations, seconds=_ONE_PICTURE_SECONDS)
+            except (ChildError, OSError) as problem:
+                logger.warning("a picture could not be drawn: %s", problem)
+        child.kill()

@@ -1,0 +1,124 @@
+"""What a search is about: a space, and how its graphs are evaluated."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nasgoat.acquisition import require_satisfiable
+from nasgoat.benchmarks import Benchmark
+from nasgoat.benchmarks import benchmark as find_benchmark
+from nasgoat.cli.search import Evaluating, Target
+from nasgoat.errors import SettingError
+from nasgoat.evaluation import Evaluator, Isolated, Outcome
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace, load_space
+
+_DEFAULT_BENCHMARK = "nb201/cifar10"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A space and how its graphs are evaluated.
+
+    Args:
+        name: For people and file names.
+        space: The space to search.
+        evaluator: Evaluates a graph.
+        objective: What must be the same when the search is resumed.
+        metric: What ``error`` means.
+        benchmark: The benchmark, if it is one.
+        noisy: Whether each evaluation is one training's value.
+    """
+
+    name: str
+    space: SearchSpace
+    evaluator: Evaluator
+    objective: dict[str, Any]
+    metric: str = "error"
+    benchmark: Benchmark | None = None
+    noisy: bool = False
+
+    def kept_in(self, folder: Path) -> Task:
+        """The same task, its objective told the folder of the run."""
+        if not isinstance(self.evaluator, Isolated):
+            return self
+        share = replace(self.evaluator.share, folder=str(folder.absolute()))
+        return replace(self, evaluator=replace(self.evaluator, share=share))
+
+    def regret(self, graph: LabeledGraph) -> float | None:
+        """How much the mean error lies above the best of the table; None without a table."""
+        if self.benchmark is None:
+            return None
+        return self.benchmark.mean_error(graph) - self.benchmark.optimum
+
+
+@dataclass(frozen=True)
+class TableEvaluator:
+    """Looks a graph up in a benchmark's table; a noisy one draws by seed and number."""
+
+    benchmark: Benchmark
+    seed: int
+
+    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+        """The metrics in the table."""
+        rng = np.random.default_rng([self.seed, 1, number])
+        return Outcome.of(self.benchmark.query(graph, rng))
+
+
+def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+    """The task that the options of ``nasgoat search`` describe."""
+    if target.objective is None and target.command is None:
+        return _make_table_task(target, evaluating, seed)
+    if target.benchmark is not None or target.noisy:
+        raise SettingError("--benchmark must come without --objective and --command, got both")
+    if target.space is None:
+        raise SettingError("--objective and --command must come with --space, got none")
+    space = load_space(target.space)
+    require_satisfiable(space)
+    objective = target.objective
+    argv = _split(target.command) if target.command is not None else None
+    memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
+    limits = (evaluating.timeout, memory, evaluating.retries)
+    where = (evaluating.share, evaluating.fresh_process)
+    isolated = Isolated(objective, argv, *limits, seed, *where)
+    isolated.check()
+    what = {"objective": objective} if objective else {"command": list(argv or ())}
+    name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
+    return Task(name, space, isolated, what)
+
+
+def _make_table_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+    # A table needs no process of its own, let alone a device.
+    needless = {
+        "--gpus": evaluating.gpus,
+        "--threads-per-worker": evaluating.threads_per_worker,
+        "--fresh-process": evaluating.fresh_process,
+    }
+    for option, value in {**needless, "--space": target.space is not None}.items():
+        if value:
+            raise SettingError(f"{option} must come with --objective or --command, got neither")
+    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    return Task(
+        name=table.name,
+        space=table.space,
+        evaluator=TableEvaluator(table, seed),
+        objective={"benchmark": table.name, "noisy": target.noisy},
+        metric=table.metric,
+        benchmark=table,
+        noisy=target.noisy,
+    )
+
+
+def _split(command: str) -> tuple[str, ...]:
+    try:
+        parts = tuple(shlex.split(command))
+    except ValueError as problem:
+        raise SettingError(f"--command must be quoted rightly, got {problem}") from None
+    if not parts:
+        raise SettingError("--command must name a program, got nothing")
+    return parts
