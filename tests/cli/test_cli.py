@@ -210,3 +210,18 @@ def test_help_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "search" in done.stdout
+
+
+def test_a_noisy_search_says_how_sure_its_best_error_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    noisy = ["search", "--noisy", "--evaluations", "40", "--no-pictures"]
+    assert run([*noisy, "--report", str(tmp_path / "run")]) == 0
+    captured = capsys.readouterr()
+    result = json.loads((tmp_path / "run" / "result.json").read_text())
+    statuses = [each["certificate"]["status"] for each in result["history"]]
+    assert statuses.count("repeat") >= 3
+    assert "optimal/repeat" not in captured.err  # a batch is as proven as its new proposals
+    assert result["best"]["uncertainty"] > 0
+    assert f"± {result['best']['uncertainty']:.3f} (" in captured.out
+    assert result["lowest"] <= result["best"]["error"]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, SearchResult, Ticket
 from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.figures import save
@@ -59,7 +60,8 @@ class ProgressTable:
 
     def iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
-        statuses = sorted({str(e.proposal.certificate.status) for e in iteration.batch})
+        given = {e.proposal.certificate.status for e in iteration.batch}
+        statuses = sorted(map(str, given - {Status.REPEAT} or given))
         regret = self._regret(iteration.best.graph)
         shown = f"{'-':>9}" if regret is None else f"{regret:9.3f}"
         self._best = iteration.best.error
