@@ -272,6 +272,21 @@ class Choice:
         return {"name": self.name, "reason": self.reason}
 
 
+def _require_bounds(name: str, kernel: str, blocks: Sequence[str], acquisition: str) -> None:
+    """Refuse what an optimiser that works by bounds can't bound."""
+    if kernel not in PAPER_FORMS:
+        raise SettingError(
+            f"the kernel must be linear or exponential for the optimizer {name}, got {kernel!r}; "
+            "use the catalogue"
+        )
+    require_paper_blocks(blocks, f"the optimizer {name}")
+    if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
+        raise SettingError(
+            f"the optimizer {name} must be able to bound the acquisition {acquisition}, got one "
+            f"that it can't: {refusal}; use the catalogue"
+        )
+
+
 def choose(
     space: SearchSpace,
     kernel: str = "linear",
@@ -308,17 +323,7 @@ def choose(
     if name != "auto":
         entry = _TABLE[name]
         if entry.bounds:
-            if kernel not in PAPER_FORMS:
-                raise SettingError(
-                    f"the kernel must be linear or exponential for the optimizer {name}, got "
-                    f"{kernel!r}; use the catalogue"
-                )
-            require_paper_blocks(blocks, f"the optimizer {name}")
-            if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
-                raise SettingError(
-                    f"the optimizer {name} must be able to bound the acquisition {acquisition}, "
-                    f"got one that it can't: {refusal}; use the catalogue"
-                )
+            _require_bounds(name, kernel, blocks, acquisition)
         cost = _forecast(entry, space, kernel, questions, blocks, acquisition)
         known = {} if cost is None else {name: cost}
         terms = kernel, questions, known, True, blocks

@@ -32,7 +32,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 
-SQRT_BETA = 2.5  # 2 fails too often, 3 is too wide to stop at: benchmarks/stopping.py
+SQRT_BETA = 2.5  # how often it holds, benchmarks/stopping.py says
 LEAST_OBSERVATIONS = 10  # below, a fit is far too sure of itself
 _SMALLEST_SD = 1e-12  # below this a graph is certain
 _RULE = re.compile(r"\s*gain\s*<=?\s*([0-9.eE+-]+)\s*")

@@ -111,9 +111,7 @@ class ExponentialPosterior:
             np.exp(k, out=k)
             k *= self.variance
             mean[part] = k @ self.dual
-            # L⁻¹ is triangular: half the work of a full product, done in place.
-            white = dtrmm(1.0, whitening, k.T, lower=1, overwrite_b=1)
-            explained = np.einsum("ij,ij->j", white, white)
+            explained = _explain(whitening, k)
             prior = self.variance * np.exp(np.square(x, out=x) @ self.squares)
             std[part] = np.sqrt(np.maximum(prior - explained, 0.0))
         return mean, std
@@ -166,9 +164,7 @@ class NormalisedPosterior:
             np.exp(np.minimum(k, 0.0, out=k), out=k)
             k *= self.variance
             mean[part] = k @ self.dual
-            white = dtrmm(1.0, whitening, k.T, lower=1, overwrite_b=1)
-            explained = np.einsum("ij,ij->j", white, white)
-            std[part] = np.sqrt(np.maximum(self.variance - explained, 0.0))
+            std[part] = np.sqrt(np.maximum(self.variance - _explain(whitening, k), 0.0))
         return mean, std
 
     def on_counts(self, features: FeatureMap, n: int) -> NormalisedPosterior:
@@ -221,6 +217,13 @@ class KernelPosterior:
     def on_counts(self, features: FeatureMap, n: int) -> KernelPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         return replace(self, source=features.source, scale=features.scale(n))
+
+
+def _explain(whitening: Array, k: Array) -> Array:
+    """‖L⁻¹ k‖² of each row of k, which is overwritten; L⁻¹ is triangular: half of a product."""
+    white = dtrmm(1.0, whitening, k.T, lower=1, overwrite_b=1)
+    explained: Array = np.einsum("ij,ij->j", white, white)
+    return explained
 
 
 def posterior_of(
