@@ -8,20 +8,22 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.functions import (
-    ExpectedImprovement,
-    ThompsonSampling,
-    acquisition_names,
-    find_acquisition,
-    register_acquisition,
-)
+from nasgoat.acquisition.functions import ExpectedImprovement, ThompsonSampling
+from nasgoat.acquisition.hypervolume import HypervolumeImprovement, find_front
 from nasgoat.acquisition.lower_confidence_bound import (
     Acquisition,
     AcquisitionProblem,
     LinearAcquisition,
     LowerConfidenceBound,
+    PartPosterior,
     Turn,
     random_problem,
+)
+from nasgoat.acquisition.named_functions import (
+    acquisition_names,
+    find_acquisition,
+    register_acquisition,
+    several_names,
 )
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
@@ -40,6 +42,7 @@ from nasgoat.acquisition.registry import (
     optimizer_names,
     register_optimizer,
 )
+from nasgoat.acquisition.several import Chebyshev, Constrained, KnownCost, SeveralAcquisition
 
 __all__ = [
     "Acquisition",
@@ -48,23 +51,30 @@ __all__ = [
     "AskTell",
     "Catalogue",
     "Certificate",
+    "Chebyshev",
     "Choice",
+    "Constrained",
     "Cost",
     "Effort",
     "ExpectedImprovement",
+    "HypervolumeImprovement",
+    "KnownCost",
     "LinearAcquisition",
     "LowerConfidenceBound",
     "Mutation",
+    "PartPosterior",
     "Pool",
     "Proposal",
     "Reason",
     "Sampling",
+    "SeveralAcquisition",
     "Status",
     "ThompsonSampling",
     "Turn",
     "acquisition_names",
     "choose",
     "find_acquisition",
+    "find_front",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",
@@ -74,4 +84,5 @@ __all__ = [
     "register_acquisition",
     "register_optimizer",
     "require_satisfiable",
+    "several_names",
 ]

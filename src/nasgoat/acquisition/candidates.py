@@ -71,7 +71,8 @@ class _PoolOptimizer(ABC):
         seconds = time.perf_counter() - start
         return best.pool(
             lambda value: Certificate(Status.HEURISTIC, value, None, seconds),
-            Certificate(Status.EXHAUSTED, seconds=seconds),
+            # Without a candidate the space is used up; none that a limit allows proves nothing.
+            Certificate(Status.HEURISTIC if candidates else Status.EXHAUSTED, seconds=seconds),
         )
 
     @staticmethod
@@ -127,9 +128,7 @@ class Mutation(_PoolOptimizer):
     def _candidates(
         self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
     ) -> list[LabeledGraph]:
-        gp = acquisition.gp
-        order = np.argsort(gp.targets_, kind="stable")
-        best = [gp.graphs_[i] for i in order]
+        best = acquisition.list_observed()
         found = mutation_candidates(self.space, best, exclude, rng, self.per_parent, self.size)
         return found[: self.size]
 

@@ -33,19 +33,22 @@ from nasgoat.acquisition.costs import LARGEST_CATALOGUE, catalogue_cost
 from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.acquisition.several import KnownCost
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.progress import show_progress
 from nasgoat.safe_files import replace_folder
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.moves import no_graph
 from nasgoat.surrogate import Posterior
 
 logger = logging.getLogger(__name__)
 
 VERSION = 3  # of the layout and of the order of enumeration; raise it when either changes
-_KEPT = 3  # posteriors whose scores are kept
+_KEPT = 6  # posteriors whose scores are kept: several objectives take turns
+_FEW = 1_000_000  # graphs from which on half of that fits better in memory
 _FILES = ("counts", "adjacency", "codes")
 
 
@@ -94,8 +97,9 @@ class Catalogue:
         self._blocks = BlockCounts(space, _name_folder(space), len(self), self._batch)
         #: Of the last posteriors: several may take turns within a batch.
         self._scored: deque[tuple[Posterior, NDArray[np.float64], NDArray[np.float64]]] = deque(
-            maxlen=_KEPT
+            maxlen=_KEPT if len(self) <= _FEW else _KEPT // 2
         )
+        self._costs: deque[tuple[Limit, NDArray[np.float64]]] = deque(maxlen=_KEPT)
 
     def __len__(self) -> int:
         return len(self._arrays.counts)
@@ -128,6 +132,20 @@ class Catalogue:
         self._scored.append((posterior, mean, std))
         return mean, std
 
+    def measure(
+        self, part: Acquisition | KnownCost
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and deviation of an acquisition's posterior, or a known cost, at every graph."""
+        if not isinstance(part, KnownCost):
+            return self.score(part.posterior, part.features)
+        for known, cost in self._costs:
+            if known == part.total:
+                return cost, np.zeros(len(self))
+        pieces = (self._batch(rows) for rows in cut(slice(0, len(self))))
+        cost = np.concatenate([part.measure(piece) for piece in pieces])
+        self._costs.append((part.total, cost))
+        return cost, np.zeros(len(self))
+
     def _batch(self, rows: slice) -> GraphBatch:
         """Some graphs of the catalogue."""
         space, arrays, n = self.space, self._arrays, self.space.sizes[-1]
@@ -153,10 +171,11 @@ class Catalogue:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        values = acquisition.combine(*self.score(acquisition.posterior, acquisition.features))
+        values = acquisition.gather(self.measure)
         best.take_first(
             Scored(self.graph(i), float(values[i]))
             for i in order_ascending(values, k + len(exclude))
+            if values[i] < np.inf
         )
         seconds = time.perf_counter() - start
         return best.pool(

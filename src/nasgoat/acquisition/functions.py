@@ -1,4 +1,4 @@
-"""Expected improvement and Thompson sampling, and all acquisition functions by name.
+"""Expected improvement and Thompson sampling.
 
 Notation
     μ, σ   posterior mean and standard deviation of a graph, on the scale of the target
@@ -23,15 +23,13 @@ from nasgoat.acquisition.lower_confidence_bound import (
     Acquisition,
     Array,
     LinearAcquisition,
-    LowerConfidenceBound,
     Turn,
 )
-from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, Posterior
 from nasgoat.surrogate.draws import DRAWN, without_mean
 
-_LEAST_STD = 1e-10  # below it log EI is taken at this σ, so that every value is finite
+LEAST_STD = 1e-10  # below it log EI is taken at this σ, so that every value is finite
 _FAR = 100.0  # from here on 1 - t √(π/2) erfcx(t/√2) is a difference of equals; its series is not
 _STREAM = 4  # keeps these random numbers apart from those of other purposes
 
@@ -66,7 +64,7 @@ class ExpectedImprovement(Acquisition):
 
     def combine(self, mean: Array, std: Array) -> Array:
         """-log σ - log(φ(z) + z Φ(z)), element by element."""
-        wide = np.maximum(std, _LEAST_STD)
+        wide = np.maximum(std, LEAST_STD)
         return -np.log(wide) - log_improvement((self.best_mean - np.asarray(mean)) / wide)
 
     def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
@@ -179,53 +177,3 @@ class ThompsonSampling(_OwnFunction):
     def _make_posterior(self) -> Posterior:
         seeds = self.seed if isinstance(self.seed, tuple) else (self.seed,)
         return self.gp.draw(np.random.default_rng([*seeds, _STREAM]))
-
-
-_TABLE: dict[str, type[Acquisition]] = {
-    "lcb": LowerConfidenceBound,
-    "ei": ExpectedImprovement,
-    "thompson": ThompsonSampling,
-}
-_OURS = frozenset(_TABLE)
-
-
-def acquisition_names() -> list[str]:
-    """Names that :func:`find_acquisition` knows.
-
-    Example:
-        >>> acquisition_names()[:3]
-        ['lcb', 'ei', 'thompson']
-    """
-    return list(_TABLE)
-
-
-def find_acquisition(name: str) -> type[Acquisition]:
-    """The acquisition function of a name, as a class.
-
-    Example:
-        >>> find_acquisition("ei").__name__
-        'ExpectedImprovement'
-    """
-    if name not in _TABLE:
-        raise UnknownNameError("acquisition", name, acquisition_names())
-    return _TABLE[name]
-
-
-def register_acquisition(name: str, acquisition: type[Acquisition]) -> None:
-    """Make an acquisition function known by a name, in Python and on the command line.
-
-    Args:
-        name: The name; registering it again replaces the function.
-        acquisition: Its class.
-
-    Example:
-        >>> @dataclass(frozen=True, eq=False)
-        ... class Cautious(LowerConfidenceBound):
-        ...     sqrt_beta: float = 0.1
-        >>> register_acquisition("cautious", Cautious)
-        >>> find_acquisition("cautious").__name__
-        'Cautious'
-    """
-    if name in _OURS:
-        raise SettingError(f"a new acquisition must have a name of its own, got {name!r}")
-    _TABLE[name] = acquisition

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,7 @@ class Scored:
 
 @dataclass(eq=False)
 class KBest:
-    """Keeps the k graphs of lowest acquisition value, each once up to isomorphism.
+    """Keeps the k graphs of lowest finite acquisition value, each once up to isomorphism.
 
     Of graphs with the same value, the one that came first comes first and is kept longest.
 
@@ -144,9 +145,10 @@ class KBest:
             none: The certificate of the pool if no graph was kept.
         """
         informed = self.acquisition.informed
+        parts = self.acquisition.predict_parts([scored.graph for scored in self.found])
         proposals = tuple(
-            Proposal(scored.graph, certify(scored.value), scored.mean, scored.std, informed)
-            for scored in self.found
+            Proposal(kept.graph, certify(kept.value), kept.mean, kept.std, informed, part)
+            for kept, part in zip(self.found, parts, strict=True)
         )
         return Pool(proposals, proposals[0].certificate if proposals else none)
 
@@ -163,8 +165,8 @@ class KBest:
 
     def _keep(self, key: bytes, scored: Scored) -> None:
         self._values[key] = scored.value
-        full = len(self.found) == self.k
-        if key in self.exclude or (full and scored.value >= self.found[-1].value):
+        least = self.found[-1].value if len(self.found) == self.k else inf
+        if key in self.exclude or scored.value >= least:  # what a limit forbids is infinite
             return
         self.found.append(scored)
         self.found.sort(key=lambda kept: kept.value)

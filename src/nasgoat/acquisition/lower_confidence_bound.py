@@ -8,9 +8,9 @@ minimise: the same seed gives the same problem to every optimiser.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP, ModelCheck, Posterior
 
 Array = NDArray[np.float64]
+#: Measures an acquisition function's posterior, or a known cost: mean and deviation at every graph.
+Measure = Callable[[Any], tuple[Array, Array]]
 NOISE = 1e-3  # of random problems: variance, in units of the standardised target
 
 
@@ -40,6 +42,13 @@ class Turn:
     place: int = 0
     seed: int = 0
     sqrt_beta: float = 3.0
+
+
+class PartPosterior(NamedTuple):
+    """What one objective's model says of a graph, on the scale of its target; or a known cost."""
+
+    mean: float
+    std: float
 
 
 class Acquisition(ABC):
@@ -121,6 +130,18 @@ class Acquisition(ABC):
     def score(self, graphs: Sequence[LabeledGraph]) -> Array:
         """The acquisition value of each graph."""
         return self.assess(graphs)[0]
+
+    def list_observed(self) -> list[LabeledGraph]:
+        """The observed graphs, those of lowest error first."""
+        return [self.gp.graphs_[i] for i in np.argsort(self.gp.targets_, kind="stable")]
+
+    def gather(self, measure: Measure) -> Array:
+        """The value at every graph, given a function that measures a posterior at every graph."""
+        return self.combine(*measure(self))
+
+    def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[PartPosterior, ...]]:
+        """Mean and deviation of each objective, of functions of several; else nothing."""
+        return [()] * len(graphs)
 
     def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
         """The surrogate for the rest of a batch, once these graphs are part of it."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from nasgoat.acquisition.lower_confidence_bound import Acquisition
+from nasgoat.acquisition.lower_confidence_bound import Acquisition, PartPosterior
 from nasgoat.graphs import LabeledGraph
 from nasgoat.upper_layers import ShownAsHtml
 
@@ -89,6 +89,7 @@ class Proposal(ShownAsHtml):
         informed: Whether the surrogate behind it has learnt anything
             (:class:`nasgoat.surrogate.ModelCheck`); a certificate says nothing about that. None
             without a surrogate.
+        parts: Of an acquisition function of several objectives, mean and deviation of each.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["conv"])
@@ -101,6 +102,7 @@ class Proposal(ShownAsHtml):
     mean: float | None = None
     std: float | None = None
     informed: bool | None = None
+    parts: tuple[PartPosterior, ...] = ()
 
     @property
     def lcb(self) -> float | None:
@@ -109,7 +111,7 @@ class Proposal(ShownAsHtml):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
-        return {
+        said = {
             "graph": self.graph.to_dict(),
             "lcb": self.lcb,
             "mean": self.mean,
@@ -117,6 +119,7 @@ class Proposal(ShownAsHtml):
             "informed": self.informed,
             "certificate": self.certificate.to_dict(),
         }
+        return said | ({"parts": [part._asdict() for part in self.parts]} if self.parts else {})
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nasgoat.acquisition.costs import (
     mip_cost,
     paper_seconds,
 )
-from nasgoat.acquisition.functions import find_acquisition
+from nasgoat.acquisition.named_functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, check_blocks, require_paper_blocks
