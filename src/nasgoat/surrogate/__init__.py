@@ -8,6 +8,8 @@ from nasgoat.surrogate.posterior import (
     LinearPosterior,
     Posterior,
 )
+from nasgoat.surrogate.source_scales import Source, SourceWorth
+from nasgoat.surrogate.sources import SourcedGP
 from nasgoat.surrogate.target import TargetScale
 
 __all__ = [
@@ -17,5 +19,8 @@ __all__ = [
     "LinearPosterior",
     "ModelCheck",
     "Posterior",
+    "Source",
+    "SourceWorth",
+    "SourcedGP",
     "TargetScale",
 ]

@@ -110,7 +110,7 @@ def draw_from(posterior: Posterior, noise: Array, rng: np.random.Generator) -> P
 
     Args:
         posterior: Whose draw it is.
-        noise: Noise variances of the observations.
+        noise: Noise variances of the observations, or their covariance matrix.
         rng: Source of randomness.
 
     Raises:
@@ -167,7 +167,9 @@ def _condition(
         np.sqrt(posterior.variance / FREQUENCIES) * rng.rayleigh(size=FREQUENCIES),
     )
     rows = (posterior.projections / squares[:, None]).T
-    seen = prior.draw_prior(rows) + np.sqrt(noise) * rng.standard_normal(len(noise))
+    white = rng.standard_normal(len(noise))
+    coloured = np.sqrt(noise) * white if noise.ndim == 1 else np.linalg.cholesky(noise) @ white
+    seen = prior.draw_prior(rows) + coloured
     whitening = posterior.whitening
     return replace(prior, dual=posterior.dual - whitening.T @ (whitening @ seen))
 

@@ -114,7 +114,7 @@ class GraphGP:
             ObservationError: If an error is not a finite number, or the lengths differ.
             SurrogateError: If the kernel matrix stays singular at the largest jitter.
         """
-        values = _check_errors(graphs, errors)
+        values = check_errors(graphs, errors)
         self.scale_ = TargetScale.of(values, self.target, self.standardize)
         merged, targets, times = self._merge(graphs, self.scale_.to_target(values))
         self.graphs_, self.targets_ = merged, targets
@@ -222,10 +222,7 @@ class GraphGP:
             self._observed = (rows, targets, variances)
             self.check_ = self._check_model(likelihood.list_at_bounds(kernel, noise))
             return
-        raise SurrogateError(
-            f"the kernel matrix must be positive definite, got a singular one with jitter "
-            f"{JITTERS[-1]:g}; set a larger noise"
-        )
+        raise refuse_singular()
 
     def _check_model(self, at_bounds: list[str]) -> ModelCheck:
         """What the process would have said of each observation without it."""
@@ -237,7 +234,16 @@ class GraphGP:
         return ModelCheck.of(self.targets_, self.gpr_.alpha_, diagonal, at_bounds)
 
 
-def _check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
+def refuse_singular() -> SurrogateError:
+    """What to raise when no jitter was enough."""
+    return SurrogateError(
+        f"the kernel matrix must be positive definite, got a singular one with jitter "
+        f"{JITTERS[-1]:g}; set a larger noise"
+    )
+
+
+def check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
+    """Errors as an array, one for each graph, all of them finite."""
     if len(graphs) != len(errors) or len(graphs) == 0:
         raise ObservationError(
             f"observations must be one error per graph and at least one, "

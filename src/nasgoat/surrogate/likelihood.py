@@ -24,8 +24,10 @@ then uses all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +85,7 @@ class MarginalLikelihood:
             numpy.linalg.LinAlgError: If the matrix is not positive definite.
         """
         noise = (np.exp(log_theta[-1]) if self.noise is None else self.noise) * self.share
-        K, slopes = self._compute_gram(log_theta)
+        K, slopes = self.compute_gram(log_theta)
         L = cholesky(K + np.diag(noise + self.jitter), lower=True)
         a = cho_solve((L, True), self.targets)
         fit = -0.5 * self.targets @ a
@@ -107,17 +109,12 @@ class MarginalLikelihood:
 
     def maximize(self, restarts: int, seed: int) -> tuple[Kernel, float]:
         """The best kernel and noise, from the start and from random points."""
-        bounds = self._log_bounds()
-        start = self._start()
+        bounds = self.log_bounds()
+        start = self.start()
         rng = np.random.default_rng(seed)
         random = rng.uniform(bounds[:, 0], bounds[:, 1], size=(restarts, len(start)))
-        starts = [start, *random]
-        self(starts[0])
-        found = [
-            minimize(self._negate_likelihood, x, jac=True, method="L-BFGS-B", bounds=bounds)
-            for x in starts
-        ]
-        best = min(found, key=lambda result: result.fun).x
+        self(start)
+        best = maximize_from(self, [start, *random], bounds)
         noise = float(np.exp(best[-1])) if self.noise is None else self.noise
         return self._make_kernel_at(best), noise
 
@@ -125,35 +122,25 @@ class MarginalLikelihood:
         """The free hyperparameters that lie at one of their bounds."""
         given = [] if self.noise is not None else [np.log(noise)]
         log_theta = np.append(np.asarray(kernel.theta, dtype=float), given)
-        at = np.isclose(log_theta[:, None], self._log_bounds(), rtol=0, atol=_AT_BOUND).any(axis=1)
+        at = np.isclose(log_theta[:, None], self.log_bounds(), rtol=0, atol=_AT_BOUND).any(axis=1)
         return [name for name, there in zip(self.names, at, strict=True) if there]
 
-    def _start(self) -> Array:
+    def start(self) -> Array:
         """Where the search begins: log θ of the kernel as it was given, or the means of priors."""
         if self.priors:
-            return np.clip(self._prior_means, *self._log_bounds().T)
+            return np.clip(self._prior_means, *self.log_bounds().T)
         free = np.asarray(self.kernel.theta, dtype=float)
         return free if self.noise is not None else np.append(free, np.log(NOISE_START))
 
-    def _log_bounds(self) -> Array:
+    def log_bounds(self) -> Array:
+        """Logarithms of the least and the largest value of each, shape (number, 2)."""
         free = np.asarray(self.kernel.bounds, dtype=float).reshape(-1, 2)
         return free if self.noise is not None else np.vstack([free, np.log(NOISE_BOUNDS)])
 
     def _make_kernel_at(self, log_theta: Array) -> Kernel:
         return self.kernel.clone_with_theta(log_theta[: len(self.kernel.theta)])
 
-    def _negate_likelihood(self, log_theta: Array) -> tuple[float, Array]:
-        # A wide step of the search may end where the exponential kernel overflows: it must turn
-        # back from there, not give up. A singular matrix at the start is told to the caller.
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                value, gradient = self(log_theta)
-                prior, slope = self.weigh(log_theta)
-        except (np.linalg.LinAlgError, ValueError):
-            return _FAR, np.zeros_like(log_theta)
-        return -value - prior, -gradient - slope
-
-    def _compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
+    def compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
         """K and its derivatives by the logarithm of each free kernel parameter."""
         K, slopes = self._make_kernel_at(log_theta)(self.rows, eval_gradient=True)
         return K, list(np.moveaxis(slopes, -1, 0))
@@ -166,10 +153,40 @@ class ShortestPathLikelihood(MarginalLikelihood):
     def _grams(self) -> dict[str, Array]:
         return dict(self.kernel.products(self.rows, self.rows))
 
-    def _compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
+    def compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
+        """The same from block matrices."""
         theta = dict(zip(self.names, np.exp(log_theta).tolist(), strict=True))
         K, slopes = self.kernel.combine(self._grams, theta)
         return K, [slopes[name] for name in self.names if name in slopes]
+
+
+class Weighed(Protocol):
+    """A likelihood and the density of a prior, both as logarithms with their gradients."""
+
+    def __call__(self, theta: Array, /) -> tuple[float, Array]:
+        """The logarithm of the likelihood."""
+
+    def weigh(self, theta: Array, /) -> tuple[float, Array]:
+        """The logarithm of the prior density, up to a constant."""
+
+
+def maximize_from(likelihood: Weighed, starts: Sequence[Array], bounds: Array) -> Array:
+    """Where likelihood and prior are largest together: the best of several searches."""
+
+    def negate(log_theta: Array) -> tuple[float, Array]:
+        # A wide step of the search may end where the exponential kernel overflows: it must turn
+        # back from there, not give up. A singular matrix at the start is told to the caller.
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, gradient = likelihood(log_theta)
+                prior, slope = likelihood.weigh(log_theta)
+        except (np.linalg.LinAlgError, ValueError):
+            return _FAR, np.zeros_like(log_theta)
+        return -value - prior, -gradient - slope
+
+    found = [minimize(negate, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts]
+    best: Array = min(found, key=lambda result: result.fun).x
+    return best
 
 
 def spread_evenly(targets: Array, most: int = MOST_FITTED) -> NDArray[np.intp]:

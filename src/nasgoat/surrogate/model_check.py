@@ -146,6 +146,17 @@ def leave_one_out(targets: Array, dual: Array, diagonal: Array) -> tuple[Array, 
     return targets - dual / diagonal, 1.0 / np.sqrt(diagonal)
 
 
+def log_density(targets: Array, dual: Array, diagonal: Array) -> float:
+    """Mean logarithm of the density of each target given all others.
+
+    Example:
+        >>> round(log_density(np.array([0.0]), np.array([0.0]), np.array([1.0])), 3)
+        -0.919
+    """
+    mean, std = leave_one_out(targets, dual, diagonal)
+    return float(norm.logpdf(targets, mean, std).mean())
+
+
 def find_weak_points(errors: Sequence[float], kind: str, free: Sequence[str]) -> dict[str, str]:
     """What a fit to these errors can't support: a line each, by a name.
 

@@ -229,18 +229,26 @@ def _explain(whitening: Array, k: Array) -> Array:
 def posterior_of(
     kernel: Kernel, rows: Array, noise: Array, targets: Array
 ) -> LinearPosterior | ExponentialPosterior | NormalisedPosterior | KernelPosterior:
-    """The posterior of fixed hyperparameters given rows, noise variances and targets."""
+    """The posterior of fixed hyperparameters given rows, targets and noise.
+
+    Noise is a variance for each row, shape (m,), or a covariance matrix, shape (m, m).
+    """
     if not isinstance(kernel, ShortestPathKernel):
-        L = cholesky(kernel(rows) + np.diag(noise), lower=True)
+        L = cholesky(kernel(rows) + spread_noise(noise), lower=True)
         return KernelPosterior(kernel, rows, cho_solve((L, True), targets), L)
     weights = kernel.weights()
     if kernel.form == "linear":
         half = np.sqrt(weights)
+        if noise.ndim == 2:  # white noise again, once rows and targets are multiplied by N^-½
+            factor = cholesky(noise, lower=True)
+            rows = solve_triangular(factor, rows, lower=True)
+            targets = solve_triangular(factor, targets, lower=True)
+            noise = np.ones(len(rows))
         scaled = (rows * half) / np.sqrt(noise)[:, None]
         B = cholesky(np.eye(len(half)) + scaled.T @ scaled, lower=True)
         R = half[:, None] * solve_triangular(B, np.eye(len(half)), lower=True).T
         return LinearPosterior(R @ (R.T @ (rows.T @ (targets / noise))), R)
-    L = cholesky(kernel(rows) + np.diag(noise), lower=True)
+    L = cholesky(kernel(rows) + spread_noise(noise), lower=True)
     whitening = solve_triangular(L, np.eye(len(rows)), lower=True)
     dual = whitening.T @ (whitening @ targets)
     projections, variance = weights[:, None] * rows.T, float(kernel.variance)
@@ -248,6 +256,11 @@ def posterior_of(
         offsets = 0.5 * (rows**2 @ weights)
         return NormalisedPosterior(projections, weights, offsets, variance, dual, whitening)
     return ExponentialPosterior(projections, weights, variance, dual, whitening)
+
+
+def spread_noise(noise: Array) -> Array:
+    """Noise as a covariance matrix, given as one or as the variance of each observation."""
+    return np.diag(noise) if noise.ndim == 1 else noise
 
 
 def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPosterior:

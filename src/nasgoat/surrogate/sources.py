@@ -1,0 +1,254 @@
+"""A Gaussian process on graphs that learns from several sources.
+
+The notation is that of :mod:`~nasgoat.surrogate.coregionalisation`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+from nasgoat.errors import SettingError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.surrogate.coregionalisation import (
+    Array,
+    Coregionalisation,
+    Places,
+    SourceLikelihood,
+)
+from nasgoat.surrogate.graph_gp import JITTERS, GraphGP, refuse_singular
+from nasgoat.surrogate.likelihood import (
+    MOST_FITTED,
+    make_likelihood,
+    name_parameters,
+    spread_evenly,
+)
+from nasgoat.surrogate.model_check import ModelCheck, log_density
+from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.source_scales import Source, SourceWorth, scale_sources
+
+logger = logging.getLogger(__name__)
+
+
+class SourcedGP(GraphGP):
+    """A Gaussian process that learns the errors of a target from several sources.
+
+    Its arguments are those of :class:`~nasgoat.GraphGP`; so is its posterior, which is that of the
+    target. Without further sources it is the same process.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> space = nasbench201()
+        >>> cells = space.sample(60, np.random.default_rng(0))
+        >>> errors = np.array([10.0 + len(cell.edges) for cell in cells])
+        >>> short = Source("short", cells, 3 * errors + 5)
+        >>> gp = SourcedGP(space).fit(cells[:8], errors[:8], [short])
+        >>> [round(worth.correlation) for worth in gp.worth]
+        [1, 1]
+        >>> bool(np.corrcoef(gp.predict(cells[8:])[0], errors[8:])[0, 1] > 0.9)
+        True
+    """
+
+    def fit(
+        self,
+        graphs: Sequence[LabeledGraph],
+        errors: Sequence[float],
+        others: Sequence[Source] = (),
+        name: str = "target",
+    ) -> SourcedGP:
+        """Learn from the target's observed errors, and from other sources.
+
+        Args:
+            graphs: What was observed of the target; repeated graphs are merged.
+            errors: An error for each.
+            others: Further sources.
+            name: Of the target, for people.
+        """
+        self.sources_ = (Source(name, graphs, errors), *others)
+        if len({source.name for source in self.sources_}) < len(self.sources_):
+            names = ", ".join(source.name for source in self.sources_)
+            raise SettingError(f"sources must have names of their own, got {names}")
+        if not others:
+            super().fit(graphs, errors)
+            self.mixing_ = Coregionalisation(np.ones(1), np.ones(1))
+            self._places = np.zeros(len(self.graphs_), dtype=np.intp)
+            return self
+        scales = scale_sources(self.sources_, self.space, self.target, self.standardize)
+        self.scale_ = scales[0]
+        merged = [
+            self._merge(source.graphs, scale.to_target(np.asarray(source.errors, dtype=float)))
+            for source, scale in zip(self.sources_, scales, strict=True)
+        ]
+        self.graphs_, self.targets_, _ = merged[0]
+        rows = [self.features.rows(seen) for seen, _, _ in merged]
+        self._places = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        targets, times = (np.concatenate([part[i] for part in merged]) for i in (1, 2))
+        self.__dict__.pop("_worth", None)
+        self._fit_joint(np.concatenate(rows), targets, 1.0 / times)
+        return self
+
+    @property
+    def hyperparameters(self) -> dict[str, float]:
+        """The fitted hyperparameters by name: the kernel's, and those of every source."""
+        if len(self.sources_) == 1:
+            return super().hyperparameters
+        kernel = self.gpr_.kernel_
+        found = dict(zip(name_parameters(kernel), np.exp(kernel.theta).tolist(), strict=True))
+        found["noise"] = self.noise_
+        for i, worth in enumerate(self.worth[1:], start=1):
+            found[f"noise {worth.name}"] = float(self.noises_[i])
+            found[f"scale {worth.name}"] = float(self.mixing_.scales[i])
+            found[f"correlation {worth.name}"] = worth.correlation
+            found[f"contribution {worth.name}"] = worth.contribution or 0.0
+        return found
+
+    @property
+    def worth(self) -> list[SourceWorth]:
+        """What each source is worth, the target first."""
+        if not hasattr(self, "_worth"):
+            self._worth = self._weigh_sources()
+        return self._worth
+
+    def believing(self, graphs: Sequence[LabeledGraph], source: str | None = None) -> SourcedGP:
+        """The same process as if a source, or the target, had said what is expected of graphs."""
+        place = 0 if source is None else self._find(source)
+        if len(self.sources_) == 1:
+            plain: SourcedGP = super().believing(graphs)  # type: ignore[assignment]
+            return plain
+        rows = self.features.rows(graphs)
+        means = self._foresee(rows, place)[0]
+        believer = copy(self)
+        believer._places = np.append(self._places, np.full(len(rows), place, dtype=np.intp))
+        old_rows, old_targets, old_noise = self._joint
+        noise = np.full(len(rows), self.noises_[place] + self.jitter_)
+        believer._condition(
+            np.concatenate([old_rows, rows]),
+            np.concatenate([old_targets, means]),
+            np.concatenate([old_noise, noise]),
+        )
+        return believer
+
+    def foresee(self, graphs: Sequence[LabeledGraph], source: str) -> tuple[Array, Array]:
+        """What an observation by a source would tell of the target.
+
+        Returns:
+            For each graph the standard deviation σ of the target now, and that of its mean once the
+            observation is made: τ, with τ² ≤ σ². What remains is √(σ² - τ²).
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> cells = nasbench201().sample(20, np.random.default_rng(0))
+            >>> errors = [float(len(cell.edges)) for cell in cells]
+            >>> short = Source("short", cells[:15], errors[:15])
+            >>> gp = SourcedGP(nasbench201()).fit(cells[:5], errors[:5], [short])
+            >>> now, told = gp.foresee(cells[15:], "short")
+            >>> left = gp.believing(cells[15:16], "short").predict(cells[15:16])[1]
+            >>> bool(np.isclose(left**2, now[:1] ** 2 - told[:1] ** 2, atol=1e-6).all())
+            True
+        """
+        place = self._find(source)
+        _, variance, covariance, own = self._foresee(self.features.rows(graphs), place)
+        told = covariance / np.sqrt(variance + self.noises_[place])
+        deviation = np.sqrt(np.maximum(own, 0.0))
+        return deviation, np.minimum(abs(told), deviation)
+
+    def _find(self, source: str) -> int:
+        names = [known.name for known in self.sources_]
+        if source not in names:
+            raise SettingError(f"the source must be one of {', '.join(names)}, got {source!r}")
+        return names.index(source)
+
+    def _fit_joint(self, rows: Array, targets: Array, share: Array) -> None:
+        """Fit all hyperparameters, then condition, with more jitter each time that fails."""
+        part = _choose_fitted(targets, self._places)
+        fixed = None if self.noise == "fit" else float(self.noise)
+        for jitter in JITTERS:
+            try:
+                observed = rows[part], targets[part], share[part]
+                plain = make_likelihood(self.kernel, *observed, jitter, 1.0, self.priors)
+                joint = SourceLikelihood(plain, self._places[part], len(self.sources_), fixed)
+                kernel, self.mixing_, self.noises_ = joint.maximize(self.restarts, self.seed)
+                self.noise_, self.jitter_ = float(self.noises_[0]), jitter
+                self.gpr_ = GaussianProcessRegressor(kernel, optimizer=None)
+                self.gpr_.fit(rows[:1], targets[:1])  # the rest is told by the matrix below
+                self._condition(rows, targets, self.noises_[self._places] * share + jitter)
+            except np.linalg.LinAlgError:
+                logger.info("the kernel matrix is singular with jitter %g; trying more", jitter)
+                continue
+            self.check_ = self._check_target()
+            return
+        raise refuse_singular()
+
+    def _condition(self, rows: Array, targets: Array, noise: Array) -> None:
+        """The posterior of the target, given all observations."""
+        kernel, mixing, places = self.gpr_.kernel_, self.mixing_, self._places
+        K = kernel(rows)
+        colored = mixing.color(K, places, noise)
+        told = mixing.believe(places, targets)
+        self._joint = (rows, targets, noise)
+        self._observed = (rows, told, colored)
+        self.posterior_ = posterior_of(kernel, rows, colored, told)
+        self.gpr_ = copy(self.gpr_)  # what it says of any row is what the posterior says
+        self.gpr_.X_train_, self.gpr_.y_train_ = rows, told
+        self.gpr_.L_ = np.linalg.cholesky(K + colored)
+        self.gpr_.alpha_ = cho_solve((self.gpr_.L_, True), told)
+
+    def _foresee(self, rows: Array, place: int) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance of a source at rows, covariance with the target, its variance."""
+        seen, targets, noise = self._joint
+        B, kernel = self.mixing_.matrix, self.gpr_.kernel_
+        K = B[np.ix_(self._places, self._places)] * kernel(seen)
+        factor = cho_factor(K + np.diag(noise), lower=True)
+        k, prior = kernel(rows, seen), kernel.diag(rows)
+        own, target = (k * B[s, self._places] for s in (place, 0))
+        solved = cho_solve(factor, own.T).T
+        mean = solved @ targets
+        variance = B[place, place] * prior - np.einsum("ij,ij->i", own, solved)
+        covariance = B[0, place] * prior - np.einsum("ij,ij->i", target, solved)
+        left = prior - np.einsum("ij,ij->i", target, cho_solve(factor, target.T).T)
+        return mean, np.maximum(variance, 0.0), covariance, left
+
+    def _check_target(self) -> ModelCheck:
+        """How well each observation of the target is predicted from all others, of any source."""
+        inverse = self._invert(np.ones(len(self._places), dtype=bool))
+        return ModelCheck.of(*inverse, at_bounds=[])
+
+    def _invert(self, kept: np.ndarray) -> tuple[Array, Array, Array]:
+        """The target's observations y, C⁻¹ y and the diagonal of C⁻¹, of those that are kept."""
+        rows, targets, noise = (part[kept] for part in self._joint)
+        places = self._places[kept]
+        C = self.mixing_.matrix[np.ix_(places, places)] * self.gpr_.kernel_(rows) + np.diag(noise)
+        inverse = np.linalg.inv(C)
+        own = places == 0
+        return targets[own], (inverse @ targets)[own], np.diag(inverse)[own]
+
+    def _weigh_sources(self) -> list[SourceWorth]:
+        counts = np.bincount(self._places, minlength=len(self.sources_)).tolist()
+        correlations = self.mixing_.correlations.tolist()
+        worth = [
+            SourceWorth(source.name, counts[i], correlations[i])
+            for i, source in enumerate(self.sources_)
+        ]
+        if len(worth) == 1:
+            return worth
+        whole = log_density(*self._invert(self._places >= 0))
+        for i in range(1, len(worth)):
+            without = log_density(*self._invert(self._places != i))
+            worth[i] = replace(worth[i], contribution=whole - without)
+        return worth
+
+
+def _choose_fitted(targets: Array, places: Places) -> Places:
+    """Observations that hyperparameters are fitted to: the target's, and as many others as fit."""
+    if len(targets) <= MOST_FITTED:
+        return np.arange(len(targets))
+    own, other = np.flatnonzero(places == 0), np.flatnonzero(places != 0)
+    own = own[spread_evenly(targets[own], MOST_FITTED // 2)]
+    other = other[spread_evenly(targets[other], MOST_FITTED - len(own))]
+    return np.sort(np.concatenate([own, other]))
