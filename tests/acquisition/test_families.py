@@ -10,7 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nasgoat import CellSpace, ChainSpace, GraphGP, Limit, LowerConfidenceBound, ShortestPathKernel
+from nasgoat import (
+    CellSpace,
+    ChainSpace,
+    DartsSpace,
+    EdgeLabeledSpace,
+    GraphGP,
+    Limit,
+    LowerConfidenceBound,
+    ShortestPathKernel,
+)
 from nasgoat.acquisition import Catalogue
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
@@ -74,6 +83,13 @@ class Ladders(CellSpace):
 
 
 BY_LAYER = {"latency": {"a": [1, 2, 3, 4], "b": 0.5, "2": {"c": 1.5}}}
+BY_EDGE = {
+    "latency": {
+        **{"a": 1.25, "b": 0.5, "0>3": 0.75, "edges": 0.125, "depth": 0.25, "constant": 0.5},
+        **{"0>1": {"a": -0.5, "b": 1}, "2>3": {"b": 2.0}},
+    }
+}
+BY_PAIR = {"latency": "a + 1.5*b[0>2] + 0.25*a[1>3] - 0.5*nodes + 2"}
 FAMILIES: list[CellSpace] = [
     ChainSpace(4, ["a", "b", "c"]),
     ChainSpace((2, 4), ["a", "b", "c"]),
@@ -83,6 +99,8 @@ FAMILIES: list[CellSpace] = [
     Pipelines(("a", "b", "c")).constrain("edges <= 4", "a + b >= 1"),
     Ladders(("a", "b", "c")),
     Ladders(("a", "b")).constrain("a[0>2] + b[1>3] <= 0", "a <= 3"),
+    EdgeLabeledSpace(4, ["a", "b"]).constrain("latency <= 6", "sum(latency) >= 3", costs=BY_EDGE),
+    DartsSpace(4, ["a", "b"]).constrain("latency <= 4.5", costs=BY_PAIR),
 ]
 
 

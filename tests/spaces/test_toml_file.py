@@ -74,7 +74,11 @@ def test_every_space_is_read_back_from_its_toml(space: SearchSpace) -> None:
         ("pool = 0.5", "pool = nan", "s.toml:14: costs.params.pool must be a finite number"),
         ("pool = 0.5", "pool = inf", "s.toml:14: costs.params.pool must be a finite number"),
         ("pool = 0.5", f"pool = {'9' * 400}", "costs.params.pool must be a finite number"),
-        ("pool = 0.5", "poool = 0.5", "s.toml:14: costs.params.poool must be one of conv, pool"),
+        (
+            "pool = 0.5",
+            "poool = 0.5",
+            "s.toml:14: costs.params.poool must be one of constant, conv",
+        ),
         ("pool = 0.5", 'pool = "1"', "s.toml:14: costs.params.pool must be a finite number"),
         (
             "pool = 0.5",

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.moves import list_others
@@ -55,6 +56,7 @@ class ListedTreeSpace(SearchSpace):
     ops: Sequence[str]
     trees: Sequence[Tree] = field(repr=False)
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     indexed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

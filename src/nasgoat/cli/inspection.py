@@ -76,6 +76,7 @@ def _document_check(space: SearchSpace, choice: Choice, warning: str | None) -> 
         "count": number if exact else None,
         "at_most": number,
         "limits": [limit.to_dict() for limit in space.limits],
+        "costs": {cost.name: cost.text for cost in space.costs},
         "optimizers": choice.list_exact(),
         "auto": {
             "optimizer": choice.name,
@@ -96,6 +97,8 @@ def _show_check(name: str, space: SearchSpace, choice: Choice, warning: str | No
     show(f"{name}: {space.with_limits(()).describe()}")
     for limit in space.limits:
         show(f"limit: {limit.text if limit.name == limit.text else f'{limit.name}: {limit.text}'}")
+    for cost in space.costs:
+        show(f"cost: {cost.name} = {cost.text}")
     number, exact = space.size()
     said = "isomorphic ones counted once" if exact else "an upper bound"
     show(f"graphs: {'' if exact else 'at most '}{shorten(number)} ({said})")

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from nasgoat.errors import SettingError, SpaceError, SpaceFileError, UnknownNameError
 from nasgoat.spaces.cell_space import CellSpace
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
@@ -28,6 +29,7 @@ __all__ = [
     "OUTPUT",
     "CellSpace",
     "ChainSpace",
+    "Cost",
     "DartsSpace",
     "EdgeLabeledSpace",
     "EdgeRow",
@@ -93,7 +95,9 @@ def register_family(family: type[SearchSpace]) -> None:
     """
     if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
         raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
-    keys = [field.name for field in fields(cast(Any, family)) if field.name != "limits"]
+    keys = [
+        field.name for field in fields(cast(Any, family)) if field.name not in ("limits", "costs")
+    ]
     KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
 
 

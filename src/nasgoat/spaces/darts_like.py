@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 
@@ -43,6 +44,7 @@ class DartsSpace(IndexedSpace):
     inputs: int = 2
     predecessors: int = 2
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "darts-like"
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.moves import fill_up
@@ -48,6 +49,7 @@ class EdgeLabeledSpace(IndexedSpace):
     ops: Sequence[str]
     connected: bool = True
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "edge-labelled"
     stores_forward_edges = True
 

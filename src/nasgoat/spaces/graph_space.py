@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
 from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.graph_listing import Listing
 from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
@@ -91,6 +92,7 @@ class GraphSpace(SearchSpace):
     max_edges: int | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict, hash=False)
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     indexed: ClassVar[bool] = False
     kind = "graph"
     layout: ClassVar[Literal["cell", "graph", "list"]] = "graph"

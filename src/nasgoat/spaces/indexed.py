@@ -21,6 +21,7 @@ from nasgoat.errors import SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces.cell_space import CellSpace
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.limits import Limit, Pair
 from nasgoat.spaces.moves import LISTABLE
 from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range, say_range
@@ -133,6 +134,7 @@ class ChainSpace(IndexedSpace):
     layers: int | tuple[int, int]
     ops: Sequence[str]
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "chain"
     stores_forward_edges = True
 

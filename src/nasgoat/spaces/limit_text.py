@@ -4,7 +4,7 @@
     sum    = ["+" | "-"] term (("+" | "-") term)*
     term   = number ["*" item] | item ["*" number]
     item   = operation [place] | "node:" operation | "edge:" operation [place]
-           | "nodes" | "edges" | "depth" | "sum(" cost ")"
+           | "nodes" | "edges" | "depth" | "sum(" cost ")" | cost
     place  = "[" u ">" v "]", one edge of a space that tells its nodes apart;
              "[" layer "]" in a chain, whose layer i is the edge i>i+1
 
@@ -14,20 +14,14 @@ An operation that is no plain word, or is called like one of the words above, st
 from __future__ import annotations
 
 import re
-import sys
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from nasgoat.errors import SpaceError, UnknownNameError
+from nasgoat.spaces.costs import COUNTED, Cost, Costs, Part, add_parts, list_parts, read_table
 from nasgoat.spaces.limits import Limit, Pair, quote
 
-#: For each cost: what an operation costs (a number), what it costs in each layer of a chain (a
-#: list), or a table of operations for one place ("0>3", or a layer's number in a chain).
-Costs = Mapping[str, Mapping[str, Any]]
 _Token = tuple[str, str]  # its kind and its text
-Part = tuple[str, str | tuple[Pair, str], float]  # where, what of it, the coefficient
 _LONGEST = 20_000  # characters of a limit: a term for each layer and operation fits
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -43,7 +37,6 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _PLACE = re.compile(r"\s*\d{1,4}\s*(>\s*\d{1,4}\s*)?$")
-_COUNTED = ("nodes", "edges", "depth")
 
 
 @dataclass(frozen=True)
@@ -66,33 +59,26 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         for name in self.costs:
-            list(self.list_cost(name))  # for its checks
+            self.list_cost(name)  # for its checks
 
-    def list_cost(self, name: str) -> Iterator[Part]:
+    def list_cost(self, name: str) -> list[Part]:
         """What each operation adds to a cost: everywhere, or at one place."""
         if name not in self.costs:
             raise UnknownNameError("the cost of a limit", name, self.costs or ["(none)"])
-        known, m = (*self.node_ops, *self.edge_ops), self.layers
-        for key, cost in self.costs[name].items():
-            path = f"costs.{name}.{key}"
-            if isinstance(cost, Mapping):
-                pair = self.place(key)
-                for op, number in cost.items():
-                    if op not in self.edge_ops:
-                        raise UnknownNameError(f"an operation of {path}", op, self.edge_ops)
-                    yield "place", (pair, op), _read_number(f"{path}.{op}", number)
-            elif key not in known:
-                raise UnknownNameError(f"an operation of costs.{name}", key, known)
-            elif isinstance(cost, list | tuple):
-                if len(cost) != m:
-                    must = f"have {m} numbers, one a layer" if m else "be a number"
-                    raise SpaceError(f"{path} must {must}, got {len(cost)} numbers")
-                for i, number in enumerate(cost):
-                    yield "place", ((i, i + 1), key), _read_number(f"{path}[{i}]", number)
-            else:
-                number = _read_number(path, cost)
-                places = (("node", self.node_ops), ("edge", self.edge_ops))
-                yield from ((where, key, number) for where, ops in places if key in ops)
+        cost = self.costs[name]
+        if isinstance(cost, Cost):
+            return list_parts(cost.terms, cost.constant)
+        if isinstance(cost, str):
+            return _Reader(cost, replace(self, costs={}), "a cost").cost(name)
+        return list(read_table(name, cost, self.node_ops, self.edge_ops, self.place, self.layers))
+
+    def is_cost(self, word: str) -> bool:
+        """Whether a word can only mean a cost: it is no operation's name, and no count's."""
+        return word in self.costs and word not in (*self.node_ops, *self.edge_ops, *COUNTED)
+
+    def make_cost(self, name: str) -> Cost:
+        """A declared cost as a value."""
+        return Cost(name, *add_parts(name, self.list_cost(name)))
 
     def place(self, text: str) -> Pair:
         """The edge that a place such as ``0>3``, or a layer of a chain, stands for."""
@@ -126,20 +112,18 @@ def parse_limit(text: str, words: Vocabulary, name: str | None = None) -> Limit:
     """
     if not isinstance(text, str):
         raise SpaceError(f"a limit must be text, got {text!r}")
-    if len(text) > _LONGEST:
-        raise SpaceError(f"a limit must have at most {_LONGEST} characters, got {len(text)}")
     return _Reader(text, words).limit(name or " ".join(text.split()))
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str, said: str) -> Iterator[_Token]:
     place = 0
     while text[place:].strip():
         match = _TOKEN.match(text, place)
         if match is None:
             rest = text[place:].strip()
             hint = "; write <= or >=" if rest[0] in "<>=" else ""
-            said = f"got {rest[:20]!r} in {text!r}{hint}"
-            raise SpaceError(f"a limit must be like 'conv + 2*pool <= 3', {said}")
+            like = "'conv + 2*pool <= 3'" if said == "a limit" else "'2*conv + 0.5'"
+            raise SpaceError(f"{said} must be like {like}, got {rest[:20]!r} in {text!r}{hint}")
         kind = str(match.lastgroup)
         yield kind, match[kind]
         place = match.end()
@@ -148,11 +132,13 @@ def _tokens(text: str) -> Iterator[_Token]:
 class _Reader:
     """Reads tokens from left to right, adding up coefficients."""
 
-    def __init__(self, text: str, words: Vocabulary) -> None:
-        self.text, self.words, self.tokens = text, words, list(_tokens(text))
+    def __init__(self, text: str, words: Vocabulary, said: str = "a limit") -> None:
+        if len(text) > _LONGEST:
+            raise SpaceError(f"{said} must have at most {_LONGEST} characters, got {len(text)}")
+        self.text, self.words, self.said = text, words, said
+        self.tokens = list(_tokens(text, said))
         self.place = 0
-        self.parts: dict[str, dict[Any, float]] = defaultdict(lambda: defaultdict(float))
-        self.constant = 0.0
+        self.parts: list[Part] = []
 
     def limit(self, name: str) -> Limit:
         self._sum(1.0)
@@ -160,14 +146,16 @@ class _Reader:
         self._sum(-1.0)
         if self.place < len(self.tokens):
             raise self._wrong("one <=, >= or ==")
-        if not any(c for part in self.parts.values() for c in part.values()):
+        terms, constant = add_parts(name, self.parts)
+        if not any(coefficient for kind, _, coefficient in list_parts(terms)):
             raise SpaceError(f"a limit must name an operation or a count, got {self.text!r}")
-        nodes, edges, depth = (self.parts["count"].get(word, 0.0) for word in _COUNTED)
-        placed: dict[Pair, dict[str, float]] = {}
-        for (pair, op), c in self.parts["place"].items():
-            placed.setdefault(pair, {})[op] = c
-        ops = (self.parts["node"], self.parts["edge"])
-        return Limit(name, sense, 0.0 - self.constant, *ops, nodes, edges, depth, placed)
+        return replace(terms, sense=sense, bound=0.0 - constant)
+
+    def cost(self, name: str) -> list[Part]:
+        self._sum(1.0)
+        if self.place < len(self.tokens):
+            raise self._wrong(f"+, - or the end of costs.{name}")
+        return self.parts
 
     def _sum(self, factor: float) -> None:
         signs = {("sign", "+"): factor, ("sign", "-"): -factor}
@@ -181,7 +169,7 @@ class _Reader:
         if self._peek()[0] == "number":
             factor *= float(self._next("number", "a number"))
             if self._peek() != ("sign", "*"):
-                self.constant += factor
+                self.parts.append(("constant", "", factor))
                 return
             self.place += 1
             parts = self._item()
@@ -190,8 +178,7 @@ class _Reader:
             if self._peek() == ("sign", "*"):
                 self.place += 1
                 factor *= float(self._next("number", "a number"))
-        for kind, name, coefficient in parts:
-            self.parts[kind][name] += factor * coefficient
+        self.parts += [(kind, name, factor * coefficient) for kind, name, coefficient in parts]
 
     def _item(self) -> list[Part]:
         """An operation, a count or a cost, as coefficients."""
@@ -199,13 +186,13 @@ class _Reader:
         if kind not in ("cost", "kind", "word", "quoted"):
             raise self._wrong("an operation, a count or a number")
         self.place += 1
-        if kind == "cost":
-            return list(self.words.list_cost(value))
+        if kind == "cost" or (kind == "word" and self.words.is_cost(value)):
+            return self.words.list_cost(value)
         if kind == "kind":
             quoted = self._peek()[0] == "quoted"
             name = self._next("quoted" if quoted else "word", "an operation")
             return [self._operation(name.strip("'\""), value[:-1])]
-        if kind == "word" and value in _COUNTED:
+        if kind == "word" and value in COUNTED:
             return [("count", value, 1.0)]
         return [self._operation(value.strip("'\""))]
 
@@ -215,11 +202,11 @@ class _Reader:
         kinds = [k for k in words if op in words[k] and kind in (None, k)]
         if not kinds:
             known = [*words["node"], *words["edge"]] if kind is None else words[kind]
-            raise UnknownNameError("an operation in a limit", op, [*known, *_COUNTED])
+            raise UnknownNameError(f"an operation in {self.said}", op, [*known, *COUNTED])
         if len(kinds) > 1:
             raise SpaceError(
-                f"an operation of nodes and of edges must be told apart in a limit, got {op!r}; "
-                f"write node:{quote(op)} or edge:{quote(op)}"
+                f"an operation of nodes and of edges must be told apart in {self.said}, "
+                f"got {op!r}; write node:{quote(op)} or edge:{quote(op)}"
             )
         if self._peek()[0] != "place":
             return kinds[0], op, 1.0
@@ -238,12 +225,4 @@ class _Reader:
 
     def _wrong(self, expected: str) -> SpaceError:
         said = f"got {self._peek()[1]!r} in {self.text!r}"
-        return SpaceError(f"a limit must have {expected} here, {said}")
-
-
-def _read_number(name: str, cost: Any) -> float:
-    if isinstance(cost, bool) or not isinstance(cost, int | float):
-        raise SpaceError(f"{name} must be a number, got {cost!r}")
-    if not abs(cost) <= sys.float_info.max:  # NaN is not, nor is an integer too large for a float
-        raise SpaceError(f"{name} must be finite, got {cost!r}")
-    return float(cost)
+        return SpaceError(f"{self.said} must have {expected} here, {said}")

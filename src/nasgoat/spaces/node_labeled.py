@@ -19,6 +19,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import CellSpace, Structures
+from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range, say_range
@@ -55,6 +56,7 @@ class NodeLabeledSpace(CellSpace):
     ops: Sequence[str]
     max_edges: int | None = None
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "node-labelled"
     labels_on = "nodes"
     grows = True

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Literal, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import GraphError, SettingError, SpaceError
+from nasgoat.errors import GraphError, SettingError, SpaceError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import moves
-from nasgoat.spaces.limit_text import Costs, Vocabulary, parse_limit
+from nasgoat.spaces.costs import Cost, Costs
+from nasgoat.spaces.limit_text import Vocabulary, parse_limit
 from nasgoat.spaces.limits import Limit, Pair, depths, name_uniquely, totals
 from nasgoat.spaces.names import Names
 from nasgoat.upper_layers import ShownAsHtml
@@ -64,6 +65,8 @@ class SearchSpace(ShownAsHtml, ABC):
     stores_forward_edges: ClassVar[bool] = False
     #: Linear limits that every graph satisfies.
     limits: tuple[Limit, ...] = ()
+    #: Costs that are known of every graph, for limits and objectives; no part of the set.
+    costs: tuple[Cost, ...] = ()
 
     @property
     def family_limits(self) -> tuple[Limit, ...]:
@@ -97,9 +100,10 @@ class SearchSpace(ShownAsHtml, ABC):
         return Slots(pairs, self.node_vocabulary, self.edge_vocabulary, self.directed)
 
     def vocabulary(self, costs: Costs | None = None) -> Vocabulary:
-        """The names that a limit may use in this space, given these costs."""
+        """The names that a limit may use in this space, given these costs beside its own."""
         ops = (self.node_ops, self.edge_vocabulary)
-        return Vocabulary(*ops, costs or {}, self.limit_places, self.limit_layers)
+        known: Costs = {**{cost.name: cost for cost in self.costs}, **(costs or {})}
+        return Vocabulary(*ops, known, self.limit_places, self.limit_layers)
 
     @property
     @abstractmethod
@@ -183,7 +187,7 @@ class SearchSpace(ShownAsHtml, ABC):
         """The fields, limits aside."""
         found: dict[str, Any] = {"kind": self.kind}
         for declared in fields(cast(Any, self)):
-            if declared.name != "limits":
+            if declared.name not in ("limits", "costs"):
                 value = getattr(self, declared.name)
                 found[declared.name] = list(value) if isinstance(value, tuple) else value
         return found
@@ -201,6 +205,7 @@ class SearchSpace(ShownAsHtml, ABC):
             limits: Texts such as ``"conv3x3 + conv1x1 <= 3"``, ``"edges <= 8"``, ``"depth <= 4"``
                 or ``"sum(params) <= 2.5e6"``; a mapping gives them names.
             costs: For each name in ``sum(...)`` what each operation costs; a missing one costs 0.
+                The space keeps them, see :meth:`price`.
 
         Raises:
             SpaceError: If a text is no limit.
@@ -225,7 +230,44 @@ class SearchSpace(ShownAsHtml, ABC):
                 found += [parse_limit(text, words, name) for name, text in limit.items()]
             else:
                 found.append(parse_limit(limit, words))
-        return self.with_limits(name_uniquely((*self.limits, *found)))
+        return self._keep_costs(costs).with_limits(name_uniquely((*self.limits, *found)))
+
+    def _keep_costs(self, costs: Costs | None) -> Self:
+        """The space that knows these costs beside its own, where its family can keep them."""
+        if not costs or all(declared.name != "costs" for declared in fields(cast(Any, self))):
+            return self
+        words = self.vocabulary(costs)
+        kept = tuple(words.make_cost(name) for name in words.costs)
+        return cast(Self, replace(cast(Any, self), costs=kept))
+
+    def cost(self, name: str) -> Cost:
+        """A cost that the space knows.
+
+        Raises:
+            UnknownNameError: If it knows none of this name.
+        """
+        known = {cost.name: cost for cost in self.costs}
+        if name not in known:
+            raise UnknownNameError("the cost", name, known or ["(none)"])
+        return known[name]
+
+    def price(
+        self, graphs: Sequence[LabeledGraph] | GraphBatch, cost: str | Cost
+    ) -> NDArray[np.float64]:
+        """What each graph costs, by the name of a cost that the space knows or by the cost itself.
+
+        Example:
+            >>> from nasgoat import ChainSpace
+            >>> costs = {"latency": {"conv": [1.0, 2.5], "constant": 0.5}}
+            >>> space = ChainSpace(2, ["conv", "skip"]).constrain(costs=costs)
+            >>> chain = space.from_operations(["conv", "conv"])
+            >>> space.price([chain], "latency").tolist()
+            [4.0]
+            >>> space.constrain("latency <= 2").count()
+            2
+        """
+        found = self.cost(cost) if isinstance(cost, str) else cost
+        return np.asarray(self._add_up([found.terms], graphs)[0] + found.constant)
 
     def with_limits(self, limits: Sequence[Limit]) -> Self:
         """The same space with these limits instead of its own."""
@@ -249,9 +291,14 @@ class SearchSpace(ShownAsHtml, ABC):
 
     def limit_totals(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
         """What each limit adds up to on each graph, shape (limits, graphs)."""
+        return self._add_up(self.all_limits, graphs)
+
+    def _add_up(
+        self, limits: Sequence[Limit], graphs: Sequence[LabeledGraph] | GraphBatch
+    ) -> NDArray[np.float64]:
         batch = graphs if isinstance(graphs, GraphBatch) else self.batch(graphs)
-        deep = any(limit.depth for limit in self.all_limits)
-        return totals(self.all_limits, batch, depths(batch, *self.ends(batch)) if deep else None)
+        deep = any(limit.depth for limit in limits)
+        return totals(limits, batch, depths(batch, *self.ends(batch)) if deep else None)
 
     def check(self, graph: LabeledGraph) -> None:
         """Raise :class:`GraphError`, saying why, unless the graph is in the space."""

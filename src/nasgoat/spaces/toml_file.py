@@ -16,6 +16,8 @@
     [costs.params.3]              # at layer 3, beside what it costs everywhere;
     maxpool3x3 = 10.0             # [costs.params."0>3"]: on the edge from node 0 to node 3
 
+All that a cost can have stands in ``spaces/costs.py``.
+
 Whatever is wrong is one line: file, line, key, what it must be and what it is.
 """
 
@@ -26,11 +28,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
+from nasgoat.spaces.costs import CONSTANT, COUNTED, Costs
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.indexed import ChainSpace
-from nasgoat.spaces.limit_text import Costs
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.toml_reader import (
@@ -109,7 +111,8 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     content = document.read(("space",), {**values, "kind": TEXT})
     del content["kind"]
     space = document.build(make, ("space",), content)
-    return _read_limits(document, space, _read_costs(document, space))
+    costs = _read_costs(document, space)
+    return _read_limits(document, space.constrain(costs=costs), costs)
 
 
 def _read_limits(document: TomlDocument, space: SearchSpace, costs: Costs) -> SearchSpace:
@@ -132,28 +135,37 @@ def _read_limits(document: TomlDocument, space: SearchSpace, costs: Costs) -> Se
 
 
 def _read_costs(document: TomlDocument, space: SearchSpace) -> Costs:
-    """For each cost its table: numbers by operation, lists by layer, tables by place."""
+    """For each cost its text, or its table: by operation, by layer, by place."""
     costs = document.table(("costs",))
     ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))
-    for name in costs:
-        for key, cost in document.table(("costs", name)).items():
-            _check_cost(document, ("costs", name, key), cost, ops)
-            try:
-                space.constrain(costs={name: {key: cost}})
-            except NasgoatError as problem:
-                raise document.error_at(("costs", name, key), f": {problem}") from None
+    for name, cost in costs.items():
+        if isinstance(cost, str):
+            _try_cost(document, space, ("costs", name), cost)
+            continue
+        for key, part in document.table(("costs", name)).items():
+            _check_cost(document, ("costs", name, key), part, ops)
+            _try_cost(document, space, ("costs", name, key), {key: part})
     return costs
 
 
+def _try_cost(document: TomlDocument, space: SearchSpace, path: Keys, cost: Any) -> None:
+    """Refuse, at its line, what the space refuses."""
+    try:
+        space.constrain(costs={path[1]: cost})
+    except NasgoatError as problem:
+        raise document.error_at(path, f": {problem}") from None
+
+
 def _check_cost(document: TomlDocument, path: Keys, cost: Any, ops: list[str]) -> None:
-    """Refuse what is neither a cost of an operation nor a table of costs at a place."""
+    """Refuse what is neither a cost of an operation or count nor a table of costs at a place."""
     if isinstance(cost, dict):
         if not _PLACE.fullmatch(path[-1]):
             demand = 'with a table must be a layer such as 3 or an edge such as "0>3"'
             raise document.wrong_value(path, demand, path[-1])
         document.read(path, dict.fromkeys(ops, FINITE))
         return
-    document.check_keys(path[:-1], (path[-1],), ops)
+    if not _PLACE.fullmatch(path[-1]):
+        document.check_keys(path[:-1], (path[-1],), [*ops, *COUNTED, CONSTANT])
     wanted = _COSTS_BY_LAYER if isinstance(cost, list) else FINITE
     if not wanted.holds(cost):
         raise document.wrong_value(path, f"must be {wanted.said}", cost)
@@ -181,7 +193,8 @@ def to_toml(space: SearchSpace) -> str:
     declared = space.to_dict()
     if declared["kind"] not in KINDS:
         raise SpaceError(f"the space must have a declaration, got {space.describe()}")
-    return _write(declared)
+    costs = {cost.name: cost.text for cost in space.costs}
+    return "\n\n".join([_write(declared), *([_write_table("costs", costs)] if costs else [])])
 
 
 def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
