@@ -18,7 +18,8 @@ from typing import Any
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, read_outcome
 from nasgoat.bayesopt.history import Evaluation, Ledger, Ticket
-from nasgoat.bayesopt.plan import Asker, Events, Plan, tell
+from nasgoat.bayesopt.objectives import Objectives
+from nasgoat.bayesopt.plan import Asker, Events, Plan, describe_fit, tell
 from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
 
@@ -81,7 +82,14 @@ class Driver:
                 break
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
-        return SearchResult.of(finished, self._elapsed, self._find_stop_reason())
+        stop = self._find_stop_reason()
+        return SearchResult.of(finished, self._elapsed, stop, self._objectives)
+
+    @property
+    def _objectives(self) -> Objectives:
+        """What the method minimises: its error, unless it says otherwise."""
+        found: Objectives = getattr(self.asker, "objectives", Objectives())
+        return found
 
     @property
     def _elapsed(self) -> float:
@@ -172,9 +180,7 @@ class Driver:
         self._propose(proposals, self._next_iteration())
 
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
-        surrogate = getattr(self.asker, "surrogate", None)
-        fitted = None if surrogate is None else dict(surrogate.hyperparameters)
-        model = getattr(surrogate, "check_", None)
+        fitted, model = describe_fit(self.asker)
         gain = getattr(self.asker, "gain", None)
         first = len(self._tickets)
         fresh = [
@@ -218,6 +224,8 @@ class Driver:
         """Keep an outcome, then report it."""
         if outcome.failure is not None and outcome.failure.kind is FailureKind.CANCELLED:
             return
+        if complete := getattr(self.asker, "complete", None):
+            outcome = complete(ticket.graph, outcome)
         ticket = replace(ticket, outcome=outcome, elapsed=self._elapsed)
         self.ledger.finish(ticket)
         first = not any(other.finished for other in self._tickets.values())
@@ -240,6 +248,7 @@ class Driver:
             self._report([ticket])
 
     def _report(self, batch: list[Ticket]) -> None:
-        iteration = Iteration.of(batch, self._tickets.values(), self._elapsed)
+        tickets = self._tickets.values()
+        iteration = Iteration.of(batch, tickets, self._elapsed, self._objectives)
         if iteration is not None and self.events.iteration is not None:
             self.events.iteration(iteration)

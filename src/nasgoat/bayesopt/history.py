@@ -127,8 +127,9 @@ class Evaluation:
 
     @property
     def error(self) -> float:
-        """The error that the search minimises."""
-        error: float = self.metrics["error"]
+        """The error that the search minimises; the first metric where none is called so."""
+        metrics = self.metrics
+        error: float = metrics["error"] if "error" in metrics else next(iter(metrics.values()))
         return error
 
     def __repr__(self) -> str:

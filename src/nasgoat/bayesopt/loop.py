@@ -14,6 +14,7 @@ from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
+from nasgoat.bayesopt.objectives import Objectives, split_limits
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
@@ -22,7 +23,7 @@ from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
 from nasgoat.evaluation.objectives import function_path
 from nasgoat.progress import find_progress, say_if_slow, show_progress
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import SearchSpace, load_space
 from nasgoat.upper_layers import find
 
 
@@ -50,6 +51,9 @@ def search(  # noqa: D417 what belongs together is described together
     threads_per_worker: int | None = None,
     fresh_process: bool = False,
     stop_when: str | StopRule | None = None,
+    minimise: Sequence[str] | str | None = None,
+    limits: Sequence[str] = (),
+    learn_failures: bool = False,
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
@@ -80,6 +84,12 @@ def search(  # noqa: D417 what belongs together is described together
         fresh_process: Start a new process for every evaluation instead of one for each worker.
         stop_when: End early, as ``"gain <= 0.3"`` says: when no other graph can be better than the
             best by more than that; :class:`~nasgoat.bayesopt.StopRule` says more.
+        minimise: What to minimise of the metrics that the objective returns, up to three names; the
+            result is then a front. A cost that the space declares needs no measurement.
+        limits: Such as ``"latency <= 5"``: on counts and costs that the space knows they always
+            hold; on metrics that the objective returns they are learnt, and the best graph keeps
+            them.
+        learn_failures: Avoid graphs that will probably fail.
 
     Raises:
         StudyError: If the stored search was begun with other values, is damaged or in use.
@@ -94,7 +104,9 @@ def search(  # noqa: D417 what belongs together is described together
     stop = StopRule.parse(stop_when) if isinstance(stop_when, str) else stop_when
     plan, progress = Plan(evaluations, batch, asynchronous, stop), find_progress(progress)
     margin, first = stop.gain if stop else None, min(initial, evaluations)
-    asker = Optimizer(space, settings, optimizer, first, seed, progress, margin)
+    limited, measured = split_limits(load_space(space), limits)
+    sought = Objectives.of(minimise, measured, learn_failures, limited)
+    asker = Optimizer(limited, settings, optimizer, first, seed, progress, margin, sought)
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:
@@ -105,11 +117,13 @@ def search(  # noqa: D417 what belongs together is described together
         "memory_limit": memory_limit,
         "share": share,
         "fresh_process": fresh_process,
+        "needed": sought.needed,
     }
     in_processes = executor is None and bool(workers)
     with say_if_slow(progress, "importing the objective in another process"):
         evaluator = _make_evaluator(objective, limits, seed, in_processes)
-    events = Events(on_evaluation, iteration=_tell_both(on_iteration, progress, evaluations))
+    told = _tell_both(on_iteration, progress, evaluations, sought)
+    events = Events(on_evaluation, iteration=told)
     with _open_ledger(ledger, storage, study, asker, said, plan) as kept:
         return _drive(asker, evaluator, plan, events, kept, Workers.find(executor, workers))
 
@@ -132,19 +146,23 @@ def run(
         20
     """
     events = Events(on_evaluation, iteration=on_iteration)
-    return _drive(asker, Inline(objective), Plan(evaluations, batch), events)
+    needed = getattr(asker, "objectives", Objectives()).needed
+    return _drive(asker, Inline(objective, needed), Plan(evaluations, batch), events)
 
 
 def _tell_both(
     on_iteration: Callable[[Iteration], None] | None,
     progress: Callable[[str], None] | None,
     evaluations: int,
+    objectives: Objectives,
 ) -> Callable[[Iteration], None]:
     """What happens after a batch: a line of progress, and what the caller wants."""
 
     def tell(iteration: Iteration) -> None:
         if progress is not None:
-            best = f"best error {iteration.best.error:.6g}"
+            name = objectives.names[0]
+            best = f"best {name} {iteration.best.metrics[name]:.6g}"
+            best += f", front of {len(iteration.front)}" * objectives.several
             progress(f"{iteration.evaluations} of {evaluations} evaluations, {best}")
         if on_iteration is not None:
             on_iteration(iteration)
@@ -174,6 +192,7 @@ def _declare(
         "batch": None if plan.asynchronous else plan.batch,
         "asynchronous": plan.asynchronous,
         "seed": asker.seed,
+        **asker.objectives.declare(),
     }
 
 
@@ -201,7 +220,8 @@ def _open_ledger(
 def _make_evaluator(
     objective: Objective | str, limits: Mapping[str, Any], seed: int, in_processes: bool
 ) -> Evaluator:
-    limited = any(value not in (None, False, Share()) for value in limits.values())
+    needed = limits["needed"]
+    limited = any(value not in (None, False, Share(), needed) for value in limits.values())
     path = objective if isinstance(objective, str) else function_path(objective)
     if isinstance(objective, str) or ((limited or in_processes) and path is not None):
         isolated = Isolated(path, seed=seed, **limits)
@@ -218,7 +238,7 @@ def _make_evaluator(
             f"{objective!r}; define it in a module to run it in processes of its own",
             stacklevel=3,
         )
-    return Inline(objective)
+    return Inline(objective, needed)
 
 
 def _drive(

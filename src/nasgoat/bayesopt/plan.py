@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.gain import Gain, StopRule
 from nasgoat.bayesopt.history import Evaluation, Ticket
+from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.results import Iteration
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.surrogate import ModelCheck
+
+_PLAIN = Objectives()
 
 
 class Asker(Protocol):
@@ -24,8 +28,8 @@ class Asker(Protocol):
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next; none when the space is used up."""
 
-    def tell(self, graph: LabeledGraph, error: float) -> None:
-        """Learn the error of a graph."""
+    def tell(self, graph: LabeledGraph, error: Any) -> None:
+        """Learn the error of a graph; all its metrics where :attr:`objectives` are several."""
 
     def tell_failed(self, graph: LabeledGraph) -> None:
         """Note that a graph could not be evaluated."""
@@ -72,12 +76,38 @@ class Events:
 
 
 def tell(asker: Asker, ticket: Ticket) -> None:
-    """Tell how a ticket's evaluation ended, or that it is still to be expected."""
+    """Tell how a ticket's evaluation ended, or that it is still to be expected.
+
+    A method that says what it minimises (``objectives``) is told all metrics, any other the error.
+    """
+    plain = getattr(asker, "objectives", _PLAIN).plain
     if not ticket.finished:
         expect = getattr(asker, "expect", None)
         if expect is not None:
             expect(ticket.graph)
     elif ticket.metrics is None:
         asker.tell_failed(ticket.graph)
-    else:
+    elif plain:
         asker.tell(ticket.graph, ticket.metrics["error"])
+    else:
+        asker.tell(ticket.graph, ticket.metrics)
+
+
+def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | None]:
+    """The hyperparameters of the last fit of a method, and what it had learnt; None without one.
+
+    Of several surrogates the names of hyperparameters begin with those of their objectives, and the
+    check is that of the one that orders graphs worst.
+    """
+    fits: Mapping[str, Any] = getattr(asker, "surrogates", None) or {}
+    if fits:
+        fitted = {
+            f"{name} {key}": value
+            for name, gp in fits.items()
+            for key, value in gp.hyperparameters.items()
+        }
+        checks = [gp.check_ for gp in fits.values()]
+        return fitted, min(checks, key=lambda check: check.rank_correlation or 0.0)
+    surrogate = getattr(asker, "surrogate", None)
+    fitted = None if surrogate is None else dict(surrogate.hyperparameters)
+    return fitted, getattr(surrogate, "check_", None)

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.front import find_best
+from nasgoat.bayesopt.front_result import FrontResult, pick_front
 from nasgoat.bayesopt.gain import Gain
 from nasgoat.bayesopt.history import Evaluation, Ticket
+from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.errors import MissingPackageError
 from nasgoat.figures import ladder
@@ -21,6 +24,9 @@ from nasgoat.upper_layers import ShownAsHtml
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+_PLAIN = Objectives()
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +51,17 @@ class Recommended(Evaluation):
         return f"{format_fixed(self.error)} ± {format_fixed(self.uncertainty)} ({of})"
 
 
-def recommend_evaluation(evaluations: Sequence[Evaluation]) -> Recommended:
-    """The graph to take, as :mod:`nasgoat.bayesopt.recommendation` says."""
+def recommend_evaluation(
+    evaluations: Sequence[Evaluation], objectives: Objectives = _PLAIN
+) -> Recommended:
+    """The graph to take, as :mod:`nasgoat.bayesopt.recommendation` says.
+
+    Of several objectives, or under measured limits, it is the evaluation of lowest first value
+    among those that keep the limits.
+    """
+    if not objectives.plain:
+        first = evaluations[find_best(objectives, [e.metrics for e in evaluations])]
+        return Recommended(first.number, first.iteration, first.proposal, first.metrics)
     found = recommend([e.graph for e in evaluations], [e.error for e in evaluations])
     first = evaluations[found.place]
     return Recommended(
@@ -70,21 +85,27 @@ class Iteration:
     seconds: float
     model: ModelCheck | None = None
     gain: Gain | None = None
+    front: tuple[Evaluation, ...] = ()
 
     @classmethod
     def of(
-        cls, batch: Sequence[Ticket], tickets: Collection[Ticket], seconds: float
+        cls,
+        batch: Sequence[Ticket],
+        tickets: Collection[Ticket],
+        seconds: float,
+        objectives: Objectives = _PLAIN,
     ) -> Iteration | None:
         """What progress shows when a batch has ended; None before the first success."""
         evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
         if not evaluations:
             return None
-        best = recommend_evaluation(evaluations)
+        best = recommend_evaluation(evaluations, objectives)
+        front = tuple(pick_front(evaluations, objectives))
         numbers = {ticket.number for ticket in batch}
         shown = tuple(e for e in evaluations if e.number in numbers)
         done = sum(ticket.finished for ticket in tickets)
         last = batch[-1]
-        return cls(last.iteration, shown, best, done, seconds, last.model, last.gain)
+        return cls(last.iteration, shown, best, done, seconds, last.model, last.gain, front)
 
 
 class Stop(enum.StrEnum):
@@ -98,7 +119,7 @@ class Stop(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class SearchResult(ShownAsHtml):
+class SearchResult(FrontResult, ShownAsHtml):
     """Everything a search evaluated, and why it ended.
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
@@ -124,9 +145,16 @@ class SearchResult(ShownAsHtml):
     stop: Stop = Stop.FINISHED
     models: tuple[ModelCheck, ...] = ()
     gains: tuple[Gain, ...] = ()
+    objectives: Objectives = _PLAIN
 
     @classmethod
-    def of(cls, tickets: list[Ticket], seconds: float, stop: Stop) -> SearchResult:
+    def of(
+        cls,
+        tickets: list[Ticket],
+        seconds: float,
+        stop: Stop,
+        objectives: Objectives = _PLAIN,
+    ) -> SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
         models = {t.iteration: t.model for t in tickets if t.model is not None}
@@ -139,11 +167,15 @@ class SearchResult(ShownAsHtml):
             stop,
             tuple(model for _, model in sorted(models.items())),
             tuple(gain for _, gain in sorted(gains.items())),
+            objectives,
         )
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        best = f", best error {self.best.error:g}" if self.evaluations else ""
+        first, best = self.objectives.names[0], ""
+        if self.evaluations:
+            best = f", best {first} {self.best.metrics[first]:g}"
+            best += f", front of {len(self.front)}" * self.objectives.several
         return f"<SearchResult: {len(self.evaluations)} evaluations{failed}{best}, {self.stop}>"
 
     def __str__(self) -> str:
@@ -153,7 +185,7 @@ class SearchResult(ShownAsHtml):
     @property
     def best(self) -> Recommended:
         """The recommended graph: lowest error, or where evaluations were repeated, lowest mean."""
-        return recommend_evaluation(self.evaluations)
+        return recommend_evaluation(self.evaluations, self.objectives)
 
     @property
     def lowest(self) -> Evaluation:
@@ -177,7 +209,10 @@ class SearchResult(ShownAsHtml):
             lines.append(f"proven optimal: {share} of the proposals after the initial design")
         if self.evaluations:
             best = self.best
-            lines.append(f"best error {best.describe_error()}, evaluation {best.number + 1}")
+            first = self.objectives.names[0]
+            said = best.describe_error() if self.objectives.plain else f"{best.metrics[first]:.4g}"
+            lines.append(f"best {first} {said}, evaluation {best.number + 1}")
+            lines += self.summarise_front()
         return lines
 
     def to_dataframe(self) -> DataFrame:

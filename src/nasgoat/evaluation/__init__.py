@@ -26,6 +26,7 @@ from nasgoat.errors import (
     SettingError,
 )
 from nasgoat.evaluation.objectives import (
+    ERROR,
     LARGEST_ERROR,
     Failure,
     FailureKind,
@@ -79,6 +80,10 @@ class Evaluator(Protocol):
 class Inline:
     """Calls a Python function in the process and thread where the executor runs it.
 
+    Args:
+        objective: The function.
+        needed: Metrics that it must return.
+
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
         >>> Inline(lambda graph: len(graph.edges) / 2)(cell, 0).metrics
@@ -86,11 +91,12 @@ class Inline:
     """
 
     objective: Objective
+    needed: tuple[str, ...] = ERROR
 
     def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
         """Evaluate a graph; what the function raises becomes a failure."""
         try:
-            return Outcome.of(self.objective(graph))
+            return Outcome.of(self.objective(graph), self.needed)
         except Exception as problem:
             return describe_exception(problem)
 
@@ -111,6 +117,7 @@ class Isolated:
         share: Devices and threads of each worker's process.
         fresh_process: Whether every evaluation starts a new process; otherwise each worker keeps
             its own, so that imports are paid once.
+        needed: Metrics that the objective must return.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
@@ -126,6 +133,7 @@ class Isolated:
     seed: int = 0
     share: Share = field(default_factory=Share)
     fresh_process: bool = False
+    needed: tuple[str, ...] = ERROR
 
     def __post_init__(self) -> None:
         if (self.objective is None) == (not self.command):
@@ -153,6 +161,7 @@ class Isolated:
             "command": self.command,
             "graph": graph.to_dict(),
             "seed": (self.seed * 1_000_003 + number) % 2**32,
+            "needed": self.needed,
         }
         _child().environment = self.share.variables(own_slot())
         for attempt in range(1, self.retries + 2):
@@ -201,7 +210,7 @@ class Isolated:
         found = json.loads(answer)
         if found["failure"]:
             return Outcome(None, Failure.from_dict(found["failure"]))
-        return Outcome.of(found["metrics"])
+        return Outcome.of(found["metrics"], self.needed)
 
 
 def kill_children(for_good: bool = False) -> None:

@@ -1,4 +1,8 @@
-"""Objectives: how a function is named, and what it answers: metrics, or a failure that says why."""
+"""Objectives: how a function is named, and what it answers: metrics, or a failure that says why.
+
+A search of several objectives, or with limits on what is measured, says which metrics it needs; one
+of a single error needs ``error``.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ import importlib
 import json
 import math
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -17,6 +22,9 @@ from nasgoat.graphs import LabeledGraph
 
 #: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
 Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
+
+#: What an objective must return unless a search says otherwise.
+ERROR = ("error",)
 
 #: Larger errors are refused: no training error comes near this, so one is an overflow.
 LARGEST_ERROR = 1e100
@@ -82,10 +90,10 @@ class Outcome:
     attempts: int = 1
 
     @classmethod
-    def of(cls, answer: object) -> Outcome:
-        """The outcome of an objective that returned this."""
+    def of(cls, answer: object, needed: Sequence[str] = ERROR) -> Outcome:
+        """The outcome of an objective that returned this, if these metrics are needed."""
         try:
-            return cls(check_metrics(answer))
+            return cls(check_metrics(answer, needed))
         except ObservationError as problem:
             return cls(None, Failure(FailureKind.VALUE, str(problem)))
 
@@ -95,23 +103,34 @@ class Outcome:
         return cls(None, Failure(kind, reason, traceback))
 
 
-def check_metrics(answer: object) -> dict[str, Any]:
-    """What an objective returned as metrics with a usable ``error``.
+def check_metrics(answer: object, needed: Sequence[str] = ERROR) -> dict[str, Any]:
+    """What an objective returned, as metrics of which those that are needed come first.
+
+    Args:
+        answer: A number where one metric is needed, else a mapping.
+        needed: Names of metrics that must be finite numbers of sensible size.
 
     Raises:
-        ObservationError: If there is no error, or it is no finite number of sensible size.
+        ObservationError: If a needed metric is missing, or is no such number.
 
     Example:
         >>> check_metrics(3)
         {'error': 3.0}
+        >>> check_metrics({"latency": 4, "error": 6.1, "epochs": 10}, ["error", "latency"])
+        {'error': 6.1, 'latency': 4.0, 'epochs': 10}
     """
     if not isinstance(answer, Mapping):
-        return {"error": _check_error(answer)}
-    if "error" not in answer:
-        names = reprlib.repr(sorted(map(str, answer)))
-        raise ObservationError(f"the objective must return 'error', got {names}")
-    others = {str(name): _make_plain(value) for name, value in answer.items() if name != "error"}
-    metrics = {"error": _check_error(answer["error"]), **others}
+        if len(needed) > 1:
+            names = ", ".join(map(repr, needed))
+            raise ObservationError(
+                f"the objective must return a mapping with {names}, got {reprlib.repr(answer)}"
+            )
+        return {name: _check_number(name, answer) for name in needed}
+    for name in needed:
+        if name not in answer:
+            raise ObservationError(_describe_missing(name, [str(key) for key in answer]))
+    others = {str(name): _make_plain(x) for name, x in answer.items() if name not in needed}
+    metrics = {**{name: _check_number(name, answer[name]) for name in needed}, **others}
     if (size := len(json.dumps(metrics))) > LARGEST_METRICS:
         raise ObservationError(
             f"the metrics must have at most {LARGEST_METRICS // 2**20} MiB as JSON, "
@@ -120,18 +139,27 @@ def check_metrics(answer: object) -> dict[str, Any]:
     return metrics
 
 
-def _check_error(value: object) -> float:
+def _describe_missing(name: str, given: Sequence[str]) -> str:
+    """A line that names a metric that is missing, those that came, and the nearest of these."""
+    near = get_close_matches(name, given, n=1, cutoff=0.6)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"the objective must return {name!r}, got {reprlib.repr(sorted(given))}{hint}"
+
+
+def _check_number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ObservationError(f"the error must be a number, got {reprlib.repr(value)}")
+        raise ObservationError(f"the {name} must be a number, got {reprlib.repr(value)}")
     try:
-        error = float(value)
+        number = float(value)
     except OverflowError:
-        error = math.inf
-    if not math.isfinite(error):
-        raise ObservationError(f"the error must be finite, got {reprlib.repr(value)}")
-    if abs(error) > LARGEST_ERROR:
-        raise ObservationError(f"the error must be at most {LARGEST_ERROR:g} in size, got {error}")
-    return error
+        number = math.inf
+    if not math.isfinite(number):
+        raise ObservationError(f"the {name} must be finite, got {reprlib.repr(value)}")
+    if abs(number) > LARGEST_ERROR:
+        raise ObservationError(
+            f"the {name} must be at most {LARGEST_ERROR:g} in size, got {number}"
+        )
+    return number
 
 
 def _make_plain(value: object) -> Any:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nasgoat.errors import SettingError
-from nasgoat.evaluation.objectives import FailureKind, Outcome, find_function
+from nasgoat.evaluation.objectives import ERROR, FailureKind, Outcome, find_function
 from nasgoat.graphs import LabeledGraph
 from nasgoat.process_tree import THREAD_VARIABLES
 
@@ -156,32 +156,34 @@ def evaluate(request: Mapping[str, Any]) -> str:
     """Evaluate the graph of a request.
 
     Args:
-        request: ``graph``, ``seed`` and either ``objective`` (``module:function``) or ``command``.
+        request: ``graph``, ``seed``, either ``objective`` (``module:function``) or ``command``, and
+            which metrics are ``needed``.
 
     Returns:
         JSON with ``metrics`` and ``failure``, one of which is null.
     """
     _reseed(int(request["seed"]))
     graph = LabeledGraph.from_json(request["graph"])
+    needed = request["needed"]
     if request["command"]:
-        outcome = run_command(list(request["command"]), graph)
+        outcome = run_command(list(request["command"]), graph, needed)
     else:
-        outcome = run_function(request["objective"], graph)
+        outcome = run_function(request["objective"], graph, needed)
     failure = outcome.failure and outcome.failure.to_dict()
     return json.dumps({"metrics": outcome.metrics, "failure": failure})
 
 
-def run_function(path: str, graph: LabeledGraph) -> Outcome:
+def run_function(path: str, graph: LabeledGraph, needed: Sequence[str] = ERROR) -> Outcome:
     """Call the objective and check what it returns; nothing it raises escapes."""
     try:
-        return Outcome.of(find_function(path)(graph))
+        return Outcome.of(find_function(path)(graph), needed)
     except MemoryError:
         return Outcome.failed(FailureKind.MEMORY, "the objective ran out of memory")
     except (Exception, SystemExit) as problem:
         return describe_exception(problem)
 
 
-def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
+def run_command(command: list[str], graph: LabeledGraph, needed: Sequence[str] = ERROR) -> Outcome:
     """Run a command without a shell, the graph as JSON on its standard input."""
     try:
         done = subprocess.run(  # noqa: S603 the user's own command, never a shell
@@ -199,7 +201,7 @@ def run_command(command: list[str], graph: LabeledGraph) -> Outcome:
     lines = done.stdout.strip().splitlines()
     for text in (done.stdout, lines[-1] if lines else ""):
         with contextlib.suppress(ValueError, RecursionError):
-            return Outcome.of(json.loads(text))
+            return Outcome.of(json.loads(text), needed)
     shown = done.stdout.strip()[-200:]
     reason = f"the command must print a number or an object as JSON, got {shown!r}"
     return Outcome.failed(FailureKind.VALUE, reason)

@@ -1,0 +1,247 @@
+"""What a search minimises, and what must hold: one error, or several measured values.
+
+An objective function returns a mapping of metrics. Some of them are minimised, others limited; what
+the space declares as a cost is known before and need not be returned. A limit on what the space
+knows (counts of operations, declared costs) is a limit of the space itself and never broken; a
+limit on anything else is *measured*: whether a graph keeps it is known once it is evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nasgoat.errors import NasgoatError, SettingError, SpaceError, UnknownNameError
+from nasgoat.evaluation import Outcome, check_metrics
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+
+#: What is minimised unless somebody says otherwise.
+ERROR = ("error",)
+MOST_OBJECTIVES = 3
+_LIMIT = re.compile(r"\s*([^<>=]+?)\s*(<=|>=)\s*([0-9.eE+-]+)\s*")
+
+
+@dataclass(frozen=True)
+class MeasuredLimit:
+    """A limit on a metric that is known only once a graph is evaluated.
+
+    Args:
+        name: The metric.
+        sense: ``"<="`` or ``">="``.
+        bound: What it must not exceed, or fall below.
+
+    Example:
+        >>> limit = MeasuredLimit.parse("latency <= 5")
+        >>> limit.holds({"error": 6.1, "latency": 5.0}), limit.holds({"latency": 5.1})
+        (True, False)
+    """
+
+    name: str
+    sense: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str) -> MeasuredLimit:
+        """The limit that a text such as ``latency <= 5`` says."""
+        found = _LIMIT.fullmatch(text)
+        try:
+            if found is not None:
+                return cls(found[1], found[2], float(found[3]))
+        except ValueError:
+            pass
+        raise SettingError(f"a limit must read 'NAME <= NUMBER' or 'NAME >= NUMBER', got {text!r}")
+
+    @property
+    def text(self) -> str:
+        """The limit as it is written."""
+        return f"{self.name} {self.sense} {self.bound:.15g}"
+
+    @property
+    def sign(self) -> float:
+        """What the metric is multiplied with, so that the limit is an upper one."""
+        return 1.0 if self.sense == "<=" else -1.0
+
+    def excess(self, metrics: Mapping[str, Any]) -> float:
+        """By how much measured metrics break the limit; 0 if they keep it."""
+        return max(self.sign * (float(metrics[self.name]) - self.bound), 0.0)
+
+    def holds(self, metrics: Mapping[str, Any]) -> bool:
+        """Whether measured metrics keep the limit."""
+        return self.excess(metrics) == 0.0
+
+
+@dataclass(frozen=True)
+class Objectives:
+    """What a search minimises, and which measured limits it must keep.
+
+    Args:
+        names: The metrics to minimise, one to three.
+        limits: Limits on metrics.
+        known: Which of the names are costs that the space declares.
+        learn_failures: Whether evaluations that failed count as a broken limit.
+
+    Example:
+        >>> objectives = Objectives.of(["error", "latency"], ["energy <= 20"])
+        >>> objectives.names, objectives.needed, objectives.plain
+        (('error', 'latency'), ('error', 'latency', 'energy'), False)
+        >>> Objectives().plain
+        True
+    """
+
+    names: tuple[str, ...] = ERROR
+    limits: tuple[MeasuredLimit, ...] = ()
+    known: tuple[str, ...] = ()
+    learn_failures: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.names) <= MOST_OBJECTIVES:
+            raise SettingError(
+                f"one to {MOST_OBJECTIVES} values must be minimised, got {len(self.names)}"
+            )
+        if len({*self.names}) < len(self.names):
+            raise SettingError(f"each value must be minimised once, got {', '.join(self.names)}")
+        if {*self.names} <= {*self.known}:
+            raise SettingError(
+                "at least one value must be measured, got costs of the space alone: "
+                f"{', '.join(self.names)}; what is known of every graph needs no search"
+            )
+        _refuse_contradictions(self.limits)
+
+    @classmethod
+    def of(
+        cls,
+        minimise: Sequence[str] | str | None = None,
+        limits: Sequence[str | MeasuredLimit] = (),
+        learn_failures: bool = False,
+        space: SearchSpace | None = None,
+    ) -> Objectives:
+        """The objectives of a search, as its user writes them.
+
+        Args:
+            minimise: Names of metrics, or of costs that the space declares; by default the error.
+            limits: Such as ``"latency <= 5"``.
+            learn_failures: Whether to avoid graphs that will probably fail.
+            space: The space, which knows its costs.
+        """
+        names = (minimise,) if isinstance(minimise, str) else tuple(minimise or ERROR)
+        found = [MeasuredLimit.parse(each) if isinstance(each, str) else each for each in limits]
+        costs = {cost.name for cost in getattr(space, "costs", ())}
+        known = tuple(name for name in names if name in costs)
+        return cls(names, tuple(found), known, learn_failures)
+
+    @property
+    def plain(self) -> bool:
+        """Whether one error is minimised and nothing else counts."""
+        return self == Objectives()
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one value is minimised, so that the result is a front."""
+        return len(self.names) > 1
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The names of what is minimised and not known before."""
+        return tuple(name for name in self.names if name not in self.known)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The metrics that an objective function must return."""
+        return tuple(dict.fromkeys((*self.measured, *(limit.name for limit in self.limits))))
+
+    def is_feasible(self, metrics: Mapping[str, Any]) -> bool:
+        """Whether measured metrics keep every limit."""
+        return all(limit.holds(metrics) for limit in self.limits)
+
+    def pick(self, metrics: Mapping[str, Any]) -> tuple[float, ...]:
+        """The values that are minimised."""
+        return tuple(float(metrics[name]) for name in self.names)
+
+    def complete(self, space: SearchSpace, graph: LabeledGraph, outcome: Outcome) -> Outcome:
+        """An outcome with the costs that the space knows of its graph."""
+        if outcome.metrics is None or not self.known:
+            return outcome
+        costs = {name: float(space.price([graph], name)[0]) for name in self.known}
+        both = {**outcome.metrics, **costs}
+        first = {name: both[name] for name in self.names}
+        return Outcome({**first, **both}, None, outcome.attempts)
+
+    def check(self, metrics: Mapping[str, Any]) -> dict[str, float]:
+        """What is minimised or limited among told metrics, as numbers.
+
+        Raises:
+            ObservationError: If one is missing or no finite number.
+        """
+        needed = tuple(dict.fromkeys((*self.needed, *self.known)))
+        found = check_metrics(metrics, needed)
+        return {name: found[name] for name in needed}
+
+    def declare(self) -> dict[str, Any]:
+        """What must be the same when a search is resumed; nothing for a plain error."""
+        if self.plain:
+            return {}
+        declared: dict[str, Any] = {"minimise": list(self.names)}
+        if self.limits:
+            declared["limits"] = [limit.text for limit in self.limits]
+        if self.learn_failures:
+            declared["learn_failures"] = True
+        return declared
+
+    @classmethod
+    def declared(cls, declaration: Mapping[str, Any], space: SearchSpace) -> Objectives:
+        """The objectives of a stored search."""
+        minimise, limits = declaration.get("minimise"), declaration.get("limits") or ()
+        return cls.of(minimise, limits, bool(declaration.get("learn_failures")), space)
+
+    def check_names(self, metrics: Sequence[str]) -> None:
+        """Refuse names that are neither among the metrics of a benchmark nor costs of the space.
+
+        Example:
+            >>> Objectives.of(["error", "latncy"]).check_names(["error", "latency"])
+            Traceback (most recent call last):
+            nasgoat.errors.UnknownNameError: a value to minimise must be one of error, latency, got
+            'latncy'; did you mean latency?
+        """
+        limited = [limit.name for limit in self.limits]
+        for kind, names in (("a value to minimise", self.measured), ("a measured limit", limited)):
+            for name in names:
+                if name not in metrics:
+                    raise UnknownNameError(kind, name, [*metrics, *self.known])
+
+
+def split_limits(
+    space: SearchSpace, limits: Sequence[str]
+) -> tuple[SearchSpace, list[MeasuredLimit]]:
+    """The space under those limits that it knows the names of, and the others as measured ones.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> space, measured = split_limits(nasbench201(), ["nor_conv_3x3 <= 2", "latency <= 5"])
+        >>> [limit.text for limit in space.limits], [limit.text for limit in measured]
+        (['nor_conv_3x3 <= 2'], ['latency <= 5'])
+    """
+    measured = []
+    for text in limits:
+        try:
+            space = space.constrain(text)
+        except (SpaceError, UnknownNameError) as unknown:
+            try:
+                measured.append(MeasuredLimit.parse(text))
+            except NasgoatError:
+                raise unknown from None
+    return space, measured
+
+
+def _refuse_contradictions(limits: Sequence[MeasuredLimit]) -> None:
+    """Raise :class:`SettingError` if no value of some metric keeps all its limits."""
+    for name in {limit.name for limit in limits}:
+        own = [limit for limit in limits if limit.name == name]
+        most = min((x for x in own if x.sense == "<="), key=lambda x: x.bound, default=None)
+        least = max((x for x in own if x.sense == ">="), key=lambda x: x.bound, default=None)
+        if most and least and least.bound > most.bound:
+            raise SettingError(
+                f"limits must leave some value of {name}, got {least.text} and {most.text}"
+            )
