@@ -16,6 +16,7 @@ _ONE: dict[str, type[Acquisition]] = {
 _SEVERAL: dict[str, type[SeveralAcquisition]] = {
     "chebyshev": Chebyshev,
     "constrained": Constrained,
+    "epsilon": Constrained,
     "hypervolume": HypervolumeImprovement,
 }
 _OURS = frozenset({*_ONE, *_SEVERAL})

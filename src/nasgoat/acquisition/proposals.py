@@ -90,6 +90,7 @@ class Proposal(ShownAsHtml):
             (:class:`nasgoat.surrogate.ModelCheck`); a certificate says nothing about that. None
             without a surrogate.
         parts: Of an acquisition function of several objectives, mean and deviation of each.
+        probability: That it keeps the limits that are measured; None where there are none.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["conv"])
@@ -103,6 +104,7 @@ class Proposal(ShownAsHtml):
     std: float | None = None
     informed: bool | None = None
     parts: tuple[PartPosterior, ...] = ()
+    probability: float | None = None
 
     @property
     def lcb(self) -> float | None:
@@ -119,6 +121,8 @@ class Proposal(ShownAsHtml):
             "informed": self.informed,
             "certificate": self.certificate.to_dict(),
         }
+        if self.probability is not None:
+            said["probability"] = self.probability
         return said | ({"parts": [part._asdict() for part in self.parts]} if self.parts else {})
 
 

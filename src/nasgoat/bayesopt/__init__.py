@@ -6,6 +6,7 @@ from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, Ticket
 from nasgoat.bayesopt.loop import run, search
+from nasgoat.bayesopt.objectives import MeasuredLimit, Objectives
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Iteration, Recommended, SearchResult, Stop
@@ -23,8 +24,10 @@ __all__ = [
     "Gain",
     "Iteration",
     "Ledger",
+    "MeasuredLimit",
     "MemoryLedger",
     "Objective",
+    "Objectives",
     "Optimizer",
     "Plan",
     "Recommended",

@@ -112,7 +112,7 @@ def search(  # noqa: D417 what belongs together is described together
     if share.devices and executor is not None:
         raise SettingError("gpus must come without an executor, got both; give its workers theirs")
     workers = workers or len(share.devices) or None
-    limits = {
+    options: dict[str, Any] = {
         "timeout": timeout,
         "memory_limit": memory_limit,
         "share": share,
@@ -121,7 +121,7 @@ def search(  # noqa: D417 what belongs together is described together
     }
     in_processes = executor is None and bool(workers)
     with say_if_slow(progress, "importing the objective in another process"):
-        evaluator = _make_evaluator(objective, limits, seed, in_processes)
+        evaluator = _make_evaluator(objective, options, seed, in_processes)
     told = _tell_both(on_iteration, progress, evaluations, sought)
     events = Events(on_evaluation, iteration=told)
     with _open_ledger(ledger, storage, study, asker, said, plan) as kept:

@@ -161,23 +161,24 @@ class Objectives:
         return tuple(float(metrics[name]) for name in self.names)
 
     def complete(self, space: SearchSpace, graph: LabeledGraph, outcome: Outcome) -> Outcome:
-        """An outcome with the costs that the space knows of its graph."""
+        """An outcome with the costs that are minimised and that the space knows of its graph."""
         if outcome.metrics is None or not self.known:
             return outcome
-        costs = {name: float(space.price([graph], name)[0]) for name in self.known}
-        both = {**outcome.metrics, **costs}
+        both = {**outcome.metrics, **self._price(space, graph)}
         first = {name: both[name] for name in self.names}
         return Outcome({**first, **both}, None, outcome.attempts)
 
-    def check(self, metrics: Mapping[str, Any]) -> dict[str, float]:
-        """What is minimised or limited among told metrics, as numbers.
+    def check(self, space: SearchSpace, graph: LabeledGraph, told: object) -> dict[str, float]:
+        """What is minimised or limited, as numbers, given what was told of a graph.
 
         Raises:
-            ObservationError: If one is missing or no finite number.
+            ObservationError: If a value is missing or no finite number.
         """
-        needed = tuple(dict.fromkeys((*self.needed, *self.known)))
-        found = check_metrics(metrics, needed)
-        return {name: found[name] for name in needed}
+        found = check_metrics(told, self.needed)
+        return {**{name: found[name] for name in self.needed}, **self._price(space, graph)}
+
+    def _price(self, space: SearchSpace, graph: LabeledGraph) -> dict[str, float]:
+        return {name: float(space.price([graph], name)[0]) for name in self.known}
 
     def declare(self) -> dict[str, Any]:
         """What must be the same when a search is resumed; nothing for a plain error."""

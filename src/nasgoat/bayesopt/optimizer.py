@@ -7,7 +7,7 @@ the settings and what it was told, so that a replay proposes the same graphs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,11 +32,15 @@ from nasgoat.bayesopt.evidence import (
     list_candidates,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
+from nasgoat.bayesopt.objectives import Objectives, split_limits
 from nasgoat.bayesopt.settings import Settings
-from nasgoat.errors import SolverLostError, SurrogateError
+from nasgoat.bayesopt.several import SeveralProposer, Told
+from nasgoat.errors import SettingError, SolverLostError, SurrogateError
+from nasgoat.evaluation import Outcome
+from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import PAPER_FORMS
 from nasgoat.progress import say_if_slow, show_progress
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import SearchSpace, load_space
 from nasgoat.surrogate import GraphGP
 from nasgoat.surrogate.model_check import find_weak_points
 
@@ -61,6 +65,10 @@ class Optimizer(AskTell):
             standard error if that is a terminal. None for silence.
         gain_margin: Measure before each proposal what is left to gain (``gain``), and how many
             graphs are expected to be better than the best by more than this; None for neither.
+        minimise: Names of up to three metrics, or of costs that the space declares; what is told is
+            then a mapping. By default one error, told as a number.
+        limits: Such as ``"latency <= 5"``, on what the space knows or on what is told.
+        learn_failures: Avoid graphs that will probably fail.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -70,6 +78,12 @@ class Optimizer(AskTell):
         >>> proposal = optimizer.ask(1)[0]
         >>> proposal.certificate.certified, proposal.graph in optimizer.pending
         (True, True)
+        >>> optimizer = Optimizer("nb201", initial=5, minimise=["error", "latency"])
+        >>> for proposal in optimizer.ask(5):
+        ...     edges = len(proposal.graph.edges)
+        ...     optimizer.tell(proposal.graph, {"error": 10.0 - edges, "latency": edges})
+        >>> len(optimizer.ask(5)), optimizer.settings.acquisition
+        (5, 'hypervolume')
     """
 
     def __init__(
@@ -81,9 +95,19 @@ class Optimizer(AskTell):
         seed: int = 0,
         progress: Callable[[str], None] | None = show_progress,
         gain_margin: float | None = None,
+        minimise: Sequence[str] | str | Objectives | None = None,
+        limits: Sequence[str] = (),
+        learn_failures: bool = False,
     ) -> None:
-        super().__init__(space, initial, seed)
-        self.settings = settings or Settings()
+        limited, measured = split_limits(load_space(space), limits)
+        super().__init__(limited, initial, seed)
+        #: What is minimised, and which measured limits must hold.
+        self.objectives = (
+            minimise
+            if isinstance(minimise, Objectives)
+            else Objectives.of(minimise, measured, learn_failures, limited)
+        )
+        self.settings = (settings or Settings()).adapted(self.objectives)
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()
@@ -92,6 +116,38 @@ class Optimizer(AskTell):
         self._gain_margin = gain_margin
         self._progress = progress
         self._said: set[str] = set()  # what the fit can't support, each once
+        #: Of several values, or under measured limits: a surrogate for each.
+        self.surrogates: dict[str, GraphGP] = {}
+        self._metrics: list[dict[str, float]] = []
+        self._failed: list[LabeledGraph] = []
+        if gain_margin is not None and not self.objectives.plain:
+            raise SettingError("what is left to gain must be of one error, got several objectives")
+
+    def tell(self, graph: LabeledGraph, error: float | Mapping[str, Any]) -> None:
+        """Learn the error of a graph, proposed or not; of several objectives its metrics.
+
+        Raises:
+            GraphError: If the graph is not in the space.
+            ObservationError: If a value is missing or no finite number.
+        """
+        if self.objectives.plain:
+            super().tell(graph, error)  # type: ignore[arg-type]
+            return
+        metrics = self.objectives.check(self.space, graph, error)
+        super().tell(graph, metrics[self.objectives.names[0]])
+        self._metrics.append(metrics)
+
+    def tell_failed(self, graph: LabeledGraph) -> None:
+        """Note that a graph could not be evaluated: it is not proposed again.
+
+        Nothing is learnt from it unless failures are to be learnt.
+        """
+        super().tell_failed(graph)
+        self._failed.append(graph)
+
+    def complete(self, graph: LabeledGraph, outcome: Outcome) -> Outcome:
+        """An outcome with the costs that are minimised and that the space knows of its graph."""
+        return self.objectives.complete(self.space, graph, outcome)
 
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
@@ -101,25 +157,44 @@ class Optimizer(AskTell):
         blocks = settings.blocks if known is None else tuple(known)
         return [Candidate(settings.kernel, blocks, settings.priors)]
 
-    def _fit(self) -> list[GraphGP]:
-        """Every candidate, fitted to what was told."""
+    def _fit(
+        self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str
+    ) -> list[GraphGP]:
+        """Every candidate, fitted to values of graphs."""
         settings = self.settings
         common: dict[str, Any] = {
             "noise": settings.noise,
-            "target": settings.target,
+            "target": target,
             "restarts": settings.restarts,
         }
-        with say_if_slow(self._progress, f"fitting the surrogate to {len(self._graphs)} graphs"):
+        with say_if_slow(self._progress, f"fitting the surrogate to {len(graphs)} graphs"):
             return [
                 GraphGP(self.space, seed=self.seed, **candidate.options, **common).fit(
-                    self._graphs, self._errors
+                    graphs, values
                 )
                 for candidate in self.candidates
             ]
 
+    def _propose_several(self, k: int) -> list[Proposal]:
+        """A batch for several values or under measured limits, one graph after the other."""
+        told = Told(self._graphs, self._metrics, self._failed)
+        proposer = SeveralProposer(
+            self.space,
+            self.objectives,
+            self.settings,
+            told,
+            lambda *observed: choose_speaker(self._fit(*observed)),
+        )
+        self.surrogates = proposer.surrogates
+        self.surrogate = self.surrogates[self.objectives.measured[0]]
+        proposer.believe(self.pending)
+        return proposer.propose(k, self._count_proposed(), self._list_taken(), self._minimize)
+
     def _propose(self, k: int) -> list[Proposal]:
+        if not self.objectives.plain:
+            return self._propose_several(k)
         settings = self.settings
-        fits = self._fit()
+        fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
         explore = settings.kernel == EVIDENCE and not has_learnt(fits)

@@ -101,13 +101,11 @@ def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | No
     """
     fits: Mapping[str, Any] = getattr(asker, "surrogates", None) or {}
     if fits:
-        fitted = {
-            f"{name} {key}": value
-            for name, gp in fits.items()
-            for key, value in gp.hyperparameters.items()
-        }
+        every = [(name, gp.hyperparameters) for name, gp in fits.items()]
+        fitted = {f"{name} {key}": x for name, values in every for key, x in values.items()}
         checks = [gp.check_ for gp in fits.values()]
         return fitted, min(checks, key=lambda check: check.rank_correlation or 0.0)
     surrogate = getattr(asker, "surrogate", None)
-    fitted = None if surrogate is None else dict(surrogate.hyperparameters)
-    return fitted, getattr(surrogate, "check_", None)
+    if surrogate is None:
+        return None, None
+    return dict(surrogate.hyperparameters), getattr(surrogate, "check_", None)

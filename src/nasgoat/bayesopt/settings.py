@@ -8,6 +8,7 @@ from typing import Any
 
 from nasgoat.acquisition import AcquisitionOptimizer, Effort, find_acquisition, make_optimizer
 from nasgoat.bayesopt.evidence import EVIDENCE
+from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, kernel_names
 from nasgoat.spaces import SearchSpace
@@ -15,6 +16,8 @@ from nasgoat.surrogate.target import TARGETS
 
 #: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
 STRATEGIES = ("portfolio", "top")
+#: Acquisition functions of several objectives, the default first; the first is of two alone.
+FUNCTIONS_OF_SEVERAL = ("hypervolume", "chebyshev", "epsilon")
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 8
 #: Settings that earlier versions did not have; at these values they are not declared.
@@ -97,6 +100,35 @@ class Settings:
         """What must be the same when a search is resumed."""
         given = asdict(self).items()
         return {k: v for k, v in given if k != "time_limit" and _ADDED.get(k) != v}
+
+    def adapted(self, objectives: Objectives) -> Settings:
+        """The settings of a search of these objectives, with the function that it minimises.
+
+        Nothing is repeated where several values are minimised or limits are measured.
+
+        Example:
+            >>> Settings().adapted(Objectives.of(["error", "latency"])).acquisition
+            'hypervolume'
+            >>> Settings().adapted(Objectives.of("error", ["latency <= 5"])).acquisition
+            'constrained'
+        """
+        name, values = self.acquisition, len(objectives.names)
+        if objectives.plain:
+            if name in (*FUNCTIONS_OF_SEVERAL, "constrained"):
+                raise SettingError(
+                    f"the acquisition {name} must come with several objectives, got one error"
+                )
+            return self
+        if self.batch_strategy != "portfolio":
+            raise SettingError(
+                "the batch strategy must be portfolio for several objectives and measured limits, "
+                f"got {self.batch_strategy!r}"
+            )
+        known = FUNCTIONS_OF_SEVERAL[values > 2 :] if objectives.several else ("constrained",)
+        if name not in (*known, "lcb"):
+            what = f"{values} objectives" if objectives.several else "measured limits"
+            raise UnknownNameError(f"the acquisition of {what}", name, known)
+        return replace(self, acquisition=known[0] if name == "lcb" else name, repeats=1)
 
     @property
     def questions(self) -> int:

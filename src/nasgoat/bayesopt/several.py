@@ -1,0 +1,282 @@
+"""What is proposed where several values are minimised, or limits are measured.
+
+Every value has a Gaussian process of its own, unless it is a cost that the space knows. A batch
+covers the front: each of its graphs minimises the acquisition function with other weights or limits
+and another √β, and takes the graphs before it to come out as predicted.
+
+Notation
+    z_i    value i on the scale of its target;  [a_i, b_i] the range of those observed
+    λ, √β  weights and width of a bound: the next of a sequence for every proposal
+    c_j    limit j on the scale of its target
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from nasgoat.acquisition import (
+    Chebyshev,
+    Constrained,
+    HypervolumeImprovement,
+    KnownCost,
+    LowerConfidenceBound,
+    Proposal,
+    SeveralAcquisition,
+)
+from nasgoat.acquisition.several import Part
+from nasgoat.bayesopt.front import find_nondominated, find_reference
+from nasgoat.bayesopt.objectives import Objectives
+from nasgoat.bayesopt.settings import Settings
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate import GraphGP
+
+Array = NDArray[np.float64]
+#: What a failure is called among the surrogates.
+FAILURE = "failure"
+_LIKELY = 0.5  # a graph whose predicted share of failures is larger is left out
+_PRIMES = (2, 3)
+#: Fits a surrogate to graphs and values, with a target.
+Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str], GraphGP]
+#: Minimises an acquisition function: the k best graphs but those with some keys.
+Minimise = Callable[[SeveralAcquisition, int, set[bytes]], list[Proposal]]
+
+
+@dataclass(frozen=True, eq=False)
+class Limited(SeveralAcquisition):
+    """An acquisition function of several values where further parts keep their limits.
+
+    Elsewhere it is infinite. With lower bounds as parts this is optimistic: a graph is left out
+    only where even the lower bound of a limited value is above its limit.
+
+    Args:
+        parts: Those of the function, then those that the limits are on.
+        function: What is minimised.
+        limits: c_j, one for each further part.
+    """
+
+    parts: Sequence[Part]
+    function: SeveralAcquisition
+    limits: Sequence[float]
+
+    def join(self, values: Array) -> Array:
+        """The function, or infinity."""
+        count = len(self.function.parts)
+        within = (values[count:] <= np.array(self.limits)[:, None]).all(axis=0)
+        return np.where(within, self.function.join(values[:count]), np.inf)
+
+    def combine(self, mean: Array, std: Array) -> Array:
+        """The function of means and deviations, or infinity."""
+        count = len(self.function.parts)
+        rows = zip(self.parts[count:], mean[count:], std[count:], strict=True)
+        bounds = np.stack([part.combine(m, s) for part, m, s in rows])
+        within = (bounds <= np.array(self.limits)[:, None]).all(axis=0)
+        return np.where(within, self.function.combine(mean[:count], std[:count]), np.inf)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a search knows: graphs with their metrics, and graphs that failed."""
+
+    graphs: Sequence[LabeledGraph]
+    metrics: Sequence[Mapping[str, float]]
+    failed: Sequence[LabeledGraph] = ()
+
+
+class SeveralProposer:
+    """Proposes a batch from surrogates of every value that is minimised or limited.
+
+    Args:
+        space: The space.
+        objectives: What is minimised and limited.
+        settings: Those of the search, adapted to its objectives.
+        told: What is known.
+        fit: Fits a surrogate.
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        objectives: Objectives,
+        settings: Settings,
+        told: Told,
+        fit: Fit,
+    ) -> None:
+        self._space, self._told = space, told
+        self.objectives, self._settings = objectives, settings
+        self._costs = {name: KnownCost.of(space, f"sum({name})") for name in objectives.known}
+        #: The surrogates by what they predict: a value, a limit, or failures.
+        self.surrogates = self._fit_all(fit)
+        self._ranges = self._scale_observed()
+
+    def _fit_all(self, fit: Fit) -> dict[str, GraphGP]:
+        told, objectives = self._told, self.objectives
+        names = objectives.measured
+        # Ranks, or whatever the settings say, suit errors; a cost counts as it is.
+        main = "error" if "error" in names else names[0]
+        found: dict[str, GraphGP] = {}
+        for name in names:
+            values = [metrics[name] for metrics in told.metrics]
+            target = self._settings.target if name == main else "plain"
+            found[name] = fit(told.graphs, values, target)
+        for limit in objectives.limits:
+            values = [limit.sign * metrics[limit.name] for metrics in told.metrics]
+            same = found.get(limit.name)
+            if same is not None and same.target == "plain" and limit.sign > 0:
+                found[limit.text] = same
+            else:
+                found[limit.text] = fit(told.graphs, values, "plain")
+        if objectives.learn_failures and told.failed:
+            outcomes = [0.0] * len(told.graphs) + [1.0] * len(told.failed)
+            found[FAILURE] = fit([*told.graphs, *told.failed], outcomes, "plain")
+        return found
+
+    def _scale_observed(self) -> Array:
+        """The observed values on their scales, of graphs that keep every limit if there are any."""
+        told, objectives = self._told, self.objectives
+        kept = [m for m in told.metrics if objectives.is_feasible(m)] or told.metrics
+        columns = []
+        for name in objectives.names:
+            values = np.array([metrics[name] for metrics in kept])
+            known = name in objectives.known
+            columns.append(values if known else self.surrogates[name].scale_.to_target(values))
+        return np.column_stack(columns)
+
+    def believe(self, graphs: Sequence[LabeledGraph]) -> None:
+        """Take these graphs to come out as predicted."""
+        if graphs:
+            means = np.column_stack([part.predict(graphs)[0] for part in self._list_parts(0.0)])
+            self._ranges = np.concatenate([self._ranges, means])
+            self.surrogates = {n: gp.believing(graphs) for n, gp in self.surrogates.items()}
+
+    def propose(
+        self, k: int, start: int, exclude: set[bytes], minimise: Minimise
+    ) -> list[Proposal]:
+        """Up to k graphs, one after the other; fewer if the space is used up.
+
+        Args:
+            k: How many.
+            start: How many graphs the search proposed before.
+            exclude: Keys of graphs that must not be proposed.
+            minimise: Minimises an acquisition function.
+        """
+        proposals: list[Proposal] = []
+        for place in range(start, start + k):
+            found = self._propose_one(place, exclude, minimise)
+            if not found:
+                break
+            exclude = exclude | {self._space.key(p.graph) for p in found}
+            proposals += found
+            if len(proposals) < k:
+                self.believe([p.graph for p in found])
+        return proposals
+
+    def _propose_one(self, place: int, exclude: set[bytes], minimise: Minimise) -> list[Proposal]:
+        """The graph whose turn it is, with the probability that it keeps the limits."""
+        found = minimise(self._make_function(place), 1, exclude)
+        if not found:  # no graph is left within the limits, or none at all
+            found = minimise(self._make_relaxed(place), 1, exclude)
+        return [replace(p, probability=self._find_probability(p.graph)) for p in found]
+
+    def _list_parts(self, sqrt_beta: float) -> list[Part]:
+        return [
+            self._costs[name]
+            if name in self._costs
+            else LowerConfidenceBound(sqrt_beta, self.surrogates[name])
+            for name in self.objectives.names
+        ]
+
+    def _list_limits(self, sqrt_beta: float) -> list[tuple[Part, float]]:
+        """What limits are on, as parts, and the limits on their scales."""
+        found: list[tuple[Part, float]] = []
+        for limit in self.objectives.limits:
+            gp = self.surrogates[limit.text]
+            bound = gp.scale_.to_target(np.array([limit.sign * limit.bound]))[0]
+            found.append((LowerConfidenceBound(sqrt_beta, gp), float(bound)))
+        if FAILURE in self.surrogates:
+            gp = self.surrogates[FAILURE]
+            bound = gp.scale_.to_target(np.array([_LIKELY]))[0]
+            found.append((LowerConfidenceBound(0.0, gp), float(bound)))
+        return found
+
+    def _make_function(self, place: int) -> SeveralAcquisition:
+        betas = self._settings.sqrt_betas
+        sqrt_beta = betas[place % len(betas)]
+        parts, limits = self._list_parts(sqrt_beta), self._list_limits(sqrt_beta)
+        limited, bounds = [part for part, _ in limits], [bound for _, bound in limits]
+        if not self.objectives.several:
+            return Constrained([*parts, *limited], bounds)
+        function = self._make_front_function(parts, place)
+        return Limited([*function.parts, *limited], function, bounds) if limits else function
+
+    def _make_front_function(self, parts: list[Part], place: int) -> SeveralAcquisition:
+        """One that a point of the front minimises, for every place another."""
+        name, observed = self._settings.acquisition, self._ranges
+        if name == "hypervolume":
+            return HypervolumeImprovement(parts, observed, find_reference(observed))
+        if name == "chebyshev":
+            return self._weigh(parts, place)
+        # The lowest bound of one value where others are within some share of the front's range.
+        front, first = observed[find_nondominated(observed)], place % len(parts)
+        others = [i for i in range(len(parts)) if i != first]
+        share = [_reverse_digits(place + 1, base) for base in _PRIMES[: len(others)]]
+        bounds = front.min(axis=0)[others] + np.array(share) * np.ptp(front, axis=0)[others]
+        return Constrained([parts[i] for i in (first, *others)], bounds.tolist())
+
+    def _make_relaxed(self, place: int) -> SeveralAcquisition:
+        """For where no graph is left within the limits: how much one breaks them.
+
+        Without measured limits it is the weighted maximum of the values.
+        """
+        betas = self._settings.sqrt_betas
+        sqrt_beta = betas[place % len(betas)]
+        if limits := self._list_limits(sqrt_beta):
+            bounds = [bound for _, bound in limits]
+            return Chebyshev([part for part, _ in limits], [1.0] * len(limits), bounds)
+        return self._weigh(self._list_parts(sqrt_beta), place)
+
+    def _weigh(self, parts: list[Part], place: int) -> SeveralAcquisition:
+        """The weighted maximum of the values, each scaled to the range of those observed."""
+        low, spread = self._ranges.min(axis=0), np.ptp(self._ranges, axis=0)
+        weights = spread_weights(place, len(parts)) / np.where(spread > 0, spread, 1.0)
+        return Chebyshev(parts, weights.tolist(), low.tolist())
+
+    def _find_probability(self, graph: LabeledGraph) -> float | None:
+        """The probability that a graph keeps all measured limits; None without any."""
+        limits = self._list_limits(0.0)
+        if not limits:
+            return None
+        share = 1.0
+        for part, bound in limits:
+            (mean,), (std,) = part.predict([graph])
+            noise = part.gp.noise_ if isinstance(part, LowerConfidenceBound) else 0.0
+            share *= float(ndtr((bound - mean) / max(np.sqrt(std**2 + noise), 1e-12)))
+        return share
+
+
+def spread_weights(place: int, count: int) -> Array:
+    """Weights that add up to 1: the next of a sequence that fills the simplex evenly.
+
+    Radical inverses (van der Corput, Halton) cut the unit interval; the weights are the pieces.
+
+    Example:
+        >>> [spread_weights(place, 2).round(3).tolist() for place in range(3)]
+        [[0.5, 0.5], [0.25, 0.75], [0.75, 0.25]]
+    """
+    cuts = sorted(_reverse_digits(place + 1, base) for base in _PRIMES[: count - 1])
+    return np.diff([0.0, *cuts, 1.0])
+
+
+def _reverse_digits(number: int, base: int) -> float:
+    """The radical inverse: the digits of a number behind the point, in reverse order."""
+    found, share = 0.0, 1.0
+    while number:
+        number, digit = divmod(number, base)
+        share /= base
+        found += digit * share
+    return found
