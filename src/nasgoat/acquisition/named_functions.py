@@ -37,7 +37,7 @@ def several_names() -> list[str]:
 
     Example:
         >>> several_names()[:3]
-        ['chebyshev', 'constrained', 'hypervolume']
+        ['chebyshev', 'constrained', 'epsilon']
     """
     return list(_SEVERAL)
 
