@@ -66,11 +66,11 @@ def nodes_on_paths(
 
 def _find_reached(adjacency: NDArray[np.bool_], start: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The nodes that paths from the starting nodes lead to, these included."""
-    found = start.copy()
+    found = start[:, None, :]
     while True:
-        longer = found | (found[:, :, None] & adjacency).any(axis=1)
+        longer = found | (found @ adjacency)  # one edge more
         if (longer == found).all():
-            return longer
+            return longer[:, 0]
         found = longer
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import comb
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,7 +164,7 @@ class NodeLabeledSpace(CellSpace):
 
     @property
     def _declared_sizes(self) -> tuple[int, int]:
-        return read_range(self.nodes, "nodes", 2, MOST_NAMES)
+        return cast(tuple[int, int], self.nodes)  # __post_init__ made it a pair
 
     def _list_structures(self, n: int) -> Structures:
         from nasgoat.spaces.structures import acyclic_structures

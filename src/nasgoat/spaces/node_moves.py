@@ -32,9 +32,10 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
     n, k = space.sizes[-1], len(space.ops)
     for density in _DENSITIES:
         matrices = np.triu(rng.random((_DRAWS, n, n)) < density, 1)
-        for i in _valid_after_pruning(space, matrices):
+        on_path = nodes_on_paths(matrices)
+        for i in _list_valid(space, matrices, on_path):
             codes = rng.integers(1, k + 1, size=n) if k else np.zeros(n, dtype=int)
-            cell = _prune(space, matrices[i], codes)
+            cell = _cell(space, matrices[i], codes, on_path[i])
             if cell is not None:
                 return cell
     cell = _chain(space, rng)
@@ -46,12 +47,13 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
     return cell
 
 
-def _valid_after_pruning(space: NodeLabeledSpace, matrices: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _list_valid(
+    space: NodeLabeledSpace, matrices: NDArray[np.bool_], on_path: NDArray[np.bool_]
+) -> NDArray[np.intp]:
     """Places of the matrices that are in the space once nodes off every path are dropped."""
-    kept = nodes_on_paths(matrices)
-    edges = (matrices & kept[:, :, None] & kept[:, None, :]).sum(axis=(1, 2))
-    sizes = kept.sum(axis=1)
-    fits = (sizes >= space.sizes[0]) & (sizes <= space.sizes[-1]) & (edges <= space.edge_limit)
+    edges = (matrices & on_path[:, :, None] & on_path[:, None, :]).sum(axis=(1, 2))
+    sizes, allowed = on_path.sum(axis=1), space.sizes
+    fits = (sizes >= allowed[0]) & (sizes <= allowed[-1]) & (edges <= space.edge_limit)
     return np.flatnonzero(fits)
 
 
