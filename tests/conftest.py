@@ -1,14 +1,17 @@
 """Fixtures that every test may use."""
 
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nasgoat.cli import terminal
+from nasgoat.child_process import ChildProcess
+from nasgoat.cli import search_session, terminal
 from tests.report.browser import Browser, chromium
 
 settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,6 +34,32 @@ def no_search_takes_the_end_of_the_tests_for_its_own() -> Iterator[None]:
     """SIGTERM, from a time-out say, ends the test run; no search in it is interrupted instead."""
     with patch.object(terminal, "_SIGNALS", (signal.SIGINT,)):
         yield
+
+
+class SharedProcess:
+    """Hands the tasks of many to one process, which stays where it was started."""
+
+    def __init__(self, process: ChildProcess) -> None:
+        self._process = process
+        self._one_at_a_time = threading.Lock()
+
+    def ask(self, work: Callable[..., Any], *args: Any, **limits: Any) -> Any:
+        with self._one_at_a_time:
+            self._process._started_in = (Path.cwd(), self._process.environment)
+            return self._process.ask(work, *args, **limits)
+
+    def kill(self) -> None:
+        """Do nothing: others may still need it."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_process_draws_the_pictures_of_all_searches() -> Iterator[None]:
+    """To load Matplotlib takes longer than most searches of the tests."""
+    process = ChildProcess("the picture")
+    shared = SharedProcess(process)
+    with patch.object(search_session, "ChildProcess", lambda task: shared):
+        yield
+    process.kill()
 
 
 @pytest.fixture(scope="session")

@@ -179,7 +179,12 @@ def test_a_dask_cluster_measures_the_same(
     assert run([*call, "--quiet"]) == 0
     serial = document(capsys)["records"]
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp://",  # all that is sent is pickled all the same
+        dashboard_address=None,
+        host="127.0.0.1",
     )
     with cluster:
         other = ["--out", str(declared.with_name("other")), "--dask", cluster.scheduler_address]

@@ -33,15 +33,22 @@ def slow_error(graph: LabeledGraph) -> float:
     return 3.0 + len(graph.edges)
 
 
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
+def start_cluster(processes: bool, threads: int = 1, **options: Any) -> Any:
+    """Two workers, in processes of their own or here; all that is sent is pickled in both cases."""
+    return distributed.LocalCluster(
         n_workers=2,
-        threads_per_worker=1,
-        processes=True,
+        threads_per_worker=threads,
+        processes=processes,
+        protocol="tcp://",
         dashboard_address=None,
         host="127.0.0.1",
-    ) as made:
+        **options,
+    )
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    with start_cluster(processes=True) as made:
         yield made
 
 
@@ -82,15 +89,16 @@ def test_killed_workers_cost_no_evaluation(cluster: Any) -> None:
     workers.executor.shutdown(wait=False)
 
 
-def test_a_lost_cluster_ends_the_search_in_time(cluster: Any) -> None:
-    workers = dask_workers(cluster.scheduler_address, patience=2.0)
+def test_a_lost_cluster_ends_the_search_in_time() -> None:
+    with start_cluster(processes=False) as cluster:
+        workers = dask_workers(cluster.scheduler_address, patience=2.0)
 
-    def close(_: object) -> None:
-        cluster.scale(0)
+        def close(_: object) -> None:
+            cluster.scale(0)
 
-    driver = driven_by(workers, close)
-    with pytest.raises(WorkersLostError):
-        driver.run()
+        driver = driven_by(workers, close)
+        with pytest.raises(WorkersLostError):
+            driver.run()
 
 
 def test_an_address_without_a_scheduler_is_refused_in_time(
@@ -187,13 +195,7 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
 
 def test_an_evaluation_takes_a_resource_of_its_worker() -> None:
     """Four threads, but two slots: no more than two evaluations run at a time."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=2,
-        resources={"GPU": 1},
-        dashboard_address=None,
-        host="127.0.0.1",
-    ) as cluster:
+    with start_cluster(processes=False, threads=2, resources={"GPU": 1}) as cluster:
         workers = dask_workers(cluster.scheduler_address, resources={"GPU": 1})
         assert workers.slots() == 2
         ran = [workers.executor.submit(take_time).result for _ in range(6)]
@@ -204,15 +206,15 @@ def test_an_evaluation_takes_a_resource_of_its_worker() -> None:
         with pytest.raises(WorkersLostError, match="a worker with TPU=1, got none"):
             none.check()
         none.close()
-    for process in {process for process, _, _ in spans}:
-        own = sorted((begin, end) for other, begin, end in spans if other == process)
+    for worker in {worker for worker, _, _ in spans}:
+        own = sorted((begin, end) for other, begin, end in spans if other == worker)
         assert all(one[1] <= two[0] for one, two in itertools.pairwise(own))
 
 
-def take_time() -> tuple[int, float, float]:
+def take_time() -> tuple[str, float, float]:
     begin = time.monotonic()
     time.sleep(0.2)
-    return os.getpid(), begin, time.monotonic()
+    return distributed.get_worker().address, begin, time.monotonic()
 
 
 @pytest.mark.parametrize("text", ["", "GPU", "GPU=x", "GPU=0", "=1", "GPU=1,,"])
