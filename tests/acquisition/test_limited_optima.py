@@ -90,7 +90,7 @@ def test_the_other_constrained_optima(number: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["auto", "mutation", "sampling"]))
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 def test_no_proposal_ever_breaks_a_limit(number: int, name: str) -> None:
     space = triple(number)
     optimizer = Optimizer(space, optimizer=name, initial=3, seed=number)

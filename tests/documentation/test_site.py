@@ -14,6 +14,7 @@ from docs.site.draw_overview import FOLDER, pictures
 from docs.site.formulas import mathml
 from docs.site.listed_pages import DECISIONS
 from docs.site.reference_pages import comment_above, homes, packages, summary_of
+from filelock import FileLock
 
 import nasgoat
 from tests.documentation.page_run import blocks_of
@@ -27,15 +28,24 @@ WIDEST_LINE = 92
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site, by the command of ``make docs``."""
-    folder = tmp_path_factory.mktemp("site")
+    """The built site, by the command of ``make docs``; processes that share the tests share it."""
+    folder = tmp_path_factory.getbasetemp() / "site"
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent.with_name("site")
+    with FileLock(folder.with_suffix(".lock")):
+        if not folder.exists():
+            build_site(folder.with_suffix(".part"))
+            folder.with_suffix(".part").rename(folder)
+    return folder
+
+
+def build_site(folder: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
 
 def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
