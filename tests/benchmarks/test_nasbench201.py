@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from nasgoat.benchmarks import NasBench201
-from nasgoat.benchmarks.nasbench201 import FILE, find_row, import_nasbench201
+from nasgoat.benchmarks.nasbench201 import FILE, find_row
+from nasgoat.benchmarks.nasbench201_files import import_nasbench201
 from nasgoat.errors import DataError
 
 ARCH = "|avg_pool_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|nor_conv_1x1~0|none~1|skip_connect~2|"

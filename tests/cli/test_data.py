@@ -30,4 +30,4 @@ def test_import_of_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]
 
 def test_import_of_an_unknown_table_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["data", "import", "nb999", "nowhere"]) == 2
-    assert "table must be one of nb101, nb201" in capsys.readouterr().err
+    assert "table must be one of hw201, macro, nb101, nb201" in capsys.readouterr().err

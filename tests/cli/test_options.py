@@ -1,5 +1,6 @@
 """Options in groups: a dataclass gives the command line its fields under a heading."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import Annotated, get_args, get_type_hints
 
@@ -95,7 +96,7 @@ def test_help_names_every_choice_and_default() -> None:
         return str(option.help)
 
     for name in benchmark_names():
-        assert all(part in words(Target, "benchmark") for part in name.split("/"))
+        assert all(part in words(Target, "benchmark") for part in re.split(r"[/+]", name))
     assert all(name in words(Solving, "optimizer") for name in optimizer_names())
     assert f"{Settings().kernel} (in searches the default" in words(Proposing, "kernel")
     assert f"{own_batch('goat')} for goat" in words(Proposing, "batch")

@@ -12,29 +12,40 @@ from typing import Protocol
 
 import numpy as np
 
+from nasgoat.benchmarks.hw_nasbench import DEVICES, HW201, HwNasBench
 from nasgoat.benchmarks.nasbench101 import FILE as NB101_FILE
 from nasgoat.benchmarks.nasbench101 import FOLDER as NB101_FOLDER
 from nasgoat.benchmarks.nasbench101 import NasBench101, import_nasbench101
-from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201, import_nasbench201
+from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201
 from nasgoat.benchmarks.nasbench201 import FILE as NB201_FILE
+from nasgoat.benchmarks.nasbench201_files import import_nasbench201
 from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS, NasBenchGraph
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.nasbench_macro import MACRO, NasBenchMacro
+from nasgoat.benchmarks.table_files import ImportedTable, data_folder
 from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
 __all__ = [
     "Benchmark",
+    "HwNasBench",
     "NasBench101",
     "NasBench201",
     "NasBenchGraph",
+    "NasBenchMacro",
     "benchmark",
     "benchmark_names",
     "import_table",
     "list_tables",
 ]
 
-IMPORTS = {"nb101": import_nasbench101, "nb201": import_nasbench201}
+#: For each table: what makes it of an official file.
+IMPORTS = {
+    "nb101": import_nasbench101,
+    "nb201": import_nasbench201,
+    HW201.name: HW201.make,
+    MACRO.name: MACRO.make,
+}
 
 
 class Benchmark(Protocol):
@@ -71,8 +82,10 @@ class Benchmark(Protocol):
 
 def benchmark_names() -> list[str]:
     """Names that :func:`benchmark` knows."""
+    cells = [f"nb201/{dataset}" for dataset in DATASETS]
+    measured = [f"{name}+{device}" for name in cells for device in DEVICES]
     graphs = (f"nbgraph/{dataset}" for dataset in GRAPH_DATASETS)
-    return [*(f"nb201/{dataset}" for dataset in DATASETS), "nb101", *graphs]
+    return [*cells, "nb101", *graphs, *measured, "macro/cifar10"]
 
 
 def benchmark(name: str, noisy: bool = False) -> Benchmark:
@@ -90,7 +103,12 @@ def benchmark(name: str, noisy: bool = False) -> Benchmark:
         raise UnknownNameError("benchmark", name, benchmark_names())
     family, _, dataset = name.partition("/")
     if family == "nb201":
+        dataset, _, device = dataset.partition("+")
+        if device:
+            return HwNasBench(dataset, noisy, device=device)
         return NasBench201(dataset, noisy)
+    if family == "macro":
+        return NasBenchMacro(noisy)
     if family == "nb101":
         return NasBench101(noisy=noisy)
     if noisy:
@@ -113,16 +131,17 @@ def list_tables() -> list[TableStatus]:
 
     Example:
         >>> [table.benchmark for table in list_tables()]
-        ['nb201', 'nb101', 'nbgraph']
+        ['nb201', 'nb101', 'nbgraph', 'hw201', 'macro']
     """
-    return [_describe_nb201(), _describe_nb101(), _describe_nbgraph()]
+    imported = [_describe_imported(table) for table in (HW201, MACRO)]
+    return [_describe_nb201(), _describe_nb101(), _describe_nbgraph(), *imported]
 
 
 def import_table(name: str, source: Path) -> Path:
     """Turn an official file into the compact table of a benchmark.
 
     Args:
-        name: ``"nb101"`` or ``"nb201"``.
+        name: ``"nb101"``, ``"nb201"``, ``"hw201"`` or ``"macro"``.
         source: The official file or folder.
 
     Returns:
@@ -161,3 +180,9 @@ def _describe_nbgraph() -> TableStatus:
     there = find_spec("nas_bench_graph") is not None
     lacks = "" if there else "everything: pip install 'nasgoat[nbgraph]'"
     return TableStatus("nbgraph", there, "package nas-bench-graph" if there else "", lacks)
+
+
+def _describe_imported(table: ImportedTable) -> TableStatus:
+    file = table.find()
+    lacks = "" if file else f"everything: nasgoat data import {table.name} {table.official}"
+    return TableStatus(table.name, file is not None, str(file or ""), lacks)

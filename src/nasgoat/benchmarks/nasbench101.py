@@ -32,7 +32,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.benchmarks.table_files import data_folder, read_fields, read_records
+from nasgoat.benchmarks.record_files import read_fields, read_records
+from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.errors import DataError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.safe_files import replace_folder

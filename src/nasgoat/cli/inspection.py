@@ -233,7 +233,7 @@ def data_status(json: Json = False) -> None:
 
 @data_verbs.command("import")
 def import_(
-    table: Annotated[str, typer.Argument(help="nb101 or nb201.")],
+    table: Annotated[str, typer.Argument(help="nb101, nb201, hw201 or macro.")],
     source: Annotated[Path, typer.Argument(help="The official file or folder.")],
     json: Json = False,
 ) -> None:

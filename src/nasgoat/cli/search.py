@@ -40,7 +40,9 @@ class Target:
     benchmark: Annotated[
         str | None,
         typer.Option(
-            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120, nb101, or "
+            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120, with a device "
+            "(+edgegpu, +raspi4, +edgetpu, +pixel3, +eyeriss, +fpga) or without; nb101, "
+            "macro/cifar10, or "
             "nbgraph/ with cora, citeseer, pubmed, cs, physics, photo, computers, arxiv, proteins."
         ),
     ] = None
