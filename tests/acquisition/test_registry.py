@@ -249,8 +249,18 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("space", ["nb101", "nb201", "darts", *FILES])
-@pytest.mark.parametrize("options", [[], ["--preset", "paper"], ["--time-limit", "0.001"]])
+SHORT = ["--time-limit", "0.001"]
+PAPER = ["--preset", "paper"]
+
+
+@pytest.mark.parametrize(
+    ("options", "space"),
+    [
+        *(([], space) for space in ["nb101", "nb201", "darts", *FILES]),
+        *((PAPER, space) for space in ["nb101", "darts", "eight nodes"]),
+        *((SHORT, space) for space in ["nb201", "darts", "twelve layers"]),
+    ],
+)
 def test_check_and_search_give_one_answer(
     space: str, options: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

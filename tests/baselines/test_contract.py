@@ -9,6 +9,7 @@ from nasgoat.testing import MethodContract
 
 class TestMethods(MethodContract):
     methods = {name: name for name in methods()}
+    spaces = {name: MethodContract.spaces[name] for name in ("edges", "nodes with limits")}
     slow = ("smac", "optuna-gp")  # other packages' optimisers take seconds for a proposal
     options = {
         "bananas": {"epochs": 10},
@@ -17,6 +18,11 @@ class TestMethods(MethodContract):
         "dngo": {"epochs": 20},
         "bohamiann": {"steps": 200, "burn_in": 100},
     }
+
+
+@pytest.mark.slow
+class TestMethodsOnOtherSpaces(TestMethods):
+    spaces = {name: MethodContract.spaces[name] for name in ("nodes", "edges with limits")}
 
 
 def test_unknown_method_names_the_nearest() -> None:
