@@ -77,6 +77,7 @@ connect(
     {
         "draw a graph": "nasgoat.report.notebook:draw_graph",
         "open a study": "nasgoat.integrations.stored_search:open_study",
+        "read a run": "nasgoat.integrations.stored_search:read_run",
         "write as HTML": "nasgoat.report.notebook:write_html",
     }
 )

@@ -106,7 +106,7 @@ def test_a_stored_search_is_refused_with_other_values_or_another_ledger(tmp_path
     with pytest.raises(StudyError, match="seed was 0, asked 1"):
         search(train, "nb201", evaluations=5, initial=5, seed=1, storage=path)
     with pytest.raises(StudyError, match=r"objective\.objective was .*train', asked"):
-        search(len, "nb201", evaluations=5, initial=5, storage=path)  # type: ignore[arg-type]
+        search(len, "nb201", evaluations=5, initial=5, storage=path)
     with pytest.raises(SettingError, match="study must come with storage, got 's' alone"):
         search(train, "nb201", study="s")
     with pytest.raises(SettingError, match="storage must come without a ledger"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, PartPosterior
+from nasgoat.evaluation import Fidelity
 from nasgoat.graphs import LabeledGraph
 from nasgoat.upper_layers import ShownAsHtml
 
@@ -91,6 +92,7 @@ class Proposal(ShownAsHtml):
             without a surrogate.
         parts: Of an acquisition function of several objectives, mean and deviation of each.
         probability: That it keeps the limits that are measured; None where there are none.
+        fidelity: How to evaluate it; None in a search without fidelities.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["conv"])
@@ -105,6 +107,7 @@ class Proposal(ShownAsHtml):
     informed: bool | None = None
     parts: tuple[PartPosterior, ...] = ()
     probability: float | None = None
+    fidelity: Fidelity | None = None
 
     @property
     def lcb(self) -> float | None:
@@ -123,6 +126,8 @@ class Proposal(ShownAsHtml):
         }
         if self.probability is not None:
             said["probability"] = self.probability
+        if self.fidelity is not None:
+            said["fidelity"] = self.fidelity.to_dict()
         return said | ({"parts": [part._asdict() for part in self.parts]} if self.parts else {})
 
 

@@ -3,6 +3,7 @@
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, Ticket
 from nasgoat.bayesopt.loop import run, search
@@ -21,6 +22,7 @@ __all__ = [
     "Driver",
     "Evaluation",
     "Events",
+    "FidelityOptimizer",
     "Gain",
     "Iteration",
     "Ledger",

@@ -96,7 +96,7 @@ class Driver:
         return self._earlier + time.monotonic() - self._start
 
     def _find_stop_reason(self) -> Stop:
-        exhausted = len(self._tickets) < self.plan.evaluations
+        exhausted = self.plan.count_left(self._tickets.values()) > 0
         return self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
 
     def _restore(self) -> None:
@@ -106,7 +106,8 @@ class Driver:
         self._earlier = max((ticket.elapsed for ticket in past), default=0.0)
         left = [ticket for ticket in past if not ticket.finished]
         self.ledger.requeue(left)
-        self._waiting.extend(left[: max(self.plan.evaluations - len(past) + len(left), 0)])
+        within = max(self.plan.count_left(past) + len(left), 0)
+        self._waiting.extend(left[:within])
         last = max((ticket.iteration for ticket in past), default=-1)
         for ticket in past:
             if self.plan.asynchronous or ticket.iteration < last:
@@ -120,16 +121,17 @@ class Driver:
         missing = self._batch_size(iteration) - len(self._batch)
         if iteration < 0 or missing <= 0:
             return
-        known = {self._tickets[number].graph for number in self._batch}
+        batch = [self._tickets[number] for number in self._batch]
+        known = {(ticket.graph, ticket.fidelity) for ticket in batch}
         proposals = self.asker.ask(self._batch_size(iteration))
-        fresh = [p for p in proposals if p.graph not in known][:missing]
+        fresh = [p for p in proposals if (p.graph, p.fidelity) not in known][:missing]
         self._propose(fresh, iteration)
 
     def _batch_size(self, iteration: int) -> int:
         """Size of a batch, cut off at the budget."""
         size = self.asker.initial if iteration == 0 else self.plan.batch
-        before = sum(ticket.iteration < iteration for ticket in self._tickets.values())
-        return min(size, self.plan.evaluations - before)
+        before = [ticket for ticket in self._tickets.values() if ticket.iteration < iteration]
+        return min(size, self.plan.count_left(before))
 
     def _close_batch(self) -> None:
         """Synchronous: tell a batch once all of it has ended, in the order of its proposals."""
@@ -159,7 +161,7 @@ class Driver:
             return
         else:
             count = self._batch_size(self._next_iteration())
-        count = min(count, self.plan.evaluations - len(self._tickets))
+        count = min(count, self.plan.count_left(self._tickets.values()))
         if count > 0:
             self._pace.begin("ask")
             self._asking = self.asks_in.submit(self.asker.ask, count)
@@ -200,7 +202,8 @@ class Driver:
         while self._waiting and len(self._running) < self.workers.slots():
             ticket = self._waiting.popleft()
             self._pace.begin(ticket.number)
-            future = self.workers.executor.submit(self.evaluator, ticket.graph, ticket.number)
+            at = () if ticket.fidelity is None else (ticket.fidelity,)
+            future = self.workers.executor.submit(self.evaluator, ticket.graph, ticket.number, *at)
             self._running[future] = ticket
             if future.done():  # a serial executor: its outcome is kept before the next one starts
                 return

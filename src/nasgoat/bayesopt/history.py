@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.gain import Gain
-from nasgoat.evaluation import Failure, Outcome
+from nasgoat.evaluation import Failure, Fidelity, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import ModelCheck
 
@@ -45,6 +45,21 @@ class Ticket:
     def graph(self) -> LabeledGraph:
         """The graph to evaluate."""
         return self.proposal.graph
+
+    @property
+    def fidelity(self) -> Fidelity | None:
+        """How it is evaluated; None in a search without fidelities."""
+        return self.proposal.fidelity
+
+    @property
+    def cost(self) -> float:
+        """What its evaluation costs, in full ones."""
+        return 1.0 if self.fidelity is None else self.fidelity.cost
+
+    @property
+    def full(self) -> bool:
+        """Whether its error is one that the search is about."""
+        return self.fidelity is None or self.fidelity.full
 
     @property
     def finished(self) -> bool:

@@ -6,12 +6,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
 from nasgoat.bayesopt.objectives import Objectives, split_limits
@@ -19,8 +21,17 @@ from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
 from nasgoat.bayesopt.settings import Settings
+from nasgoat.bayesopt.transfer import Transfer, gather_sources, open_checkpoints
 from nasgoat.errors import ObjectiveError, SettingError
-from nasgoat.evaluation import Evaluator, Inline, Isolated, Objective, Share, list_devices
+from nasgoat.evaluation import (
+    Evaluator,
+    Fidelities,
+    Inline,
+    Isolated,
+    Objective,
+    Share,
+    list_devices,
+)
 from nasgoat.evaluation.objectives import function_path
 from nasgoat.progress import find_progress, say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace, load_space
@@ -54,6 +65,9 @@ def search(  # noqa: D417 what belongs together is described together
     minimise: Sequence[str] | str | None = None,
     limits: Sequence[str] = (),
     learn_failures: bool = False,
+    fidelities: Fidelities | str | Mapping[str, Any] | None = None,
+    checkpoints: str | Path | None = None,
+    transfer: Transfer = (),
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
@@ -90,6 +104,14 @@ def search(  # noqa: D417 what belongs together is described together
             hold; on metrics that the objective returns they are learnt, and the best graph keeps
             them.
         learn_failures: Avoid graphs that will probably fail.
+        fidelities: How long graphs are trained: ``"epochs=12,50,200"``, or with costs
+            ``{"epochs": {12: 1, 200: 10}}``; otherwise costs are in proportion. The objective is
+            then called as ``train(graph, 12)``, and ``evaluations`` is a budget in full trainings.
+            The result is a graph with a full training.
+        checkpoints: Where every graph has a folder of its own, which an objective that takes
+            ``checkpoint`` is given; beside the storage by default, or only while the search runs.
+        transfer: What to learn from beside this search: folders of earlier runs, files with graphs
+            and errors, or :class:`~nasgoat.surrogate.Source`.
 
     Raises:
         StudyError: If the stored search was begun with other values, is damaged or in use.
@@ -102,11 +124,20 @@ def search(  # noqa: D417 what belongs together is described together
         (8.0, 20)
     """
     stop = StopRule.parse(stop_when) if isinstance(stop_when, str) else stop_when
-    plan, progress = Plan(evaluations, batch, asynchronous, stop), find_progress(progress)
-    margin, first = stop.gain if stop else None, min(initial, evaluations)
+    levels = None if fidelities is None else Fidelities.of(fidelities)
+    plan = Plan(evaluations, batch, asynchronous, stop, levels)
+    progress, margin = find_progress(progress), stop.gain if stop else None
     limited, measured = split_limits(load_space(space), limits)
     sought = Objectives.of(minimise, measured, learn_failures, limited)
-    asker = Optimizer(limited, settings, optimizer, first, seed, progress, margin, sought)
+    others = gather_sources(transfer, limited)
+    # With fidelities a budget is a cost: more graphs than it may be in the initial design.
+    first = min(initial, evaluations) if levels is None else initial
+    common = (settings, optimizer, first, seed, progress, margin)
+    asker = (
+        Optimizer(limited, *common, sought, transfer=others)
+        if levels is None
+        else FidelityOptimizer(limited, levels, evaluations, *common, sought, others)
+    )
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:
@@ -124,7 +155,9 @@ def search(  # noqa: D417 what belongs together is described together
         evaluator = _make_evaluator(objective, options, seed, in_processes)
     told = _tell_both(on_iteration, progress, evaluations, sought)
     events = Events(on_evaluation, iteration=told)
-    with _open_ledger(ledger, storage, study, asker, said, plan) as kept:
+    folder = open_checkpoints(levels, checkpoints, storage, study)
+    with folder as kept_in, _open_ledger(ledger, storage, study, asker, said, plan) as kept:
+        evaluator = replace(evaluator, checkpoints=kept_in) if kept_in else evaluator
         return _drive(asker, evaluator, plan, events, kept, Workers.find(executor, workers))
 
 
@@ -193,6 +226,7 @@ def _declare(
         "asynchronous": plan.asynchronous,
         "seed": asker.seed,
         **asker.objectives.declare(),
+        **asker.declare_sources(),
     }
 
 
@@ -219,7 +253,7 @@ def _open_ledger(
 
 def _make_evaluator(
     objective: Objective | str, limits: Mapping[str, Any], seed: int, in_processes: bool
-) -> Evaluator:
+) -> Inline | Isolated:
     needed = limits["needed"]
     limited = any(value not in (None, False, Share(), needed) for value in limits.values())
     path = objective if isinstance(objective, str) else function_path(objective)

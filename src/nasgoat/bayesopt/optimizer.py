@@ -41,7 +41,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import PAPER_FORMS
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace, load_space
-from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate import GraphGP, Source, SourcedGP
 from nasgoat.surrogate.model_check import find_weak_points
 
 logger = logging.getLogger(__name__)
@@ -69,6 +69,8 @@ class Optimizer(AskTell):
             then a mapping. By default one error, told as a number.
         limits: Such as ``"latency <= 5"``, on what the space knows or on what is told.
         learn_failures: Avoid graphs that will probably fail.
+        transfer: What other runs or tables say of graphs of this space; each has a correlation with
+            the errors of this search, which is fitted: a misleading one is ignored.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -98,9 +100,12 @@ class Optimizer(AskTell):
         minimise: Sequence[str] | str | Objectives | None = None,
         limits: Sequence[str] = (),
         learn_failures: bool = False,
+        transfer: Sequence[Source] = (),
     ) -> None:
         limited, measured = split_limits(load_space(space), limits)
         super().__init__(limited, initial, seed)
+        #: Other sources that the surrogate learns from.
+        self.transfer = tuple(transfer)
         #: What is minimised, and which measured limits must hold.
         self.objectives = (
             minimise
@@ -120,6 +125,8 @@ class Optimizer(AskTell):
         self.surrogates: dict[str, GraphGP] = {}
         self._metrics: list[dict[str, float]] = []
         self._failed: list[LabeledGraph] = []
+        if self.transfer and not self.objectives.plain:
+            raise SettingError("transfer must come with one error to minimise, got several values")
         if gain_margin is not None and not self.objectives.plain:
             raise SettingError("what is left to gain must be of one error, got several objectives")
 
@@ -149,6 +156,11 @@ class Optimizer(AskTell):
         """An outcome with the costs that are minimised and that the space knows of its graph."""
         return self.objectives.complete(self.space, graph, outcome)
 
+    def declare_sources(self) -> dict[str, Any]:
+        """What must be the same of other sources when a search is resumed; nothing without any."""
+        said = [{"name": each.name, "digest": each.digest} for each in self.transfer]
+        return {"transfer": said} if said else {}
+
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
@@ -169,11 +181,22 @@ class Optimizer(AskTell):
         }
         with say_if_slow(self._progress, f"fitting the surrogate to {len(graphs)} graphs"):
             return [
-                GraphGP(self.space, seed=self.seed, **candidate.options, **common).fit(
-                    graphs, values
+                self._fit_candidate(
+                    {"seed": self.seed, **candidate.options, **common}, graphs, values
                 )
                 for candidate in self.candidates
             ]
+
+    def _fit_candidate(
+        self,
+        options: dict[str, Any],
+        graphs: Sequence[LabeledGraph],
+        values: Sequence[float],
+    ) -> GraphGP:
+        """One candidate, fitted to what was told and to what other runs have seen."""
+        if not self.transfer:
+            return GraphGP(self.space, **options).fit(graphs, values)
+        return SourcedGP(self.space, **options).fit(graphs, values, self.transfer)
 
     def _propose_several(self, k: int) -> list[Proposal]:
         """A batch for several values or under measured limits, one graph after the other."""

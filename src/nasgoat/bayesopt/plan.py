@@ -12,10 +12,13 @@ from nasgoat.bayesopt.history import Evaluation, Ticket
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.results import Iteration
 from nasgoat.errors import SettingError
+from nasgoat.evaluation import Fidelities
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import ModelCheck
 
 _PLAIN = Objectives()
+
+_ROUNDING = 1e-9  # of sums of costs
 
 
 class Asker(Protocol):
@@ -44,17 +47,29 @@ class Plan:
         batch: Graphs to propose at a time after the initial design.
         asynchronous: Propose one by one, whenever a worker is free.
         stop: When to end before all are evaluated; None for never.
+        fidelities: How graphs are evaluated; ``evaluations`` is then a cost, in full ones.
     """
 
     evaluations: int = 160
     batch: int = 5
     asynchronous: bool = False
     stop: StopRule | None = None
+    fidelities: Fidelities | None = None
 
     def __post_init__(self) -> None:
         for name in ("evaluations", "batch"):
             if (value := getattr(self, name)) < 1:
                 raise SettingError(f"{name} must be at least 1, got {value}")
+
+    def count_left(self, tickets: Collection[Ticket]) -> int:
+        """How many graphs may still be proposed after these, at most.
+
+        With fidelities the method itself keeps to the budget, as long as a full evaluation fits.
+        """
+        if self.fidelities is None:
+            return self.evaluations - len(tickets)
+        left = self.evaluations - sum(ticket.cost for ticket in tickets)
+        return max(int(left / self.fidelities[0].cost), 1) if left >= 1 - _ROUNDING else 0
 
     def has_converged(self, tickets: Collection[Ticket], gain: Gain | None) -> bool:
         """Whether too little is left to gain to go on, now and when these were proposed."""
@@ -81,16 +96,17 @@ def tell(asker: Asker, ticket: Ticket) -> None:
     A method that says what it minimises (``objectives``) is told all metrics, any other the error.
     """
     plain = getattr(asker, "objectives", _PLAIN).plain
+    at = () if ticket.fidelity is None else (ticket.fidelity,)
     if not ticket.finished:
         expect = getattr(asker, "expect", None)
         if expect is not None:
-            expect(ticket.graph)
+            expect(ticket.graph, *at)
     elif ticket.metrics is None:
-        asker.tell_failed(ticket.graph)
+        asker.tell_failed(ticket.graph, *at)
     elif plain:
-        asker.tell(ticket.graph, ticket.metrics["error"])
+        asker.tell(ticket.graph, ticket.metrics["error"], *at)
     else:
-        asker.tell(ticket.graph, ticket.metrics)
+        asker.tell(ticket.graph, ticket.metrics, *at)
 
 
 def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | None]:

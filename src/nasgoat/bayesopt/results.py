@@ -76,7 +76,11 @@ def recommend_evaluation(
 
 @dataclass(frozen=True)
 class Iteration:
-    """A search after a batch: its best graph, the quality of its model, what is left to gain."""
+    """A search after a batch: its best graph, the quality of its model, what is left to gain.
+
+    ``cost`` is what was spent, in full evaluations, where there are fidelities; ``evaluations``
+    counts those of any fidelity, ``best`` is one of the full ones.
+    """
 
     number: int
     batch: tuple[Evaluation, ...]
@@ -86,6 +90,7 @@ class Iteration:
     model: ModelCheck | None = None
     gain: Gain | None = None
     front: tuple[Evaluation, ...] = ()
+    cost: float | None = None
 
     @classmethod
     def of(
@@ -97,15 +102,19 @@ class Iteration:
     ) -> Iteration | None:
         """What progress shows when a batch has ended; None before the first success."""
         evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
-        if not evaluations:
+        full = [Evaluation.of(t) for t in tickets if t.metrics and t.full]
+        if not full:
             return None
-        best = recommend_evaluation(evaluations, objectives)
-        front = tuple(pick_front(evaluations, objectives))
+        best = recommend_evaluation(full, objectives)
+        front = tuple(pick_front(full, objectives))
         numbers = {ticket.number for ticket in batch}
         shown = tuple(e for e in evaluations if e.number in numbers)
         done = sum(ticket.finished for ticket in tickets)
         last = batch[-1]
-        return cls(last.iteration, shown, best, done, seconds, last.model, last.gain, front)
+        spent = sum(ticket.cost for ticket in tickets if ticket.finished)
+        cost = None if last.fidelity is None else spent
+        said = (last.model, last.gain, front, cost)
+        return cls(last.iteration, shown, best, done, seconds, *said)
 
 
 class Stop(enum.StrEnum):
@@ -123,7 +132,8 @@ class SearchResult(FrontResult, ShownAsHtml):
     """Everything a search evaluated, and why it ended.
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
-    and what it had learnt; ``gains`` what was left to gain, where that was measured.
+    and what it had learnt; ``gains`` what was left to gain, where that was measured. Evaluations at
+    lower fidelities are in ``partial``.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace, search
@@ -146,6 +156,7 @@ class SearchResult(FrontResult, ShownAsHtml):
     models: tuple[ModelCheck, ...] = ()
     gains: tuple[Gain, ...] = ()
     objectives: Objectives = _PLAIN
+    partial: tuple[Evaluation, ...] = ()
 
     @classmethod
     def of(
@@ -160,7 +171,7 @@ class SearchResult(FrontResult, ShownAsHtml):
         models = {t.iteration: t.model for t in tickets if t.model is not None}
         gains = {t.iteration: t.gain for t in tickets if t.gain is not None}
         return cls(
-            tuple(Evaluation.of(t) for t in tickets if t.metrics),
+            tuple(Evaluation.of(t) for t in tickets if t.metrics and t.full),
             seconds,
             tuple(values for _, values in sorted(fits.items())),
             tuple(t for t in tickets if t.failure),
@@ -168,6 +179,7 @@ class SearchResult(FrontResult, ShownAsHtml):
             tuple(model for _, model in sorted(models.items())),
             tuple(gain for _, gain in sorted(gains.items())),
             objectives,
+            tuple(Evaluation.of(t) for t in tickets if t.metrics and not t.full),
         )
 
     def __repr__(self) -> str:

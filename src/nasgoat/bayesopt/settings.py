@@ -130,6 +130,10 @@ class Settings:
             raise UnknownNameError(f"the acquisition of {what}", name, known)
         return replace(self, acquisition=known[0] if name == "lcb" else name, repeats=1)
 
+    def list_sqrt_betas(self) -> tuple[float, ...]:
+        """The √β of a batch, which are taken in turn."""
+        return self.sqrt_betas if self.batch_strategy == "portfolio" else (self.sqrt_beta,)
+
     @property
     def questions(self) -> int:
         """How many acquisition problems one batch solves with the same fitted surrogate."""

@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.benchmarks.short_trainings import read_short_nb201
 from nasgoat.benchmarks.table_files import data_folder, find_packaged, read_packaged
-from nasgoat.errors import DataError, UnknownNameError
+from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import EdgeLabeledSpace, nasbench201
 
@@ -50,6 +51,7 @@ class NasBench201:
         dataset: ``"cifar10"``, ``"cifar100"`` or ``"imagenet16-120"``.
         noisy: Whether a query answers one training's value instead of the mean over trainings.
         space: The space to search; the 9,280 connected cells by default.
+        epochs: Of the trainings: 200, or 12 where the table has them.
 
     Example:
         >>> table = NasBench201("cifar10")
@@ -63,7 +65,8 @@ class NasBench201:
     dataset: str
     noisy: bool = False
     space: EdgeLabeledSpace = field(default_factory=nasbench201)
-    metric: str = "validation error after 200 epochs (%)"
+    epochs: int = 200
+    metric: str = field(init=False)
     errors: NDArray[np.float64] = field(init=False, repr=False)  # (cells, trainings)
     test_errors: NDArray[np.float64] | None = field(init=False, repr=False)
     #: What else is known of each cell, (cells,): parameters, seconds of a training, latency in
@@ -73,13 +76,18 @@ class NasBench201:
     def __post_init__(self) -> None:
         if self.dataset not in DATASETS:
             raise UnknownNameError("dataset", self.dataset, DATASETS)
+        if self.epochs not in EPOCHS:
+            raise SettingError(f"epochs must be 12 or 200, got {self.epochs!r}")
         imported = data_folder() / FILE
         columns: dict[str, NDArray[np.float64]] = {}
         if not imported.exists() or find_spec(PACKAGE):
             errors, columns = _read_package(DATASETS[self.dataset])
         test_errors = None
         if imported.exists():
-            errors, test_errors = _read_imported(imported, self.dataset)
+            errors, test_errors = _read_imported(imported, self.dataset, self.epochs)
+        elif self.epochs != EPOCHS[-1]:
+            errors = read_short_nb201(self.dataset)
+        object.__setattr__(self, "metric", f"validation error after {self.epochs} epochs (%)")
         object.__setattr__(self, "errors", errors)
         object.__setattr__(self, "test_errors", test_errors)
         object.__setattr__(self, "columns", columns)
@@ -113,12 +121,14 @@ class NasBench201:
         return int(_TABLE.digits(graph) @ 5 ** np.arange(6)[::-1])
 
 
-def _read_imported(path: Path, dataset: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Validation and test errors (percent) after 200 epochs of an imported table."""
+def _read_imported(
+    path: Path, dataset: str, epochs: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Validation and test errors (percent) after so many epochs of an imported table."""
     try:
         with np.load(path) as table:
             pair = [
-                100.0 - table[f"{dataset}/{kind}"][:, EPOCHS.index(200)].astype(float)
+                100.0 - table[f"{dataset}/{kind}"][:, EPOCHS.index(epochs)].astype(float)
                 for kind in ("validation", "test")
             ]
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 from nasgoat.acquisition import require_satisfiable
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
+from nasgoat.benchmarks.short_trainings import list_trainings
 from nasgoat.cli.search import Evaluating, Target
 from nasgoat.errors import SettingError
-from nasgoat.evaluation import Evaluator, Isolated, Outcome
+from nasgoat.evaluation import Evaluator, Fidelities, Fidelity, Isolated, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -48,7 +50,9 @@ class Task:
         if not isinstance(self.evaluator, Isolated):
             return self
         share = replace(self.evaluator.share, folder=str(folder.absolute()))
-        return replace(self, evaluator=replace(self.evaluator, share=share))
+        checkpoints = str((folder / "checkpoints").absolute())
+        told = replace(self.evaluator, share=share, checkpoints=checkpoints)
+        return replace(self, evaluator=told)
 
     def regret(self, graph: LabeledGraph) -> float | None:
         """How much the mean error lies above the best of the table; None without a table."""
@@ -63,17 +67,23 @@ class TableEvaluator:
 
     benchmark: Benchmark
     seed: int
+    shorter: Mapping[float, Benchmark] = field(default_factory=dict)
 
-    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+    def __call__(
+        self, graph: LabeledGraph, number: int, fidelity: Fidelity | None = None
+    ) -> Outcome:
         """The metrics in the table."""
         rng = np.random.default_rng([self.seed, 1, number])
-        return Outcome.of(self.benchmark.query(graph, rng))
+        at = self.benchmark if fidelity is None else self.shorter[fidelity.value]
+        return Outcome.of(at.query(graph, rng))
 
 
-def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+def make_task(
+    target: Target, evaluating: Evaluating, seed: int, fidelities: Fidelities | None = None
+) -> Task:
     """The task that the options of ``nasgoat search`` describe."""
     if target.objective is None and target.command is None:
-        return _make_table_task(target, evaluating, seed)
+        return _make_table_task(target, evaluating, seed, fidelities)
     if target.benchmark is not None or target.noisy:
         raise SettingError("--benchmark must come without --objective and --command, got both")
     if target.space is None:
@@ -92,7 +102,9 @@ def make_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
     return Task(name, space, isolated, what)
 
 
-def _make_table_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
+def _make_table_task(
+    target: Target, evaluating: Evaluating, seed: int, fidelities: Fidelities | None
+) -> Task:
     # A table needs no process of its own, let alone a device.
     needless = {
         "--gpus": evaluating.gpus,
@@ -103,10 +115,13 @@ def _make_table_task(target: Target, evaluating: Evaluating, seed: int) -> Task:
         if value:
             raise SettingError(f"{option} must come with --objective or --command, got neither")
     table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    shorter = {}
+    if fidelities is not None:
+        shorter = list_trainings(table, [level.value for level in fidelities])
     return Task(
         name=table.name,
         space=table.space,
-        evaluator=TableEvaluator(table, seed),
+        evaluator=TableEvaluator(table, seed, shorter),
         objective={"benchmark": table.name, "noisy": target.noisy},
         metric=table.metric,
         benchmark=table,

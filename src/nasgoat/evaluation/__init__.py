@@ -25,6 +25,12 @@ from nasgoat.errors import (
     ChildTimeoutError,
     SettingError,
 )
+from nasgoat.evaluation.fidelities import (
+    Fidelities,
+    Fidelity,
+    call_objective,
+    make_checkpoint,
+)
 from nasgoat.evaluation.objectives import (
     ERROR,
     LARGEST_ERROR,
@@ -50,6 +56,8 @@ __all__ = [
     "Evaluator",
     "Failure",
     "FailureKind",
+    "Fidelities",
+    "Fidelity",
     "Inline",
     "Isolated",
     "Objective",
@@ -72,7 +80,9 @@ _closing = threading.Event()
 class Evaluator(Protocol):
     """Turns a graph into an outcome; never raises."""
 
-    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+    def __call__(
+        self, graph: LabeledGraph, number: int, fidelity: Fidelity | None = None
+    ) -> Outcome:
         """Evaluate a graph; the number of the evaluation seeds what is random."""
 
 
@@ -83,6 +93,7 @@ class Inline:
     Args:
         objective: The function.
         needed: Metrics that it must return.
+        checkpoints: Where each graph has a folder of its own, for objectives with fidelities.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
@@ -92,11 +103,18 @@ class Inline:
 
     objective: Objective
     needed: tuple[str, ...] = ERROR
+    checkpoints: str | None = None
 
-    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+    def __call__(
+        self, graph: LabeledGraph, number: int, fidelity: Fidelity | None = None
+    ) -> Outcome:
         """Evaluate a graph; what the function raises becomes a failure."""
         try:
-            return Outcome.of(self.objective(graph), self.needed)
+            if fidelity is None:
+                return Outcome.of(self.objective(graph), self.needed)
+            folder = make_checkpoint(self.checkpoints, graph)
+            answer = call_objective(self.objective, graph, fidelity.value, folder)
+            return Outcome.of(answer, self.needed)
         except Exception as problem:
             return describe_exception(problem)
 
@@ -118,6 +136,7 @@ class Isolated:
         fresh_process: Whether every evaluation starts a new process; otherwise each worker keeps
             its own, so that imports are paid once.
         needed: Metrics that the objective must return.
+        checkpoints: Where each graph has a folder of its own, for objectives with fidelities.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
@@ -134,6 +153,7 @@ class Isolated:
     share: Share = field(default_factory=Share)
     fresh_process: bool = False
     needed: tuple[str, ...] = ERROR
+    checkpoints: str | None = None
 
     def __post_init__(self) -> None:
         if (self.objective is None) == (not self.command):
@@ -154,15 +174,19 @@ class Isolated:
         if self.retries < 0:
             raise SettingError(f"retries must be at least 0, got {self.retries}")
 
-    def __call__(self, graph: LabeledGraph, number: int) -> Outcome:
+    def __call__(
+        self, graph: LabeledGraph, number: int, fidelity: Fidelity | None = None
+    ) -> Outcome:
         """Evaluate a graph in this thread's child, with a new one if that dies."""
-        request = {
+        request: dict[str, Any] = {
             "objective": self.objective,
             "command": self.command,
             "graph": graph.to_dict(),
             "seed": (self.seed * 1_000_003 + number) % 2**32,
             "needed": self.needed,
         }
+        if fidelity is not None:
+            request |= {"fidelity": fidelity.value, "checkpoints": self.checkpoints}
         _child().environment = self.share.variables(own_slot())
         for attempt in range(1, self.retries + 2):
             outcome = replace(self._attempt(request), attempts=attempt)

@@ -18,10 +18,10 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 from nasgoat.errors import ObservationError
-from nasgoat.graphs import LabeledGraph
 
-#: Takes a graph, returns its error or a mapping with ``error`` and more metrics.
-Objective: TypeAlias = Callable[[LabeledGraph], float | Mapping[str, Any]]
+#: Takes a graph, and a fidelity where there are several; returns its error or a mapping with
+#: ``error`` and more metrics.
+Objective: TypeAlias = Callable[..., float | Mapping[str, Any]]
 
 #: What an objective must return unless a search says otherwise.
 ERROR = ("error",)

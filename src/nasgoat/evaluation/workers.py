@@ -20,9 +20,16 @@ import traceback
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nasgoat.errors import SettingError
+from nasgoat.evaluation.fidelities import (
+    CHECKPOINT,
+    FIDELITY,
+    call_objective,
+    make_checkpoint,
+)
 from nasgoat.evaluation.objectives import ERROR, FailureKind, Outcome, find_function
 from nasgoat.graphs import LabeledGraph
 from nasgoat.process_tree import THREAD_VARIABLES
@@ -157,37 +164,60 @@ def evaluate(request: Mapping[str, Any]) -> str:
 
     Args:
         request: ``graph``, ``seed``, either ``objective`` (``module:function``) or ``command``, and
-            which metrics are ``needed``.
+            which metrics are ``needed``; ``fidelity`` and ``checkpoints`` for objectives that have
+            fidelities.
 
     Returns:
         JSON with ``metrics`` and ``failure``, one of which is null.
     """
     _reseed(int(request["seed"]))
     graph = LabeledGraph.from_json(request["graph"])
-    needed = request["needed"]
+    needed, value = request["needed"], request.get("fidelity")
+    checkpoint = make_checkpoint(request.get("checkpoints"), graph)
     if request["command"]:
-        outcome = run_command(list(request["command"]), graph, needed)
+        outcome = run_command(list(request["command"]), graph, needed, value, checkpoint)
     else:
-        outcome = run_function(request["objective"], graph, needed)
+        outcome = run_function(request["objective"], graph, needed, value, checkpoint)
     failure = outcome.failure and outcome.failure.to_dict()
     return json.dumps({"metrics": outcome.metrics, "failure": failure})
 
 
-def run_function(path: str, graph: LabeledGraph, needed: Sequence[str] = ERROR) -> Outcome:
+def run_function(
+    path: str,
+    graph: LabeledGraph,
+    needed: Sequence[str] = ERROR,
+    value: float | None = None,
+    checkpoint: Path | None = None,
+) -> Outcome:
     """Call the objective and check what it returns; nothing it raises escapes."""
     try:
-        return Outcome.of(find_function(path)(graph), needed)
+        answer = call_objective(find_function(path), graph, value, checkpoint)
+        return Outcome.of(answer, needed)
     except MemoryError:
         return Outcome.failed(FailureKind.MEMORY, "the objective ran out of memory")
     except (Exception, SystemExit) as problem:
         return describe_exception(problem)
 
 
-def run_command(command: list[str], graph: LabeledGraph, needed: Sequence[str] = ERROR) -> Outcome:
+def run_command(
+    command: list[str],
+    graph: LabeledGraph,
+    needed: Sequence[str] = ERROR,
+    value: float | None = None,
+    checkpoint: Path | None = None,
+) -> Outcome:
     """Run a command without a shell, the graph as JSON on its standard input."""
+    told = {} if value is None else {FIDELITY: f"{value:g}"}
+    if checkpoint is not None:
+        told[CHECKPOINT] = str(checkpoint)
     try:
         done = subprocess.run(  # noqa: S603 the user's own command, never a shell
-            command, input=graph.to_json(), capture_output=True, text=True, errors="replace"
+            command,
+            input=graph.to_json(),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, **told},
         )
     except OSError as problem:
         return describe_exception(problem)

@@ -15,10 +15,12 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
+from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_study_lock
 from nasgoat.integrations.storages import StorageAddress, check_study_file, open_storage
 from nasgoat.integrations.study_format import (
     DECLARATION,
+    EVALUATED,
     ORPHANED,
     PLAN,
     pick_counting_trials,
@@ -173,7 +175,8 @@ def describe_status(
     if not isinstance(declaration, dict):
         raise StudyError(f"the study {name!r} must be one of nasgoat search, got another")
     mine = [t for t in trials if read_ticket_number(t) is not None and ORPHANED not in t.user_attrs]
-    complete = [t for t in mine if t.state is TrialState.COMPLETE]
+    evaluated = [t for t in mine if t.state in EVALUATED]
+    complete = [t for t in evaluated if t.state is TrialState.COMPLETE]
     failed = {read_ticket_number(t) for t in mine if t.state is TrialState.FAIL}
     numbers = {read_ticket_number(t) for t in trials if read_ticket_number(t) is not None}
     best = min(complete, key=lambda t: (t.value, read_ticket_number(t)), default=None)
@@ -183,9 +186,9 @@ def describe_status(
         storage=str(address),
         running=has_driver(address, name),
         budget=plan.get("evaluations"),
-        complete=len(complete),
+        complete=len(evaluated),
         failed=len(failed),
-        open=len(numbers) - len(complete) - len(failed),
+        open=len(numbers) - len(evaluated) - len(failed),
         best=None
         if best is None
         else {
@@ -196,6 +199,21 @@ def describe_status(
         declaration=declaration,
         command=plan.get("command"),
     )
+
+
+def read_run(file: Path) -> list[tuple[LabeledGraph, float]]:
+    """Graphs and errors of every full evaluation in the one study of a file.
+
+    Raises:
+        StudyError: If the file holds no study or several, or is damaged.
+    """
+    address = StorageAddress.of(file)
+    names = list_studies(address)
+    if len(names) != 1:
+        shown = ", ".join(names) or "none"
+        raise StudyError(f"{file} must hold one study to learn from, got {shown}")
+    tickets = read_stored_search(address, names[0]).tickets
+    return [(t.graph, float(t.metrics["error"])) for t in tickets if t.metrics and t.full]
 
 
 def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:

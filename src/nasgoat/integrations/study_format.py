@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Gain, Ticket
 from nasgoat.errors import GraphError, SettingError
-from nasgoat.evaluation import Failure, Outcome
+from nasgoat.evaluation import Failure, Fidelity, Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.surrogate import ModelCheck
@@ -24,7 +24,9 @@ DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
 PLAN = "plan"  # study attribute: how it was called last
 TICKET = "ticket"  # trial attribute: its place in the search
 ORPHANED = "orphaned"  # trial attribute: its driver died
-_RANK = {TrialState.COMPLETE: 3, TrialState.FAIL: 2, TrialState.RUNNING: 1}
+#: Evaluations at a lower fidelity are pruned trials, so that none of them is Optuna's best.
+EVALUATED = (TrialState.COMPLETE, TrialState.PRUNED)
+_RANK = dict.fromkeys(EVALUATED, 3) | {TrialState.FAIL: 2, TrialState.RUNNING: 1}
 
 
 def list_differences(
@@ -56,6 +58,7 @@ def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Fr
         "mimetype": "image/png",
         "encoding": None,
     }
+    at = {} if ticket.fidelity is None else {"fidelity": ticket.fidelity.to_dict()}
     attributes = {
         "graph": ticket.graph.to_json(),
         "certificate": proposal.certificate.to_dict(),
@@ -69,6 +72,7 @@ def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Fr
             "model": ticket.model and ticket.model.to_dict(),
             "gain": ticket.gain and ticket.gain.to_dict(),
             "informed": proposal.informed,
+            **at,
         },
     }
     return FrozenTrial(
@@ -101,7 +105,9 @@ def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
     certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
     own = a[TICKET]
     # Studies of earlier versions know nothing of models and gains.
-    proposal = Proposal(graph, certificate, own["mean"], own["std"], own.get("informed"))
+    at = Fidelity(**own["fidelity"]) if own.get("fidelity") else None
+    told = (own["mean"], own["std"], own.get("informed"))
+    proposal = Proposal(graph, certificate, *told, fidelity=at)
     ticket = Ticket(
         int(own["number"]),
         int(own["iteration"]),

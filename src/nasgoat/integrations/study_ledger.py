@@ -239,8 +239,12 @@ class StudyLedger:
         }
         self._storage.set_trial_user_attr(trial_id, "result", result)
         if outcome.metrics is not None:
-            values = [float(outcome.metrics["error"])]
-            self._storage.set_trial_state_values(trial_id, TrialState.COMPLETE, values)
+            error = float(outcome.metrics["error"])
+            if ticket.fidelity is not None:
+                step = round(ticket.fidelity.value)
+                self._storage.set_trial_intermediate_value(trial_id, step, error)
+            state = TrialState.COMPLETE if ticket.full else TrialState.PRUNED
+            self._storage.set_trial_state_values(trial_id, state, [error])
         else:
             self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 

@@ -9,6 +9,7 @@ those graphs: the best of the selection is as good as the best of the selection 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -47,6 +48,12 @@ class Source:
 
     def __post_init__(self) -> None:
         check_errors(self.graphs, self.errors)
+
+    @property
+    def digest(self) -> str:
+        """A short text that changes when an observation does."""
+        seen = [(g.to_json(), float(e)) for g, e in zip(self.graphs, self.errors, strict=True)]
+        return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 
     def __repr__(self) -> str:
         return f"<Source {self.name!r}: {len(self.graphs)} observations>"

@@ -77,7 +77,8 @@ class SourcedGP(GraphGP):
         if not others:
             super().fit(graphs, errors)
             self.mixing_ = Coregionalisation(np.ones(1), np.ones(1))
-            self._places = np.zeros(len(self.graphs_), dtype=np.intp)
+            self.noises_ = np.array([self.noise_])
+            self._take_plain()
             return self
         scales = scale_sources(self.sources_, self.space, self.target, self.standardize)
         self.scale_ = scales[0]
@@ -120,6 +121,7 @@ class SourcedGP(GraphGP):
         place = 0 if source is None else self._find(source)
         if len(self.sources_) == 1:
             plain: SourcedGP = super().believing(graphs)  # type: ignore[assignment]
+            plain._take_plain()
             return plain
         rows = self.features.rows(graphs)
         means = self._foresee(rows, place)[0]
@@ -157,6 +159,11 @@ class SourcedGP(GraphGP):
         told = covariance / np.sqrt(variance + self.noises_[place])
         deviation = np.sqrt(np.maximum(own, 0.0))
         return deviation, np.minimum(abs(told), deviation)
+
+    def _take_plain(self) -> None:
+        """Note what a process of one source has observed."""
+        self._joint = self._observed
+        self._places = np.zeros(len(self._observed[0]), dtype=np.intp)
 
     def _find(self, source: str) -> int:
         names = [known.name for known in self.sources_]

@@ -1,0 +1,258 @@
+"""The ask/tell optimiser for trainings of several lengths: which graph, at which fidelity.
+
+At each step two graphs are found exactly, by the acquisition function of the search: the best of
+all graphs that were never evaluated, and the best of those that were, but not at the full fidelity.
+What is done next, a short training of the first or a longer one of the second, is decided by value
+for its cost (:mod:`~nasgoat.bayesopt.value_per_cost`).
+
+Before that, ``initial`` random graphs are evaluated at the lowest fidelity, and the ``FIRST`` best
+of each fidelity at the next one, so that something is known of how fidelities hang together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
+from nasgoat.bayesopt.evidence import choose_speaker
+from nasgoat.bayesopt.objectives import Objectives
+from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.settings import Settings
+from nasgoat.bayesopt.value_per_cost import Step, choose_step
+from nasgoat.errors import SettingError
+from nasgoat.evaluation import Fidelities, Fidelity
+from nasgoat.graphs import LabeledGraph
+from nasgoat.progress import show_progress
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate import GraphGP, Source, SourcedGP
+
+FIRST = 3  # graphs that each fidelity gets before the price decides
+_ROUNDING = 1e-9  # of sums of costs
+
+
+class FidelityOptimizer(Optimizer):
+    """Proposes graphs and the fidelities to evaluate them at, and learns from all of them.
+
+    Args:
+        space: The space to search, or its name as for :func:`~nasgoat.load_space`.
+        fidelities: As for :meth:`nasgoat.evaluation.Fidelities.of`.
+        budget: What may be spent, in full evaluations.
+        initial: Random graphs at the lowest fidelity.
+        options: Anything else that :class:`~nasgoat.Optimizer` takes.
+
+    Example:
+        >>> optimizer = FidelityOptimizer("nb201", "epochs=12,200", initial=5, seed=0)
+        >>> for step in range(3):
+        ...     for proposal in optimizer.ask(5):
+        ...         error = 10.0 + len(proposal.graph.edges) + 12 / proposal.fidelity.value
+        ...         optimizer.tell(proposal.graph, error, proposal.fidelity)
+        >>> [len(source.graphs) for source in optimizer.sources], round(optimizer.spent, 2)
+        ([3, 12], 3.72)
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace | str,
+        fidelities: Fidelities | str | Mapping[str, Any],
+        budget: float = 160,
+        settings: Settings | None = None,
+        optimizer: str | AcquisitionOptimizer = "auto",
+        initial: int = 10,
+        seed: int = 0,
+        progress: Callable[[str], None] | None = show_progress,
+        gain_margin: float | None = None,
+        minimise: Sequence[str] | str | Objectives | None = None,
+        transfer: Sequence[Source] = (),
+    ) -> None:
+        common = (initial, seed, progress, gain_margin, minimise)
+        super().__init__(space, settings, optimizer, *common, transfer=transfer)
+        if not self.objectives.plain:
+            raise SettingError(
+                "fidelities must come with one error to minimise, got several values"
+            )
+        self.fidelities = Fidelities.of(fidelities)
+        if self.settings.repeats > 1:
+            raise SettingError(
+                f"repeats must be 1 with fidelities, got {self.settings.repeats}; nothing is "
+                "evaluated twice at one fidelity"
+            )
+        if budget < 1 + self.fidelities[0].cost:
+            least = 1 + self.fidelities[0].cost
+            raise SettingError(
+                f"the budget must be at least {least:g} full evaluations with these fidelities, "
+                f"got {budget:g}"
+            )
+        self.budget = float(budget)
+        #: What was spent, evaluations under way included, in full ones.
+        self.spent = 0.0
+        self._told: list[dict[bytes, list[float]]] = [{} for _ in self.fidelities]
+        self._seen: dict[bytes, LabeledGraph] = {}
+        self._levels: dict[bytes, int] = {}  # of what is under way
+        self._broken: set[bytes] = set()
+
+    @property
+    def sources(self) -> list[Source]:
+        """What was observed at each fidelity that has been used, the highest first."""
+        return [
+            Source(
+                str(self.fidelities[level]),
+                [self._seen[key] for key, errors in told.items() for _ in errors],
+                [error for errors in told.values() for error in errors],
+            )
+            for level, told in reversed(list(enumerate(self._told)))
+            if told
+        ]
+
+    def declare_sources(self) -> dict[str, Any]:
+        """What must be the same of fidelities and other sources when a search is resumed."""
+        return {"fidelities": self.fidelities.declare(), **super().declare_sources()}
+
+    def ask(self, k: int = 1) -> list[Proposal]:
+        """Up to k graphs to evaluate next, each with its fidelity; fewer if the budget ends."""
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise SettingError(f"the number of proposals must be whole and at least 1, got {k!r}")
+        steps = [Step(p, 0) for p in self._propose_initial(k)]
+        taken = [self._take(step) for step in steps if self._affords(0)]
+        if len(taken) < k and any(self._told):
+            taken += self._propose(k - len(taken))
+        elif len(taken) < k:
+            more = self._propose_random(k - len(taken), taken)
+            taken += [self._take(Step(p, 0)) for p in more if self._affords(0)]
+        return taken
+
+    def tell(
+        self,
+        graph: LabeledGraph,
+        error: float | Mapping[str, Any],
+        fidelity: float | Fidelity | None = None,
+    ) -> None:
+        """Learn the error of a graph at a fidelity; at the full one if none is given."""
+        level = self.fidelities.find(fidelity)
+        super().tell(graph, error)
+        key, number = self._end(graph, level), self._errors[-1]
+        if level < len(self.fidelities) - 1:  # no observation of what the search is about
+            del self._graphs[-1], self._errors[-1]
+        self._seen.setdefault(key, graph)
+        self._told[level].setdefault(key, []).append(number)
+
+    def tell_failed(self, graph: LabeledGraph, fidelity: float | Fidelity | None = None) -> None:
+        """Note that an evaluation failed: the graph is left alone, and what it cost is spent."""
+        self._broken.add(self._end(graph, self.fidelities.find(fidelity)))
+        super().tell_failed(graph)
+
+    def expect(self, graph: LabeledGraph, fidelity: float | Fidelity | None = None) -> None:
+        """Note that a graph is being evaluated at a fidelity."""
+        super().expect(graph)
+        self._begin(graph, self.fidelities.find(fidelity))
+
+    def _begin(self, graph: LabeledGraph, level: int) -> None:
+        key = self.space.key(graph)
+        self._pending[key] = graph
+        if key not in self._levels:
+            self.spent += self.fidelities[level].cost
+        self._levels[key] = level
+
+    def _end(self, graph: LabeledGraph, level: int) -> bytes:
+        key = self._check_and_key(graph)
+        if self._levels.pop(key, None) is None:
+            self.spent += self.fidelities[level].cost
+        return key
+
+    def _take(self, step: Step) -> Proposal:
+        """A step as a proposal with its fidelity, which is under way from now on."""
+        self._begin(step.proposal.graph, step.level)
+        return replace(step.proposal, fidelity=self.fidelities[step.level])
+
+    def _affords(self, level: int) -> bool:
+        """Whether an evaluation is within the budget; a cheap one must leave room for a full."""
+        cost = self.fidelities[level].cost
+        needed = cost if level == len(self.fidelities) - 1 else cost + 1.0
+        return self.spent + needed <= self.budget + _ROUNDING
+
+    def _fit_candidate(
+        self, options: dict[str, Any], graphs: Sequence[LabeledGraph], values: Sequence[float]
+    ) -> GraphGP:
+        target, *others = self.sources
+        others += self.transfer
+        fitted = SourcedGP(self.space, **options)
+        return fitted.fit(target.graphs, target.errors, others, target.name)
+
+    def _count_proposed(self) -> int:
+        return sum(map(len, self._told)) + len(self._broken) + len(self._pending)
+
+    def _propose(self, k: int) -> list[Proposal]:
+        self.surrogate = choose_speaker(self._fit(self._graphs, self._errors, self.settings.target))
+        if self._gain_margin is not None and self._graphs:
+            self.gain = self._measure_gain(self._gain_margin)
+        model = self.surrogate
+        for key, level in self._levels.items():
+            model = self._believe(model, self._pending[key], level)
+        taken: list[Proposal] = []
+        for place in range(self._count_proposed(), self._count_proposed() + k):
+            step = self._choose(model, place)
+            if step is None:
+                break
+            taken.append(self._take(step))
+            if len(taken) < k:
+                model = self._believe(model, step.proposal.graph, step.level)
+        return taken
+
+    def _believe(self, model: GraphGP, graph: LabeledGraph, level: int) -> GraphGP:
+        """The model as if an evaluation had come out as predicted."""
+        name = str(self.fidelities[level])
+        known = isinstance(model, SourcedGP) and name in {s.name for s in model.sources_}
+        return model.believing([graph], name) if known else model  # type: ignore[call-arg]
+
+    def _choose(self, model: GraphGP, place: int) -> Step | None:
+        """The next step; None if nothing is left, or nothing that the budget affords."""
+        full, betas = len(self.fidelities) - 1, self.settings.list_sqrt_betas()
+        function = self._make_acquisition(model, place, betas[place % len(betas)])
+        level = self._find_unused_level()
+        if level is not None and self._affords(level):
+            known = [key for key in self._list_promotable() if self._reached(key) == level - 1]
+            if known:
+                return Step(self._find_best(function, known), level)
+        known = self._list_promotable()
+        promoted = self._find_best(function, known) if known and self._affords(full) else None
+        lowest = 0 if self._affords(0) else full
+        if promoted is not None and lowest == full:
+            return Step(promoted, full)
+        found = self._minimize(function, 1, self._list_taken()) if self._affords(lowest) else []
+        if promoted is None:
+            return Step(found[0], lowest) if found else None
+        steps = [Step(found[0], 0)] if found else []
+        reached = self._reached(self.space.key(promoted.graph))
+        steps += [Step(promoted, i) for i in range(reached + 1, full) if self._affords(i)]
+        return choose_step(model, steps, Step(promoted, full), self.fidelities)
+
+    def _find_best(self, function: Any, keys: Sequence[bytes]) -> Proposal:
+        """The best of graphs that were evaluated before: every one is scored, so it is proven."""
+        graphs = [self._seen[key] for key in keys]
+        values, mean, std = function.assess(graphs)
+        i = int(np.argmin(values))
+        value = float(values[i])
+        proof = Certificate(Status.OPTIMAL, value, value)
+        return Proposal(graphs[i], proof, float(mean[i]), float(std[i]), function.informed)
+
+    def _reached(self, key: bytes) -> int:
+        """The highest fidelity at which a graph was evaluated."""
+        return max(level for level, told in enumerate(self._told) if key in told)
+
+    def _list_promotable(self) -> list[bytes]:
+        """Graphs that may be evaluated at a higher fidelity."""
+        taken = self._broken | self._levels.keys() | self._told[-1].keys()
+        return [key for key in self._seen if key not in taken]
+
+    def _find_unused_level(self) -> int | None:
+        """The lowest fidelity that has not had its first graphs, failed ones and all."""
+        under_way = list(self._levels.values())
+        for level in range(1, len(self.fidelities)):
+            higher = {key for told in self._told[level:] for key in told}
+            tried = len(higher) + sum(i >= level for i in under_way) + len(self._broken)
+            if tried < FIRST:
+                return level
+        return None

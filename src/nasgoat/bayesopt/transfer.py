@@ -1,0 +1,194 @@
+"""What a search learns from beside its own evaluations: earlier runs, and tables of errors.
+
+A table is a CSV file with the columns ``graph`` (a graph as JSON) and ``error``, or a JSON file
+with a list of such objects; ``result.json`` of a run is one too. Graphs must be in the space.
+Here is also the folder of checkpoints of a search with fidelities.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nasgoat.errors import FileError, GraphError, SettingError
+from nasgoat.evaluation import Fidelities
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate import Source
+from nasgoat.upper_layers import find
+
+logger = logging.getLogger(__name__)
+
+#: Folders of runs, files with graphs and errors, or sources; one or several.
+Transfer: TypeAlias = str | Path | Source | Sequence[str | Path | Source]
+#: Observations of one source that are learnt from; the time of a fit grows with the cube.
+MOST = 300
+Observation: TypeAlias = tuple[LabeledGraph, float]
+
+
+def gather_sources(transfer: Transfer, space: SearchSpace) -> tuple[Source, ...]:
+    """The sources that ``transfer=`` names, each with a name of its own.
+
+    Raises:
+        SettingError: If one holds nothing of this space.
+        FileError: If a file does not say what it should.
+        StudyError: If a stored run can't be read.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(3, np.random.default_rng(0))
+        >>> gather_sources(Source("earlier", cells, [3.0, 4.0, 5.0]), nasbench201())
+        (<Source 'earlier': 3 observations>,)
+    """
+    given = [transfer] if isinstance(transfer, str | Path | Source) else list(transfer)
+    found: list[Source] = []
+    for each in given:
+        source = each if isinstance(each, Source) else _read_source(Path(each), space)
+        names = [other.name for other in found]
+        repeated = sum(name.partition(" #")[0] == source.name for name in names)
+        name = f"{source.name} #{repeated + 1}" if repeated else source.name
+        inside = [
+            (graph, error)
+            for graph, error in zip(source.graphs, source.errors, strict=True)
+            if graph in space
+        ]
+        if len(inside) < len(source.graphs):
+            outside = len(source.graphs) - len(inside)
+            logger.warning("%d graphs of %s are not in the space: left out", outside, name)
+        if not inside:
+            raise SettingError(f"{name} must hold graphs of the space, got none")
+        found.append(_thin(name, inside))
+    return tuple(found)
+
+
+def read_observations(path: Path, space: SearchSpace) -> list[Observation]:
+    """The graphs and errors of a CSV or JSON file.
+
+    Raises:
+        FileError: If a line holds no graph of the space, or no finite error; the line is named.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> cell = nasbench201().sample(1, np.random.default_rng(0))[0]
+        >>> path = Path(tempfile.mkdtemp()) / "results.json"
+        >>> _ = path.write_text(json.dumps([{"graph": cell.to_dict(), "error": 5.5}]))
+        >>> read_observations(path, nasbench201())[0][1]
+        5.5
+    """
+    rows = _list_csv(path) if path.suffix == ".csv" else _list_json(path)
+    found = []
+    for line, graph, error in rows:
+        try:
+            read = LabeledGraph.from_json(graph)
+            space.check(read)
+        except (GraphError, ValueError, TypeError, KeyError) as problem:
+            raise FileError(
+                path.name, line, "graph", f"must be one of the space: {problem}"
+            ) from None
+        try:
+            number = float(error)
+        except (TypeError, ValueError):
+            number = math.nan
+        if isinstance(error, bool) or not math.isfinite(number):
+            raise FileError(path.name, line, "error", f"must be a finite number, got {error!r}")
+        found.append((read, number))
+    if not found:
+        raise FileError(path.name, None, "", "must hold at least one graph, got none")
+    return found
+
+
+def _list_csv(path: Path) -> Iterator[tuple[int, Any, Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        for name in ("graph", "error"):
+            if name not in (reader.fieldnames or ()):
+                raise FileError(path.name, 1, "", f"must have a column {name!r}, got none")
+        for row in reader:
+            yield reader.line_num, row["graph"], row["error"]
+
+
+def _list_json(path: Path) -> Iterator[tuple[int, Any, Any]]:
+    """Graphs and errors of a list, or of the history of a run; their places count as lines."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise FileError(path.name, None, "", f"must be JSON, got {problem}") from None
+    listed = document.get("history") if isinstance(document, dict) else document
+    if not isinstance(listed, list):
+        raise FileError(path.name, None, "", "must be a list of objects, got another document")
+    for place, entry in enumerate(listed, start=1):
+        if not isinstance(entry, dict) or "graph" not in entry:
+            raise FileError(path.name, place, "graph", "must be there, got none")
+        metrics = entry.get("metrics") or entry
+        yield place, entry["graph"], metrics.get("error")
+
+
+def _read_source(path: Path, space: SearchSpace) -> Source:
+    """A run by its folder or its study's file, or a table."""
+    if not path.exists():
+        raise SettingError(f"transfer must be a folder of a run or a file, got {path}")
+    name = path.stem
+    if path.is_dir() and not (path / "study.db").exists():
+        path = path / "result.json"
+        if not path.exists():
+            raise SettingError(f"transfer must be a folder of a run, got {name} without one")
+    if path.is_dir() or path.suffix in (".db", ".sqlite"):
+        file = path / "study.db" if path.is_dir() else path
+        observed: list[Observation] = find("read a run")(file)
+    elif path.suffix in (".csv", ".json"):
+        observed = read_observations(path, space)
+    else:
+        raise SettingError(f"transfer must be a run's folder, .csv, .json or .db, got {path.name}")
+    if not observed:
+        raise SettingError(f"{name} must hold at least one evaluation, got none")
+    return Source(name, [graph for graph, _ in observed], [error for _, error in observed])
+
+
+def _thin(name: str, observed: Sequence[Observation]) -> Source:
+    """A source of at most ``MOST`` observations: the best third of them, the rest spread evenly."""
+    order = np.argsort([error for _, error in observed], kind="stable")
+    if len(order) > MOST:
+        best, rest = order[: MOST // 3], order[MOST // 3 :]
+        places = np.linspace(0, len(rest) - 1, MOST - len(best)).round().astype(int)
+        order = np.concatenate([best, rest[places]])
+    kept = [observed[i] for i in sorted(order.tolist())]
+    return Source(name, [graph for graph, _ in kept], [error for _, error in kept])
+
+
+def open_checkpoints(
+    fidelities: Fidelities | None,
+    checkpoints: str | Path | None,
+    storage: str | Path | None,
+    study: str | None,
+) -> AbstractContextManager[str | None]:
+    """The folder of checkpoints: the one that is named, one beside the storage, or a passing one.
+
+    Example:
+        >>> epochs = Fidelities.parse("epochs=1,2")
+        >>> with open_checkpoints(epochs, None, "runs/a.db", None) as folder:
+        ...     Path(folder).name
+        'a-checkpoints'
+    """
+    if fidelities is None:
+        if checkpoints is not None:
+            raise SettingError("checkpoints must come with fidelities, got none")
+        return nullcontext()
+    if checkpoints is not None:
+        return nullcontext(str(Path(checkpoints).absolute()))
+    if storage is None:
+        return tempfile.TemporaryDirectory(
+            prefix="nasgoat-checkpoints-", ignore_cleanup_errors=True
+        )
+    text = str(storage).removeprefix("sqlite:///")
+    file = Path("checkpoints.db") if "://" in text else Path(text)
+    ending = f"-{study}" if study else ""
+    return nullcontext(str(file.with_name(f"{file.stem}{ending}-checkpoints").absolute()))
