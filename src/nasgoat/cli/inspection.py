@@ -20,6 +20,7 @@ from nasgoat.cli.options import (
     TimeLimit,
 )
 from nasgoat.cli.search import Proposing
+from nasgoat.cli.space_costs import costs
 from nasgoat.cli.terminal import note, print_json, show, show_graph
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from nasgoat.spaces import SearchSpace
 
 space_verbs = typer.Typer(help="Look at a search space.", no_args_is_help=True)
+space_verbs.command()(costs)
 data_verbs = typer.Typer(help="Benchmark tables: what is there, and import of official files.")
 
 

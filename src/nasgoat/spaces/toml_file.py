@@ -35,6 +35,7 @@ from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.indexed import ChainSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.spaces.toml_text import write_declaration
 from nasgoat.toml_reader import (
     FINITE,
     FLAG,
@@ -194,7 +195,7 @@ def to_toml(space: SearchSpace) -> str:
     if declared["kind"] not in KINDS:
         raise SpaceError(f"the space must have a declaration, got {space.describe()}")
     costs = {cost.name: cost.text for cost in space.costs}
-    return "\n\n".join([_write(declared), *([_write_table("costs", costs)] if costs else [])])
+    return write_declaration(declared, costs)
 
 
 def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
@@ -210,39 +211,4 @@ def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
     """
     if not isinstance(declaration, Mapping) or declaration.get("kind") not in KINDS:
         raise SpaceError(f"the space must have a declaration, got {declaration!r:.80}")
-    return parse_space(_write(dict(declaration)))
-
-
-def _write(declared: dict[str, Any]) -> str:
-    limits = {limit["name"]: limit["limit"] for limit in declared.pop("limits", [])}
-    plain = {k: v for k, v in declared.items() if not isinstance(v, dict) and v is not None}
-    inner = {f"space.{k}": v for k, v in declared.items() if isinstance(v, dict)}
-    tables = {"space": plain, **inner, "limits": limits}
-    return "\n\n".join(_write_table(name, table) for name, table in tables.items() if table)
-
-
-def _write_table(name: str, table: Mapping[str, Any]) -> str:
-    lines = [f"{_write_key(key)} = {_write_value(value)}" for key, value in table.items()]
-    return "\n".join([f"[{name}]", *lines])
-
-
-def _write_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _write_text(value)
-    if isinstance(value, Mapping):
-        items = (f"{_write_key(key)} = {_write_value(item)}" for key, item in value.items())
-        return "{ " + ", ".join(items) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_write_value(item) for item in value) + "]"
-    return str(value)
-
-
-def _write_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _write_text(key)
-
-
-def _write_text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+    return parse_space(write_declaration(dict(declaration)))
