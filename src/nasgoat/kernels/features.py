@@ -86,7 +86,9 @@ class FeatureMap:
             directed = self.space.directed
             pairs = [(a, b) for a in ends for b in ends if directed or a <= b]
             return tuple((a, b, label) for a, b in pairs for label in labels)
-        return tuple((u, v, label) for u in range(n) for v in range(u + 1, n) for label in labels)
+        every = [(u, v) for u in range(n) for v in range(u + 1, n)]
+        places = self.space.limit_places or every  # those of a chain are far fewer
+        return tuple((u, v, label) for u, v in places for label in labels)
 
     @cached_property
     def widths(self) -> tuple[int, ...]:

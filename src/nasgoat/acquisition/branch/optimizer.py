@@ -20,6 +20,7 @@ from nasgoat.acquisition.branch.exponential import (
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.relaxed_search import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
@@ -41,7 +42,7 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, P
 _MANY = 20_000  # shapes from which a second thread pays
 _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
-_Run = LinearRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
+_Run = LinearRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
 
 
 class BranchAndBound:
@@ -199,6 +200,9 @@ class BranchAndBound:
         tables = make_tables(self._features, posterior, sqrt_beta)
         floor = functools.cache(lambda: bound_space(self._features, posterior, sqrt_beta))
         for block in self._linear.blocks(deadline):
+            if is_relaxed(block):
+                yield RelaxedRun(block, tables, make_limit_rows(block))
+                continue
             threads = Threads(self.threads if len(block.shapes.home) >= _MANY else 1, pool)
             yield LinearRun(block, tables, make_limit_rows(block), floor, threads)
         for n in self._linear.growing:
