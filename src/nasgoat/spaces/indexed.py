@@ -104,6 +104,17 @@ class IndexedSpace(CellSpace):
         """Whether there are a million structures at most."""
         return len(self.places) <= _LISTABLE_PLACES
 
+    def _vary_within(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
+    ) -> list[LabeledGraph]:
+        if not self._label_limits.by_place:
+            return super()._vary_within(graph, count, rng, edits)
+        labels, several = len(graph.edges), sum(map(self.structure_bound, self.sizes)) > 1
+        wanted = int(rng.binomial(count, labels / (labels + several)))
+        found = self._label_limits.vary(graph, wanted, rng, edits)
+        missing = count - len(found)
+        return found + (super()._vary_within(graph, missing, rng, edits) if missing else [])
+
     def _is_quickly_counted(self) -> bool:
         by_place = bool(self.all_limits) and self._label_limits.by_place
         return self.size_bound() <= LISTABLE if by_place else self.structures_listable()

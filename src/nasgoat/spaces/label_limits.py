@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.label_draws import PricedLabels, draw_in_turn
 from nasgoat.spaces.limits import TOLERANCE, Limit, depths
 from nasgoat.spaces.moves import draw_within_limits, no_graph
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from nasgoat.spaces.cell_space import CellSpace, Structures
 
 _COUNT_VECTORS = 200_000  # of the largest structure that are listed
+_STRUCTURES = 10_000  # whose priced labels are kept
 _DRAWS = 12  # random structures before all of them are looked at
 
 
@@ -38,6 +40,7 @@ class LabelLimits:
     def __init__(self, space: CellSpace) -> None:
         self.space = space
         self.limits = space.all_limits
+        self._priced: dict[bytes, PricedLabels] = {}  # by structure
         k = len(space.ops)
         places = space.sites.count_variables(space.sizes[-1], space.edge_limit)
         #: Whether labels must be looked at place by place: a limit costs an operation differently
@@ -129,22 +132,38 @@ class LabelLimits:
     def _draw_places(
         self, graph: LabeledGraph, profile: Profile, rng: np.random.Generator
     ) -> NDArray[np.intp] | None:
-        """Labels place by place in random order, each leaving enough of every limit for others."""
-        signed = [(x, sign) for x in self.limits for sign in _SIGNS[x.sense]]
-        cost = np.array([sign * self.space.sites.costs_by_variable(x, graph) for x, sign in signed])
-        left = np.array([sign * (x.bound - _add_fixed(x, profile)) for x, sign in signed])
-        left += [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
-        least = cost.min(axis=2)
-        left -= least.sum(axis=1)
-        codes = np.zeros(cost.shape[1], dtype=np.intp)
-        for place in rng.permutation(len(codes)).tolist():
-            extra = cost[:, place] - least[:, place, None]
-            fits = np.flatnonzero((extra <= left[:, None]).all(axis=0))
-            if not len(fits):
-                return None
-            codes[place] = rng.choice(fits)
-            left -= extra[:, codes[place]]
-        return codes
+        """Labels within the limits, equally likely; where these are rare, place by place."""
+        priced = self._price(graph, profile)
+        found = priced.draw(rng)
+        return draw_in_turn(priced, rng) if found is None else found
+
+    def _price(self, graph: LabeledGraph, profile: Profile) -> PricedLabels:
+        """The limits on the labels of a graph's structure."""
+        key = graph.adjacency.tobytes()
+        if key not in self._priced:
+            signed = [(x, sign) for x in self.limits for sign in _SIGNS[x.sense]]
+            costs = [sign * self.space.sites.costs_by_variable(x, graph) for x, sign in signed]
+            caps = [sign * (x.bound - _add_fixed(x, profile)) for x, sign in signed]
+            slack = [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
+            if len(self._priced) >= _STRUCTURES:
+                self._priced.clear()
+            self._priced[key] = PricedLabels(np.array(costs), np.array(caps) + slack)
+        return self._priced[key]
+
+    def vary(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
+    ) -> list[LabeledGraph]:
+        """Graphs within the limits, so many labels of this one changed; fewer if few can be."""
+        profile = self._make_profiles(self.space.batch([graph]))[0]
+        priced, (matrix, codes) = self._price(graph, profile), self.space.sites.take_apart(graph)
+        found = []
+        for _ in range(count):
+            changed: NDArray[np.intp] | None = np.array(codes, dtype=np.intp)
+            for _ in range(edits):
+                changed = None if changed is None else priced.change(changed, rng)
+            if changed is not None:
+                found.append(self.space.assemble(matrix, changed))
+        return found
 
     def _count_labellings(self, profile: Profile, cycles: tuple[int, ...]) -> int:
         """How many labellings that are constant on cycles satisfy every limit."""

@@ -313,7 +313,7 @@ class SearchSpace(ShownAsHtml, ABC):
         """A random graph of the space near this one and, unless it is the only one, different."""
         self.check(graph)
         if self.all_limits:
-            found = moves.vary_within_limits(self, graph, 1, rng)[0]
+            found = self._vary_within(graph, 1, rng, 1)[0]
         else:
             found = self._mutate(graph, rng)
         key = self.key(graph)
@@ -335,7 +335,7 @@ class SearchSpace(ShownAsHtml, ABC):
         """
         self.check(graph)
         if self.all_limits:
-            return moves.vary_within_limits(self, graph, count, rng, edits)
+            return self._vary_within(graph, count, rng, edits)
         return self._variants(graph, count, rng, edits)
 
     def neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
@@ -394,6 +394,12 @@ class SearchSpace(ShownAsHtml, ABC):
     def _is_quickly_counted(self) -> bool:
         """Whether :meth:`count` takes seconds at most."""
         return self.size_bound() <= moves.LISTABLE
+
+    def _vary_within(
+        self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
+    ) -> list[LabeledGraph]:
+        """Mutations that satisfy every limit."""
+        return moves.vary_within_limits(self, graph, count, rng, edits)
 
     def _draw_within(self, rng: np.random.Generator) -> LabeledGraph:
         """One random graph that satisfies every limit."""
