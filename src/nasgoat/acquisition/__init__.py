@@ -42,7 +42,8 @@ from nasgoat.acquisition.registry import (
     optimizer_names,
     register_optimizer,
 )
-from nasgoat.acquisition.several import Chebyshev, Constrained, KnownCost, SeveralAcquisition
+from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
+from nasgoat.acquisition.several import KnownCost, SeveralAcquisition
 
 __all__ = [
     "Acquisition",

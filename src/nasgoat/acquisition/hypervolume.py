@@ -88,6 +88,11 @@ class HypervolumeImprovement(SeveralAcquisition):
         object.__setattr__(self, "reference", reference)
         object.__setattr__(self, "front", inside)
 
+    @classmethod
+    def explain_unbounded(cls, kernel: str) -> str | None:
+        """Its minimum is that of no lower confidence bound of the parts."""
+        return "expected hypervolume improvement is no function of lower confidence bounds"
+
     @cached_property
     def _strips(self) -> tuple[Array, Array]:
         """Right ends a_{i+1} and heights b_i of the strips."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from nasgoat.acquisition.functions import ExpectedImprovement, ThompsonSampling
 from nasgoat.acquisition.hypervolume import HypervolumeImprovement
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LowerConfidenceBound
-from nasgoat.acquisition.several import Chebyshev, Constrained, SeveralAcquisition
+from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
+from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
 
 _ONE: dict[str, type[Acquisition]] = {

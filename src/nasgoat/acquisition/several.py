@@ -30,8 +30,11 @@ from nasgoat.acquisition.lower_confidence_bound import (
 from nasgoat.errors import SettingError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.limits import TOLERANCE, Limit, depths, totals
+from nasgoat.spaces.limits import Limit, depths, totals
 from nasgoat.surrogate import GraphGP
+
+_ENDLESS = 1e12  # values of a part beyond which none is looked for
+_HALVINGS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,12 +120,59 @@ class SeveralAcquisition(Acquisition):
 
     @classmethod
     def explain_unbounded(cls, kernel: str) -> str | None:
-        """Bounds of several parts at a time are not known to them."""
-        return "it is a function of several objectives"
+        """None: bounds of the parts bound every such function."""
+        return None
 
     @abstractmethod
     def join(self, values: Array) -> Array:
         """The function h of the values of all parts, shape (parts, B); may be infinite."""
+
+    @property
+    def known_limits(self) -> dict[int, Limit]:
+        """Parts whose only use is a linear limit on a known cost, by their places."""
+        return {}
+
+    @property
+    def excess(self) -> SeveralAcquisition | None:
+        """A function that is above 0 exactly where this one is infinite; None if nowhere."""
+        return None
+
+    def list_sums(self, group: Sequence[int], spread: Array) -> Array:
+        """Weights of sums of parts that :meth:`cap_sum` knows, shape (sums, parts).
+
+        Args:
+            group: The parts that may have a weight.
+            spread: What the values of each part vary by.
+        """
+        return np.eye(len(self.parts))[list(group)]
+
+    def cap_sum(self, weights: Array, value: float, floor: Array) -> float:
+        """A number that Σ_i g_i v_i is below wherever h is below a value.
+
+        Of one part it is found by halving: the values of the others are at least their floors.
+
+        Args:
+            weights: g, one of :meth:`list_sums`.
+            value: What h is below.
+            floor: What v is at least.
+        """
+        (i,) = np.flatnonzero(weights)
+        point, step = np.array(floor, dtype=float), 1.0
+        if not np.isfinite(floor[i]):
+            return np.inf
+        while point[i] + step < _ENDLESS:  # the least step at which h is not below the value
+            point[i] = floor[i] + step
+            if self.join(point[:, None])[0] >= value:
+                break
+            step *= 2.0
+        else:
+            return np.inf
+        low, high = 0.0, step
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            point[i] = floor[i] + middle
+            low, high = (low, middle) if self.join(point[:, None])[0] >= value else (middle, high)
+        return float(weights[i] * (floor[i] + high))
 
     def combine(self, mean: Array, std: Array) -> Array:
         """The value h for means and deviations of all parts, both of shape (parts, B)."""
@@ -152,7 +202,7 @@ class SeveralAcquisition(Acquisition):
 
     def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array, Array]:
         """The acquisition value of each graph, and μ and σ of the first surrogate."""
-        return self.gather(lambda part: _measure(part, graphs)), *self.predict(graphs)
+        return self.gather(lambda part: measure_part(part, graphs)), *self.predict(graphs)
 
     def list_observed(self) -> list[LabeledGraph]:
         """The observed graphs of the first surrogate, those of lowest acquisition value first."""
@@ -192,102 +242,8 @@ class SeveralAcquisition(Acquisition):
             )
 
 
-def _measure(part: Part, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array]:
+def measure_part(part: Part, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array]:
     """Mean and deviation of a part's own posterior at some graphs."""
     if isinstance(part, KnownCost):
         return part.predict(graphs)
     return part.posterior.mean_std(part.features.rows(graphs))
-
-
-@dataclass(frozen=True, eq=False)
-class Chebyshev(SeveralAcquisition):
-    """max_i λ_i (v_i - r_i) + ρ Σ_i λ_i (v_i - r_i): one point of the front for each weighting.
-
-    The sum, a small share of the maximum, prefers among graphs with the same maximum one that no
-    other dominates.
-
-    Args:
-        parts: What each objective contributes.
-        weights: λ, from 0 up, one for each part.
-        reference: r, the value of each part that counts as 0, for example the best that is known.
-        augmentation: ρ.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> from nasgoat.acquisition import random_problem
-        >>> parts = [random_problem(nasbench201(), 5, seed=seed).acquisition for seed in (0, 1)]
-        >>> both = Chebyshev(parts, weights=[0.5, 1.0], reference=[0.0, 1.0], augmentation=0.1)
-        >>> both.join(np.array([[2.0], [4.0]])).round(3).tolist()  # max(1, 3) + 0.1 (1 + 3)
-        [3.4]
-    """
-
-    parts: Sequence[Part]
-    weights: Sequence[float]
-    reference: Sequence[float]
-    augmentation: float = 0.05
-
-    def __post_init__(self) -> None:
-        self._check_parts()
-        for name in ("weights", "reference"):
-            numbers = tuple(float(number) for number in getattr(self, name))
-            if len(numbers) != len(self.parts) or not np.isfinite(numbers).all():
-                raise SettingError(
-                    f"{name} must be {len(self.parts)} finite numbers, one for each part, got "
-                    f"{numbers!r}"
-                )
-            object.__setattr__(self, name, numbers)
-        if min(self.weights) < 0 or max(self.weights) == 0:
-            raise SettingError(f"weights must be from 0 up, not all 0, got {self.weights!r}")
-        if not 0 <= self.augmentation < np.inf:
-            raise SettingError(f"augmentation must be from 0 up, got {self.augmentation!r}")
-
-    def join(self, values: Array) -> Array:
-        """max_i λ_i (v_i - r_i) + ρ Σ_i λ_i (v_i - r_i)."""
-        weights, reference = np.array(self.weights), np.array(self.reference)
-        scaled = weights[:, None] * (values - reference[:, None])
-        return np.asarray(scaled.max(axis=0) + self.augmentation * scaled.sum(axis=0))
-
-
-@dataclass(frozen=True, eq=False)
-class Constrained(SeveralAcquisition):
-    """v_0 where v_j ≤ c_j for every other part, infinite elsewhere.
-
-    With lower bounds as values this is optimistic: a graph is left out only where even the lower
-    bound of a limited objective is above its limit. With a known cost it is a hard limit.
-
-    Args:
-        parts: What is minimised, and then what each limit is on.
-        limits: c_j, one for each part but the first.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> from nasgoat.acquisition import random_problem
-        >>> parts = [random_problem(nasbench201(), 5, seed=seed).acquisition for seed in (0, 1)]
-        >>> Constrained(parts, limits=[0.5]).join(np.array([[2.0, 1.0], [0.5, 0.6]])).tolist()
-        [2.0, inf]
-    """
-
-    parts: Sequence[Part]
-    limits: Sequence[float]
-
-    def __post_init__(self) -> None:
-        self._check_parts()
-        limits = tuple(float(limit) for limit in self.limits)
-        if len(limits) != len(self.parts) - 1 or np.isnan(limits).any():
-            raise SettingError(
-                f"limits must be {len(self.parts) - 1} numbers, one for each part but the first, "
-                f"got {limits!r}"
-            )
-        object.__setattr__(self, "limits", limits)
-
-    @property
-    def allowed(self) -> Array:
-        """What the limited parts may be worth: c_j and a little, for rounding."""
-        limits = np.array(self.limits)
-        slack = TOLERANCE * np.maximum(1.0, np.abs(limits))
-        return np.where(np.isfinite(limits), limits + slack, limits)
-
-    def join(self, values: Array) -> Array:
-        """v_0, or infinity."""
-        within = (values[1:] <= self.allowed[:, None]).all(axis=0)
-        return np.where(within, values[0], np.inf)

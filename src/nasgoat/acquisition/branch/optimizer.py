@@ -20,6 +20,7 @@ from nasgoat.acquisition.branch.exponential import (
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.part_engine import PartEngine
 from nasgoat.acquisition.branch.relaxed_search import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.tables import bound_space, make_tables
@@ -31,6 +32,8 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
 )
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.acquisition.relaxation import Sieve, minimize_parts
+from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
@@ -127,13 +130,33 @@ class BranchAndBound:
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         What was not found by then is filled up by local search, under the same bound.
         """
-        require_paper_blocks(acquisition.features.blocks, "branch and bound")
-        self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
+        if isinstance(acquisition, SeveralAcquisition):
+            return self._minimize_several(acquisition, k, exclude)
+        self._get_ready(acquisition)
         if (linear := acquisition.linear) is None:
             limit, solve = self.time_limit, self._minimize
             return trace_frontier(acquisition, self.space, solve, k, exclude, limit)
         limit = None if self.time_limit is None else time.perf_counter() + self.time_limit
         return self._minimize(linear, k, exclude, limit)
+
+    def _get_ready(self, acquisition: Acquisition) -> None:
+        """Refuse kernels that can't be bounded, and load the code for those that can."""
+        require_paper_blocks(acquisition.features.blocks, "branch and bound")
+        self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
+
+    def _minimize_several(
+        self, acquisition: SeveralAcquisition, k: int, exclude: Collection[bytes]
+    ) -> Pool:
+        """The k best graphs under a function of several parts (acquisition/relaxation.py)."""
+        if refusal := acquisition.explain_unbounded("linear"):
+            raise SettingError(
+                f"branch and bound must be able to bound the acquisition, got "
+                f"{type(acquisition).__name__}: {refusal}; use the catalogue"
+            )
+        for part in acquisition.modelled:
+            self._get_ready(part)
+        engine = PartEngine(self).limit(acquisition.known_limits.values())
+        return minimize_parts(acquisition, engine, k, exclude, self.time_limit)
 
     def _minimize(
         self,
@@ -166,7 +189,7 @@ class BranchAndBound:
         return None
 
     def _search(
-        self, acquisition: LinearAcquisition, best: KBest, deadline: float | None
+        self, acquisition: LinearAcquisition, best: KBest | Sieve, deadline: float | None
     ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
         posterior, sqrt_beta = acquisition.posterior, acquisition.sqrt_beta
@@ -225,7 +248,7 @@ class BranchAndBound:
             split = self.space.labels_on == "edges" and most > _LABELLINGS
             yield (SplitRun if split else ExponentialRun)(problem, Threads(threads, pool))
 
-    def _finish(self, run: _Run, best: KBest, deadline: float | None) -> bool:
+    def _finish(self, run: _Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.cutoff)) is not None:

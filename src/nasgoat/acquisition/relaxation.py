@@ -1,0 +1,334 @@
+"""The exact minimum of a function of several parts, by weighted sums of the parts.
+
+Notation (docs/acquisition-functions.md, "The exact minimum of several objectives")
+    v     values of the parts of a graph;  h(v) what is minimised
+    g     weights of a sum Σ_i g_i v_i;  s(x) a lower bound of it that an engine can minimise
+    C(t)  a number that Σ_i g_i v_i is below wherever h < t (``cap_sum``)
+    L     lower bounds of the values over all graphs that are not excluded
+
+A graph better than the k-th best value t has s(x) < C(t). So an engine that finds every graph with
+s(x) < C(t) finds all that are better, and what h is at those decides. Few graphs are looked at in
+vain if C(t) is hardly above the minimum of s: weights are chosen by minimising some sums first.
+That gives good graphs as well, and with L a bound at any time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from nasgoat.acquisition.k_best import KBest, descend, fill_up
+from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
+from nasgoat.acquisition.part_sums import PartSum, find_factors
+from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.acquisition.several import KnownCost, SeveralAcquisition, measure_part
+from nasgoat.errors import SpaceError
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.limits import Limit
+from nasgoat.surrogate import LinearPosterior
+
+_ROUNDS = 6  # sums that are minimised, at most, before graphs are looked at one by one
+_SUM_SHARE = 0.4  # of the time, for minimising sums
+_ROUNDING = 1e-11  # of the size of a value: what rounding may change in it
+_HALVINGS = 50
+
+
+class Engine(Protocol):
+    """Minimises lower confidence bounds over a space, and finds all graphs below a cut-off."""
+
+    @property
+    def space(self) -> SearchSpace:
+        """The space that is searched."""
+        ...
+
+    def solve(
+        self,
+        acquisition: LinearAcquisition,
+        k: int,
+        exclude: Collection[bytes],
+        deadline: float | None,
+    ) -> Pool:
+        """The k best graphs that are not excluded, or as far as it came by the deadline."""
+        ...
+
+    def limit(self, limits: Collection[Limit]) -> Engine:
+        """The same engine within further limits."""
+        ...
+
+    def sift(
+        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
+    ) -> float | None:
+        """Offer the sieve every graph below its cut-off, which falls meanwhile.
+
+        Returns a bound on what was not looked at; None if all was.
+        """
+        ...
+
+
+@dataclass
+class Sieve:
+    """Takes graphs that an engine finds below a cut-off, and keeps the best by their own values.
+
+    Args:
+        best: Keeps the k best.
+        function: What they are the best of.
+        weights: g.
+        floor: L.
+    """
+
+    best: KBest
+    function: SeveralAcquisition
+    weights: Array
+    floor: Array
+    _waiting: list[LabeledGraph] = field(default_factory=list)
+    _seen: int = 0
+
+    @property
+    def cutoff(self) -> float:
+        """C of the k-th best value so far."""
+        if len(self._waiting) > self._seen // 8:  # scoring many at a time is cheaper
+            self.flush()
+        return cap(self.function, self.weights, self.best.cutoff, self.floor)
+
+    def offer(self, graph: LabeledGraph, value: float) -> None:
+        """Take a graph, if it is within the limits of the space."""
+        space = self.best.space
+        if not space.all_limits or graph in space:
+            self._waiting.append(graph)
+
+    def flush(self) -> None:
+        """Score the graphs that wait."""
+        self._seen += len(self._waiting)
+        self.best.add(self._waiting)
+        self._waiting.clear()
+
+
+def cap(function: SeveralAcquisition, weights: Array, value: float, floor: Array) -> float:
+    """What a sum is below where the function is below a value by more than rounding."""
+    if value == np.inf and weights[0] == 0.0:
+        value = 1e300  # a limit alone does not need one
+    return function.cap_sum(weights, value - _ROUNDING * (1.0 + abs(value)), floor)
+
+
+@dataclass
+class _Search:
+    """What is known of a problem: the best graphs, bounds of parts, sums that were minimised."""
+
+    function: SeveralAcquisition
+    engine: Engine
+    best: KBest
+    floor: Array
+    usual: Array  # values of the parts at some graphs, (parts, graphs)
+    seen: list[Array] = field(default_factory=list)  # values of parts, (parts, graphs) each
+    solved: list[tuple[Array, float]] = field(default_factory=list)  # weights, bound of the sum
+    complete: bool = False  # whether no graph is left that could be better
+
+    def solve(self, weights: Array, deadline: float | None) -> None:
+        """Minimise a sum, keep its best graphs, and note what that proves."""
+        best = self.best
+        pool = self.engine.solve(self.make_sum(weights), best.k, best.exclude, deadline)
+        self.look_at([proposal.graph for proposal in pool])
+        certified = all(proposal.certificate.certified for proposal in pool)
+        if pool.certificate.status is Status.EXHAUSTED or (certified and len(pool) < best.k):
+            self.complete = True  # there are no other graphs
+        bound = -np.inf if pool.certificate.bound is None else pool.certificate.bound
+        self.solved.append((weights, bound))
+        used = np.flatnonzero(weights)
+        if len(used) == 1:
+            self.floor[used] = np.maximum(self.floor[used], bound)
+
+    def look_at(self, graphs: list[LabeledGraph]) -> None:
+        """Score graphs, and remember the values of their parts."""
+        if graphs:
+            self.best.add(graphs)
+            parts = self.function.parts
+            self.seen.append(np.stack([p.combine(*measure_part(p, graphs)) for p in parts]))
+
+    def make_sum(self, weights: Array) -> LinearAcquisition:
+        """The lower bound of a sum; of one part, which need not be linear, the part itself."""
+        parts, used = self.function.parts, np.flatnonzero(weights)
+        alone = parts[int(used[0])]
+        if len(used) == 1 and not isinstance(alone, KnownCost):
+            return alone
+        shares: Array = np.ones(len(parts))
+        if good := [scored.graph for scored in self.best.found]:
+            deviations = np.array([measure_part(part, good)[1].mean() for part in parts])
+            shares = find_factors(parts, weights) * deviations + 1e-12
+        return PartSum(parts, weights, self.function.gp, shares)
+
+    def list_weights(self) -> Array:
+        """Weights of sums that may be tried: of all linear parts, or of one other part alone."""
+        parts = self.function.parts
+        free = [i for i in range(len(parts)) if i not in self.function.known_limits]
+        linear = [i for i in free if _is_linear(self.function, i)]
+        groups = [[i] for i in free if i not in linear]
+        spread = self._measure_spread()
+        found = np.concatenate([self.function.list_sums(g, spread) for g in [*groups, linear]])
+        # A known cost alone leaves too many graphs; it is a limit then, if there is another sum.
+        modelled = [isinstance(part, LinearAcquisition) for part in parts]
+        if len(kept := found[(found[:, modelled] > 0).any(axis=1)]):
+            found = kept
+        alone = (found > 0).sum(axis=1) == 1
+        found[alone] = found[alone] > 0
+        return np.unique(found, axis=0)
+
+    def _measure_spread(self) -> Array:
+        values = np.hstack(self.seen) if self.seen else np.zeros((len(self.floor), 1))
+        return np.asarray(np.maximum(np.ptp(values, axis=1), 1e-12))
+
+    def expect_graphs(self, weights: Array) -> Array:
+        """How low C lies among the values of each sum at usual graphs, in standard deviations."""
+        caps = [cap(self.function, g, self.best.cutoff, self.floor) for g in weights]
+        values = weights @ self.usual
+        return np.asarray((np.array(caps) - values.mean(axis=1)) / (values.std(axis=1) + 1e-12))
+
+    def choose_weights(self, deadline: float | None) -> Array:
+        """The weights by which the fewest graphs have to be looked at, as far as can be told.
+
+        Minimising their sum finds better graphs, which may make other weights the best.
+        """
+        for _ in range(_ROUNDS):
+            weights = self.list_weights()
+            chosen = weights[int(np.argmin(self.expect_graphs(weights)))]
+            known = any(np.array_equal(chosen, tried) for tried, _ in self.solved)
+            if known or self.complete or is_over(deadline):
+                break
+            self.solve(chosen, deadline)
+        return np.asarray(chosen)
+
+    def limit_costs(self) -> None:
+        """Leave out graphs whose known costs alone make them worse than the k-th best."""
+        if self.best.cutoff == np.inf:
+            return
+        limits = []
+        for i, part in enumerate(self.function.parts):
+            if isinstance(part, KnownCost) and i not in self.function.known_limits:
+                most = cap(self.function, np.eye(len(self.floor))[i], self.best.cutoff, self.floor)
+                if most < np.inf:
+                    total = part.total
+                    limits.append(replace(total, sense="<=", bound=most + total.bound))
+        self.engine = self.engine.limit(limits)
+
+    def bound(self) -> float:
+        """What is proven of every graph that is not excluded, by parts and by sums."""
+        found = [float(self.function.join(self.floor[:, None])[0])]
+        found += [self.lift(weights, bound) for weights, bound in self.solved]
+        return max(found)
+
+    def lift(self, weights: Array, total: float) -> float:
+        """A lower bound of the function where a sum is at least a total."""
+        high = self.best.found[-1].value if self.best.found else 1e300
+        low = -1e300
+        if cap(self.function, weights, high, self.floor) <= total:
+            return high
+        for _ in range(_HALVINGS):
+            middle = low / 2 + high / 2
+            if cap(self.function, weights, middle, self.floor) <= total:
+                low = middle
+            else:
+                high = middle
+        return low
+
+
+def _is_linear(function: SeveralAcquisition, i: int) -> bool:
+    part = function.parts[i]
+    return isinstance(part, KnownCost) or isinstance(part.posterior, LinearPosterior)
+
+
+def _find_usual(function: SeveralAcquisition) -> Array:
+    graphs = function.gp.graphs_
+    values = [part.combine(*measure_part(part, graphs)) for part in function.parts]
+    return np.stack(values)
+
+
+def is_over(deadline: float | None) -> bool:
+    """Whether the time is up."""
+    return deadline is not None and time.perf_counter() > deadline
+
+
+def minimize_parts(
+    function: SeveralAcquisition,
+    engine: Engine,
+    k: int,
+    exclude: Collection[bytes],
+    seconds: float | None = None,
+) -> Pool:
+    """The k best graphs under a function of several parts, proven as far as time allows.
+
+    Args:
+        function: What is minimised.
+        engine: Minimises lower confidence bounds over the space; where the function has limits on
+            known costs, over those of its graphs that are within them.
+        k: How many graphs.
+        exclude: Keys of graphs that must not be proposed.
+        seconds: Time for everything.
+    """
+    start = time.perf_counter()
+    deadline, early = (seconds and start + share * seconds for share in (1.0, _SUM_SHARE))
+    m = len(function.parts)
+    best = KBest(engine.space, function, k, exclude)
+    search = _Search(function, engine, best, np.full(m, -np.inf), _find_usual(function))
+    left: float | None = None
+    for i in range(m):
+        late = is_over(early) and search.solved
+        if i not in function.known_limits and not search.complete and not late:
+            search.solve(np.eye(m)[i], early)
+    if not is_over(early):
+        _find_allowed(search, None if early is None else early - time.perf_counter())
+    if not search.complete:
+        if not all(_is_linear(function, i) for i in range(m)):
+            # Their sums can't be minimised, which would find good graphs.
+            if not is_over(early):
+                descend(best, np.random.default_rng(0), [kept.graph for kept in best.found])
+            search.limit_costs()
+        weights = search.choose_weights(early)
+        if not search.complete:
+            left = _sift(search, weights, deadline)
+    return _certify(search, left, time.perf_counter() - start)
+
+
+def _find_allowed(search: _Search, seconds: float | None) -> None:
+    """Look for graphs within all limits, where there are fewer than k so far."""
+    best, excess = search.best, search.function.excess
+    if excess is None or search.complete or len(best.found) == best.k:
+        return
+    pool = minimize_parts(excess, search.engine, best.k, best.exclude, seconds)
+    search.look_at([proposal.graph for proposal in pool])
+    if all(proposal.certificate.certified for proposal in pool):
+        worst = pool[len(pool) - 1].lcb if len(pool) else None
+        search.complete = len(pool) < best.k or (worst is not None and worst > 0)
+
+
+def _sift(search: _Search, weights: Array, deadline: float | None) -> float | None:
+    """Find every graph that may be better; a bound on what was not looked at, None if all was."""
+    sieve = Sieve(search.best, search.function, weights, search.floor)
+    left = search.engine.sift(search.make_sum(weights), sieve, deadline)
+    sieve.flush()
+    if left is None:
+        return None
+    return max(search.bound(), search.lift(weights, left))
+
+
+def _certify(search: _Search, left: float | None, seconds: float) -> Pool:
+    """The graphs with what is proven of them; filled up by local search if time was short."""
+    best = search.best
+    if left is not None:
+        with suppress(SpaceError):  # no graph within the limits
+            fill_up(best, np.random.default_rng(0))
+
+    def certify(value: float) -> Certificate:
+        close = left is None or left >= value - _ROUNDING * (1.0 + abs(value))
+        bound = value if close or left is None else left
+        status = Status.OPTIMAL if close else Status.FEASIBLE
+        return Certificate(status, value, bound if np.isfinite(bound) else None, seconds)
+
+    if left is None:
+        return best.pool(certify, Certificate(Status.EXHAUSTED, seconds=seconds))
+    bound = left if np.isfinite(left) else None
+    return best.pool(certify, Certificate(Status.FEASIBLE, None, bound, seconds))

@@ -1,0 +1,232 @@
+"""Catalogue, branch and bound and the MIP agree on functions of several objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nasgoat import (
+    EdgeLabeledSpace,
+    LowerConfidenceBound,
+    NodeLabeledSpace,
+    ShortestPathKernel,
+    darts,
+)
+from nasgoat.acquisition import (
+    Catalogue,
+    Chebyshev,
+    Constrained,
+    HypervolumeImprovement,
+    KnownCost,
+    Pool,
+    Status,
+    choose,
+    random_problem,
+)
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.part_sums import PartSum, count_cost
+from nasgoat.acquisition.several import Part, SeveralAcquisition
+from nasgoat.errors import SettingError
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import SearchSpace
+from nasgoat.testing.contract import list_graphs
+from tests.acquisition.branch import problems
+
+AGREEMENT = 1e-9  # of values, relative and absolute: they are scored by the same surrogates
+
+
+@dataclass(frozen=True)
+class Problem:
+    space: SearchSpace
+    function: SeveralAcquisition
+    k: int
+    exclude: set[bytes]
+
+
+def random_parts(space: SearchSpace, form: str, seed: int, rng: np.random.Generator) -> list[Part]:
+    """Two or three objectives; those after the first may be known costs, or of another kernel."""
+    t = int(rng.integers(1, 60))
+    other = form if rng.random() < 0.8 else "linear"
+    parts: list[Part] = []
+    for j in range(2 if rng.random() < 0.8 else 3):
+        if j and rng.random() < 0.3:
+            op = (*space.node_ops, *space.edge_vocabulary)[0]
+            parts.append(KnownCost.of(space, f"0.5*{op} + 0.3*edges"))
+            continue
+        kernel = form if j == 0 else other
+        weights = np.exp(rng.uniform(-3, 3 if kernel == "linear" else 1, size=3)).tolist()
+        gp = problems.fitted(space, ShortestPathKernel(kernel, *weights), t, 10 * seed + j)
+        gp.graphs_ = problems.observed(space, t, 10 * seed + j)
+        parts.append(LowerConfidenceBound(float(rng.choice([0.0, 1.0, 3.0])), gp))
+    return parts
+
+
+def several_problem(form: str, seed: int, largest: int) -> Problem:
+    problem = problems.random_problem(form, seed, largest)
+    rng, space = np.random.default_rng([seed, 7]), problem.space
+    parts, graphs = random_parts(space, form, seed, rng), list_graphs(problem.space)
+    values = np.stack([part.combine(*part.predict(graphs)) for part in parts])
+    function: SeveralAcquisition
+    if rng.random() < 0.5:
+        weights = rng.dirichlet(np.ones(len(parts))) * (rng.random(len(parts)) < 0.9)
+        weights[0] += 0.1
+        reference = values.min(axis=1) + 0.3 * rng.normal(size=len(parts))
+        function = Chebyshev(
+            parts, weights.tolist(), reference.tolist(), float(rng.choice([0.0, 0.05, 0.5]))
+        )
+    else:
+        limits = [float(np.quantile(v, rng.choice([0.0, 0.01, 0.1, 0.5]))) for v in values[1:]]
+        function = Constrained(parts, [c - float(rng.choice([0, 0, 1e-3, 10])) for c in limits])
+    return Problem(space, function, problem.k, problem.exclude)
+
+
+def assert_same(found: Pool, expected: Pool) -> None:
+    assert found.certificate.status is expected.certificate.status
+    assert all(proposal.certificate.certified for proposal in found)
+    values = [[proposal.lcb for proposal in pool] for pool in (found, expected)]
+    assert values[0] == pytest.approx(values[1], rel=AGREEMENT, abs=AGREEMENT)
+
+
+def compare(form: str, seed: int, largest: int) -> None:
+    problem = several_problem(form, seed, largest)
+    asked = (problem.function, problem.k, problem.exclude)
+    expected = Catalogue(problem.space, None).optimize(*asked)
+    assert_same(BranchAndBound(problem.space, None).optimize(*asked), expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_branch_and_bound_agrees_with_the_catalogue(form: str, seed: int) -> None:
+    compare(form, seed, largest=4)
+
+
+@pytest.mark.slow  # 2 minutes
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_they_agree_on_a_hundred_problems(form: str) -> None:
+    for seed in range(1000, 1100):
+        compare(form, seed, largest=5)
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("seconds", [0.0, 0.02])
+def test_a_time_limit_leaves_a_valid_bound_and_a_full_pool(form: str, seconds: float) -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=7)
+    parts = [random_problem(space, 30, form, seed=seed).acquisition for seed in (0, 1)]
+    values = np.stack([part.score(list_graphs(space)) for part in parts])
+    chebyshev = Chebyshev(parts, [0.6, 0.4], values.min(axis=1))
+    limited = Constrained(parts, [float(np.quantile(values[1], 0.3))])
+    for function in (chebyshev, limited):
+        best = np.sort(function.score(list_graphs(space)))
+        pool = BranchAndBound(space, None, time_limit=seconds).optimize(function, 4)
+        assert len(pool) == 4
+        for i, proposal in enumerate(pool):
+            assert proposal.lcb is not None
+            assert proposal.lcb >= best[i] - AGREEMENT
+            bound = proposal.certificate.bound
+            assert bound is None or bound <= best[i] + AGREEMENT
+            if proposal.certificate.certified:
+                assert proposal.lcb == pytest.approx(best[i], abs=AGREEMENT)
+
+
+def test_limits_that_contradict_leave_nothing() -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
+    parts: list[Part] = [random_problem(space, 9, seed=seed).acquisition for seed in (0, 1)]
+    for function in (
+        Constrained(parts, [-1e6]),
+        Constrained([*parts, KnownCost.of(space, "edges")], [1e6, 0.5]),
+        Constrained([parts[0], parts[1], parts[0]], [-1e6, -1e6]),
+    ):
+        pool = BranchAndBound(space, None).optimize(function, 3)
+        assert len(pool) == 0
+        assert pool.certificate.status is Status.EXHAUSTED
+
+
+def test_a_limit_without_end_is_no_limit() -> None:
+    space = EdgeLabeledSpace(3, ["a", "b"])
+    first, second = (random_problem(space, 6, seed=seed).acquisition for seed in (0, 1))
+    cost = KnownCost.of(space, "edges")
+    found = BranchAndBound(space, None).optimize(
+        Constrained([first, second, cost], [np.inf, np.inf]), 3
+    )
+    assert_same(found, Catalogue(space).optimize(first, 3))
+
+
+def test_equal_objectives_and_constant_ones_are_no_trouble() -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
+    part = random_problem(space, 9).acquisition
+    flat = LowerConfidenceBound(0.0, part.gp)
+    for function in (
+        Chebyshev([part, part], [1.0, 1.0], [0.0, 0.0]),
+        Chebyshev([part, flat], [1.0, 0.0], [0.0, 0.0]),
+        Constrained([part, part], [0.0]),
+    ):
+        assert_same(
+            BranchAndBound(space, None).optimize(function, 4),
+            Catalogue(space).optimize(function, 4),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Product(SeveralAcquisition):
+    """A function of one's own: all that is known is that it does not fall."""
+
+    parts: Sequence[Part]
+
+    def join(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.logaddexp(values[0], 0.0) * np.logaddexp(values[1], 0.0))
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_a_function_of_ones_own_is_exact_too(form: str) -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
+    function = Product([random_problem(space, 9, form, seed=seed).acquisition for seed in (0, 1)])
+    assert_same(
+        BranchAndBound(space, None).optimize(function, 4), Catalogue(space).optimize(function, 4)
+    )
+
+
+def test_hypervolume_improvement_is_refused() -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
+    parts = [random_problem(space, 9, seed=seed).acquisition for seed in (0, 1)]
+    with pytest.raises(SettingError, match="bound the acquisition, got HypervolumeImprovement"):
+        BranchAndBound(space, None).optimize(HypervolumeImprovement(parts, [], [1.0, 1.0]))
+    assert "hypervolume" in choose(darts(), acquisition="hypervolume").forecasts["branch"].said
+    assert choose(darts(), acquisition="chebyshev").name == "branch"
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        NodeLabeledSpace((2, 5), ["a", "b"], max_edges=6),
+        EdgeLabeledSpace(4, ["a", "b"], connected=False),
+    ],
+)
+def test_a_known_cost_is_a_sum_over_counts(space: SearchSpace) -> None:
+    costs = {"t": {"a": 2.5, "b": 0.125}}
+    text = "sum(t) + 3*edges - 0.5*depth + 4*nodes - 7"
+    cost, features = KnownCost.of(space, text, costs), FeatureMap(space)
+    for n in space.sizes:
+        graphs = [graph for graph in list_graphs(space) if graph.n == n]
+        counted = features.counts(space.batch(graphs)) @ count_cost(cost, features, n)
+        assert counted == pytest.approx(cost.predict(graphs)[0], abs=1e-9)
+
+
+def test_a_sum_of_parts_is_bounded_and_sharp_where_shares_fit() -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
+    graphs = list_graphs(space)
+    parts: list[Part] = [random_problem(space, 9, seed=seed).acquisition for seed in (0, 1)]
+    parts.append(KnownCost.of(space, "a + edges"))
+    weights = np.array([0.7, 1.3, 0.2])
+    exact = weights @ np.stack([part.combine(*part.predict(graphs)) for part in parts])
+    for graph, value in zip(graphs[::50], exact[::50].tolist(), strict=True):
+        shares = [
+            *(w * p.predict([graph])[1][0] for w, p in zip(weights, parts[:2], strict=False)),
+            0.0,
+        ]
+        total = PartSum(parts, weights, random_problem(space, 9).acquisition.gp, shares)
+        assert (total.score(graphs) <= exact + AGREEMENT).all()
+        assert total.score([graph])[0] == pytest.approx(value, abs=AGREEMENT)
