@@ -72,6 +72,17 @@ def test_the_fields_of_a_verb_are_those_of_the_page(
     assert fields(json.loads(capsys.readouterr().out), known) == known
 
 
+def test_the_fields_of_several_objectives_are_those_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    several = ["--minimise", "error", "--minimise", "params", "--limit", "latency <= 99"]
+    assert run([*SEARCH, *several, "--choose", "params <= 9e9", "--json"]) == 0
+    known = documented("nasgoat search") | documented("Several objectives")
+    found = fields(json.loads(capsys.readouterr().out), known)
+    assert found == {field for field in known if not field.startswith("gain.")} | {"gain"}
+
+
 def test_the_fields_of_result_json_are_those_of_the_page(folder: Path) -> None:
     document = json.loads((folder / "run" / "result.json").read_text(encoding="utf-8"))
     known = documented("result.json") | documented("nasgoat search")

@@ -1,4 +1,4 @@
-"""Optuna's own conformance suite for samplers: basic, relative and single-objective cases."""
+"""Optuna's own conformance suite for samplers: basic, relative and multi-objective cases."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,14 @@ import pytest
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 
 from nasgoat import GoatSampler, nasbench201
 
 
-class TestGoatSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestGoatSampler(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return lambda: GoatSampler(nasbench201(), initial=3)

@@ -4,6 +4,7 @@ import math
 import threading
 import warnings
 from pathlib import Path
+from typing import Literal
 
 import optuna
 import pytest
@@ -241,3 +242,23 @@ def test_optunas_terminator_hears_what_is_left_to_gain() -> None:
         warnings.simplefilter("ignore")  # Optuna's terminator is experimental
         terminator = Terminator(evaluator, StaticErrorEvaluator(1000.0))
     assert terminator.should_terminate(study)
+
+
+def test_a_study_of_two_directions_covers_its_front() -> None:
+    space = nasbench201()
+
+    def objective(trial: optuna.Trial) -> tuple[float, float]:
+        cell = suggest_graph(trial, space)
+        return 10.0 - len(cell.edges), float(len(cell.edges))
+
+    def run(*directions: Literal["minimize", "maximize"]) -> list[tuple[float, ...]]:
+        sampler = GoatSampler(space, initial=5, batch=5)
+        study = optuna.create_study(directions=directions, sampler=sampler)
+        study.optimize(objective, n_trials=20)
+        kinds = {t.user_attrs["proposal"]["certificate"]["status"] for t in study.trials[5:]}
+        assert kinds == {"optimal"}
+        return sorted({tuple(t.values) for t in study.best_trials})
+
+    both = run("minimize", "minimize")
+    assert both == [(4.0, 6.0), (5.0, 5.0), (6.0, 4.0), (7.0, 3.0)]
+    assert run("minimize", "maximize") == [(4.0, 6.0)]

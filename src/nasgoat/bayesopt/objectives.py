@@ -192,8 +192,10 @@ class Objectives:
         return declared
 
     @classmethod
-    def declared(cls, declaration: Mapping[str, Any], space: SearchSpace) -> Objectives:
-        """The objectives of a stored search."""
+    def declared(
+        cls, declaration: Mapping[str, Any], space: SearchSpace | None = None
+    ) -> Objectives:
+        """The objectives of a stored search; without its space, costs count as measured."""
         minimise, limits = declaration.get("minimise"), declaration.get("limits") or ()
         return cls.of(minimise, limits, bool(declaration.get("learn_failures")), space)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nasgoat.cli.objectives import Seeking
 from nasgoat.cli.options import (
     KERNEL,
     AcquisitionName,
@@ -190,7 +191,12 @@ class Output:
 
 @with_groups
 def search(
-    target: Target, proposing: Proposing, solving: Solving, evaluating: Evaluating, output: Output
+    target: Target,
+    seeking: Seeking,
+    proposing: Proposing,
+    solving: Solving,
+    evaluating: Evaluating,
+    output: Output,
 ) -> None:
     """Find the best graph in few evaluations and show it.
 
@@ -202,7 +208,7 @@ def search(
 
     if output.log_file is not None:
         log_to_file(output.log_file)
-    session = Session(target, proposing, solving, evaluating, output)
+    session = Session(target, seeking, proposing, solving, evaluating, output)
     workers = evaluating.open_workers()
     # The first Ctrl-C is heard to the very end, so that what was found is written and shown.
     with _say_how_to_resume(), Interrupts() as interrupts:

@@ -9,7 +9,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nasgoat.acquisition import Status
-from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, SearchResult, Ticket
+from nasgoat.bayesopt import (
+    Evaluation,
+    Events,
+    Gain,
+    Iteration,
+    Objectives,
+    SearchResult,
+    Ticket,
+)
+from nasgoat.cli.objectives import describe_front, show_front, show_limits, write_metrics
 from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.figures import save
 from nasgoat.graphs import LabeledGraph
@@ -32,6 +41,8 @@ class ProgressTable:
         regret: The regret of a graph; None where nobody knows it.
     """
 
+    head = _HEAD
+
     def __init__(
         self, evaluations: int, done: int, regret: Callable[[LabeledGraph], float | None]
     ) -> None:
@@ -41,7 +52,7 @@ class ProgressTable:
         self._best = float("inf")
         self._warned = False  # of a model that has learnt nothing: once is enough
         self._live = sys.stderr.isatty()
-        note(_HEAD)
+        note(self.head)
 
     def events(self, proposed: Callable[[Ticket], None] | None = None) -> Events:
         """What the driver calls."""
@@ -87,6 +98,47 @@ class ProgressTable:
         note(text)
 
 
+class FrontTable(ProgressTable):
+    """The progress of a search of several objectives, or under measured limits.
+
+    Args:
+        evaluations: The budget.
+        done: Evaluations that earlier sessions finished.
+        objectives: What is minimised and limited.
+    """
+
+    def __init__(self, evaluations: int, done: int, objectives: Objectives) -> None:
+        self._objectives = objectives
+        names = "".join(f"{f'best {name}':>16}" for name in objectives.names)
+        front = "   front" * objectives.several
+        holds = "   probability" * bool(objectives.limits)
+        self.head = f" iteration  evaluations{names}{front}{holds}  certificate  model   seconds"
+        super().__init__(evaluations, done, lambda graph: None)
+
+    def iteration(self, iteration: Iteration) -> None:
+        """A batch has ended."""
+        given = {e.proposal.certificate.status for e in iteration.batch}
+        statuses = "/".join(sorted(map(str, given))) or "failed"
+        shown = iteration.front or (iteration.best,)
+        lowest = [min(e.metrics[name] for e in shown) for name in self._objectives.names]
+        values = "".join(f"{value:16.4g}" for value in lowest)
+        front = f"{len(iteration.front):8d}" if self._objectives.several else ""
+        self._best = lowest[0]
+        self._say(
+            f"{iteration.number:10d} {iteration.evaluations:12d}{values}{front}"
+            f"{self._show_probability(iteration)}  {statuses:<11} {_show_model(iteration.model)} "
+            f"{iteration.seconds:9.1f}"
+        )
+
+    def _show_probability(self, iteration: Iteration) -> str:
+        """The mean probability that the graphs of a batch keep the limits."""
+        if not self._objectives.limits:
+            return ""
+        known = [e.proposal.probability for e in iteration.batch]
+        given = [share for share in known if share is not None]
+        return f"{sum(given) / len(given):14.2f}" if given else f"{'-':>14}"
+
+
 def _show_model(model: ModelCheck | None) -> str:
     """The rank correlation of a model, marked where it has learnt nothing."""
     if model is None:
@@ -108,6 +160,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "best": best
         and {
             "graph": best.graph.to_dict(),
+            **({} if result.objectives.plain else {"metrics": dict(best.metrics)}),
             "error": best.error,
             "uncertainty": best.uncertainty,
             "evaluations": best.times,
@@ -127,13 +180,14 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "benchmark": benchmark and benchmark.name,
         "objective": session.task.objective,
         "metric": session.task.metric,
-        "optimum": benchmark and benchmark.optimum,
+        "optimum": benchmark.optimum if benchmark and session.task.comparable else None,
         "evaluation_of_best": best and best.number + 1,
         "method": session.proposing.method,
         "optimizer": session.choice and session.choice.to_dict(),
         "settings": session.settings and asdict(session.settings),
         "seed": session.proposing.seed,
         "report": str(session.folder),
+        **(describe_front(result, session.seeking.choose or ()) if best else {}),
     }
 
 
@@ -164,7 +218,10 @@ def _write_picture(session: Session, result: SearchResult) -> None:
     if not result.evaluations:
         return
     try:
-        title = f"{session.task.name}: {session.task.metric} {result.best.error:.3f}"
+        best = f"{session.task.metric} {result.best.error:.3f}"
+        if not result.objectives.plain:
+            best = write_metrics({n: result.best.metrics[n] for n in result.objectives.names})
+        title = f"{session.task.name}: {best}"
         save(result.best.graph, session.folder / "best.png", title, session.task.space.labels)
     except Exception as problem:
         note(f"the picture could not be drawn: {problem}")
@@ -175,9 +232,14 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
     if not result.evaluations:
         return
     best = result.best
-    show(f"\nbest cell of {session.task.name}, evaluation {best.number + 1}:\n")
+    of = f" by {session.objectives.names[0]}" * (not session.objectives.plain)
+    show(f"\nbest cell of {session.task.name}{of}, evaluation {best.number + 1}:\n")
     show_graph(best.graph, session.task.space.labels)
-    show(f"\n{session.task.metric}: {best.describe_error()}")
+    if session.objectives.plain:
+        show(f"\n{session.task.metric}: {best.describe_error()}")
+    else:
+        show(f"\n{write_metrics(best.metrics)}")
+        show_limits(result)
     if document["best"]["test_error"] is not None:
         show(f"test error: {document['best']['test_error']:.3f}")
     if document["regret"] is not None:
@@ -188,4 +250,5 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         show(f"model: {result.models[-1].describe()}")
     if result.failures:
         show(f"failed evaluations: {len(result.failures)}")
+    show_front(session.task.space, result, session.seeking.choose or (), document)
     show(f"written: {document['report']}/result.json and best.png")

@@ -17,9 +17,10 @@ from typing import Any
 from nasgoat.acquisition import Choice, choose, make_optimizer
 from nasgoat.bayesopt import Asker, Driver, Events, Plan, SearchResult, Settings, Ticket, Workers
 from nasgoat.child_process import ChildProcess
+from nasgoat.cli.objectives import Seeking
 from nasgoat.cli.options import Solving, make_slug
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target
-from nasgoat.cli.search_output import ProgressTable
+from nasgoat.cli.search_output import FrontTable, ProgressTable
 from nasgoat.cli.search_task import make_task
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
@@ -45,6 +46,7 @@ class Session:
 
     Attributes:
         task: What is searched, and how graphs are evaluated.
+        objectives: What is minimised, and which measured limits must hold.
         plan: Budget, batch size, asynchronous or not.
         settings: Those of our own method; None for another method.
         choice: The acquisition optimiser of our own method; None for another method.
@@ -57,20 +59,24 @@ class Session:
     def __init__(
         self,
         target: Target,
+        seeking: Seeking,
         proposing: Proposing,
         solving: Solving,
         evaluating: Evaluating,
         output: Output,
     ) -> None:
         settings, ours = proposing.settings(target.noisy), proposing.method == OURS
-        self.proposing, self._output = proposing, output
+        self.proposing, self._output, self.seeking = proposing, output, seeking
         self._effort = solving.effort(settings.time_limit)
         batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
         stop = proposing.stop_rule()
         self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop)
         settings = replace(settings, time_limit=self._effort.time_limit)
         with say_if_slow(None if output.quiet else note, "getting the space and objective ready"):
-            self.task = make_task(target, evaluating, proposing.seed)
+            task = make_task(target, evaluating, proposing.seed)
+            self.task, self.objectives = seeking.apply(task)
+        seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
+        settings = settings.adapted(self.objectives) if ours else settings
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
         if ours:
@@ -94,6 +100,7 @@ class Session:
             "asynchronous": self.plan.asynchronous,
             "seed": proposing.seed,
             "space": self.task.space.to_dict(),
+            **self.objectives.declare(),
         }
         self.declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
@@ -143,19 +150,28 @@ class Session:
         if done >= self.plan.evaluations:
             note(f"finished before: {done} evaluations in {self.folder}; --new begins another run")
             return Events(proposed=proposed)
+        if not self.objectives.plain:
+            return FrontTable(self.plan.evaluations, done, self.objectives).events(proposed)
         return ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
 
     def _make_asker(self) -> Asker:
         """The method; ours with the optimiser that was chosen when the session was opened."""
-        space, budget = self.task.space, self.plan.evaluations
+        space = self.task.space
         options: dict[str, Any] = {}
         if self.choice is not None:
             progress = None if self._output.quiet else note
             optimizer = make_optimizer(self.choice, space, progress, effort=self._effort)
             options = {"settings": self.settings, "optimizer": optimizer, "progress": progress}
+            if not self.objectives.plain:
+                options["minimise"] = self.objectives
+                return self._make_method(options)
             # Without a rule to stop, what is left to gain is measured only where that is cheap.
             if self.plan.stop is not None or optimizer.name == "catalogue":
                 options["gain_margin"] = self.plan.stop.gain if self.plan.stop else 0.0
+        return self._make_method(options)
+
+    def _make_method(self, options: dict[str, Any]) -> Asker:
+        space, budget = self.task.space, self.plan.evaluations
         initial = min(self.proposing.initial, budget)
         method, seed = self.proposing.method, self.proposing.seed
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)

@@ -17,6 +17,7 @@ from nasgoat.benchmarks.short_trainings import list_trainings
 from nasgoat.cli.search import Evaluating, Target
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Fidelities, Fidelity, Isolated, Outcome
+from nasgoat.evaluation.objectives import ERROR
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -35,6 +36,8 @@ class Task:
         metric: What ``error`` means.
         benchmark: The benchmark, if it is one.
         noisy: Whether each evaluation is one training's value.
+        comparable: Whether the best of the table is what is sought: one error, without limits that
+            the table does not have.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Task:
     metric: str = "error"
     benchmark: Benchmark | None = None
     noisy: bool = False
+    comparable: bool = True
 
     def kept_in(self, folder: Path) -> Task:
         """The same task, its objective told the folder of the run."""
@@ -55,8 +59,8 @@ class Task:
         return replace(self, evaluator=told)
 
     def regret(self, graph: LabeledGraph) -> float | None:
-        """How much the mean error lies above the best of the table; None without a table."""
-        if self.benchmark is None:
+        """How much the mean error lies above the best of the table; None without such a one."""
+        if self.benchmark is None or not self.comparable:
             return None
         return self.benchmark.mean_error(graph) - self.benchmark.optimum
 
@@ -68,6 +72,7 @@ class TableEvaluator:
     benchmark: Benchmark
     seed: int
     shorter: Mapping[float, Benchmark] = field(default_factory=dict)
+    needed: tuple[str, ...] = ERROR
 
     def __call__(
         self, graph: LabeledGraph, number: int, fidelity: Fidelity | None = None
@@ -75,7 +80,7 @@ class TableEvaluator:
         """The metrics in the table."""
         rng = np.random.default_rng([self.seed, 1, number])
         at = self.benchmark if fidelity is None else self.shorter[fidelity.value]
-        return Outcome.of(at.query(graph, rng))
+        return Outcome.of(at.query(graph, rng), self.needed)
 
 
 def make_task(

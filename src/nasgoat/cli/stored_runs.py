@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nasgoat.cli.objectives import Choose, describe_evaluation, write_metrics
 from nasgoat.cli.options import Json, Storage, make_slug
 from nasgoat.cli.terminal import note, print_json, restore_password, show, show_graph
 from nasgoat.errors import NasgoatError, ReportError, SettingError, StudyError
@@ -96,6 +98,7 @@ def status(
     ] = None,
     storage: Storage = None,
     study: Annotated[str | None, typer.Option(help="Name of the study; all if left out.")] = None,
+    choose: Choose = None,
     json: Json = False,
 ) -> None:
     """Say how a search stands: what is done, what runs, the best so far, how to resume."""
@@ -103,11 +106,34 @@ def status(
 
     address, _ = _find_study(run, storage, "status")
     found = [read_status(address, name) for name in ([study] if study else _list_studies(address))]
+    chosen = [_choose(address, each.study, choose) if choose else {} for each in found]
     if json:
-        print_json({"studies": [{**asdict(each), "finished": each.finished} for each in found]})
+        stand = [{**_describe(each), **more} for each, more in zip(found, chosen, strict=True)]
+        print_json({"studies": stand})
         return
-    for each in found:
-        _show_status(each)
+    for each, more in zip(found, chosen, strict=True):
+        _show_status(each, more.get("chosen"), choose or ())
+
+
+def _describe(status: StudyStatus) -> dict[str, Any]:
+    """How a study stands, as JSON has it; a front only where there can be one."""
+    found = {**asdict(status), "finished": status.finished}
+    if status.front is None:
+        del found["front"]
+    return found
+
+
+def _choose(address: StorageAddress, study: str, limits: list[str]) -> dict[str, Any]:
+    """The best of a stored search under limits that it was not told."""
+    from nasgoat.bayesopt import Evaluation, Objectives
+    from nasgoat.bayesopt.front import choose
+    from nasgoat.integrations.stored_search import read_stored_search
+
+    stored = read_stored_search(address, study)
+    done = [Evaluation.of(ticket) for ticket in stored.tickets if ticket.metrics]
+    objectives = Objectives.declared(stored.status.declaration, stored.space)
+    place = choose(objectives, [e.metrics for e in done], limits)
+    return {"chosen": describe_evaluation(done[place])}
 
 
 def report(
@@ -180,7 +206,9 @@ def _list_labels(status: StudyStatus) -> tuple[str, ...]:
         return ()
 
 
-def _show_status(status: StudyStatus) -> None:
+def _show_status(
+    status: StudyStatus, chosen: dict[str, Any] | None = None, limits: Sequence[str] = ()
+) -> None:
     from nasgoat.graphs import LabeledGraph
 
     state = "running" if status.running else "finished" if status.finished else "stopped"
@@ -192,6 +220,14 @@ def _show_status(status: StudyStatus) -> None:
     if status.best is not None:
         show(f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n")
         show_graph(LabeledGraph.from_json(status.best["graph"]), _list_labels(status))
+        show()
+    for each in status.front or ():
+        values = {name: each["metrics"][name] for name in status.declaration["minimise"]}
+        show(f"  front        {write_metrics(values)}, evaluation {each['number'] + 1}")
+    if chosen is not None:
+        found = f"{write_metrics(chosen['metrics'])}, evaluation {chosen['evaluation']}"
+        show(f"  best under {' and '.join(limits)}: {found}\n")
+        show_graph(LabeledGraph.from_json(chosen["graph"]), _list_labels(status))
         show()
     if state == "stopped" and status.command:
         show(f"  resume with  {status.command}")

@@ -19,6 +19,8 @@ MANY_POINTS = 150  # more points than this are drawn smaller and half transparen
 class Points:
     """Points at (x, y), each with a text that a pointer shows, and bars from low to high.
 
+    In a page each may be a link, which the tab key reaches.
+
     The shape is ``circle``, ``ring`` (a hollow circle), ``square``, ``diamond``, ``triangle``,
     ``down`` (a triangle on its tip), ``dash`` or ``cross``.
     """
@@ -30,6 +32,7 @@ class Points:
     titles: Sequence[str] = ()
     bars: Sequence[tuple[float, float]] = ()
     name: str = ""
+    links: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,18 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
-from nasgoat.bayesopt import Optimizer, Settings
+from nasgoat.bayesopt import Objectives, Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_claim_lock, take_turn
 from nasgoat.integrations.study_format import check_enqueued
-from nasgoat.integrations.trial_graphs import GraphParameters, Replay, TrialGraphs, write_claim
+from nasgoat.integrations.trial_graphs import (
+    GraphParameters,
+    Replay,
+    TrialGraphs,
+    name_values,
+    write_claim,
+)
 from nasgoat.spaces import SearchSpace, load_space
 
 logger = logging.getLogger(__name__)
@@ -40,6 +47,8 @@ _QUICK = 0.5  # seconds for a proposal that others can wait for
 @dataclass(eq=False, repr=False)
 class GoatSampler(BaseSampler):
     """Proposes the graph of an Optuna trial; other parameters go to an inner sampler.
+
+    A study may have up to three directions; its trials then cover the front.
 
     Args:
         space: The space of graphs, or its name as for :func:`~nasgoat.load_space`.
@@ -98,7 +107,6 @@ class GoatSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """A proposal's parameters, and the inner sampler's."""
-        self._raise_error_if_multi_objective(study)
         ours = self.parameters.distributions
         others = {name: d for name, d in search_space.items() if ours.get(name) != d}
         values = self._inner.sample_relative(study, trial, others) if others else {}
@@ -113,7 +121,6 @@ class GoatSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: Any
     ) -> Any:
         """A parameter that is not the graph's, from the inner sampler."""
-        self._raise_error_if_multi_objective(study)
         return self._inner.sample_independent(study, trial, param_name, param_distribution)
 
     def reseed_rng(self) -> None:
@@ -181,16 +188,19 @@ class GoatSampler(BaseSampler):
 
     def _make_asker(self, study: Study, trial: FrozenTrial) -> Optimizer:
         """An optimiser that knows all trials of the study; each thread has its own."""
-        replay: Replay | None = getattr(self._own, "replay", None)
-        if replay is None:
-            replay = self._own.replay = Replay(self._fresh, self._graphs.find)
-        sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
-        return replay.catch_up(_list_others(study, trial), sign)
+        signs = [-1.0 if d is StudyDirection.MAXIMIZE else 1.0 for d in study.directions]
+        replays: dict[int, Replay] = self._own.__dict__.setdefault("replays", {})
+        if len(signs) not in replays:
+            fresh = partial(self._fresh, Objectives.of(name_values(len(signs))))
+            replays[len(signs)] = Replay(fresh, self._graphs.find)
+        return replays[len(signs)].catch_up(_list_others(study, trial), *signs)
 
-    def _fresh(self) -> Optimizer:
+    def _fresh(self, objectives: Objectives) -> Optimizer:
         """An optimiser that knows nothing yet."""
-        self.optimizer = self._settings.find_optimizer(self.optimizer, self._space)
-        return Optimizer(self._space, self._settings, self.optimizer, self.initial, self.seed)
+        settings = self._settings.adapted(objectives)
+        self.optimizer = settings.find_optimizer(self.optimizer, self._space)
+        given = (settings, self.optimizer, self.initial, self.seed)
+        return Optimizer(self._space, *given, minimise=objectives)
 
     def _list_taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
         graphs = map(self._graphs.find, _list_others(study, trial))

@@ -13,7 +13,8 @@ from typing import Any
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
-from nasgoat.bayesopt import Ticket
+from nasgoat.bayesopt import Objectives, Ticket
+from nasgoat.bayesopt.front import find_best, list_front
 from nasgoat.errors import StudyError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_study_lock
@@ -47,6 +48,7 @@ class StudyStatus:
         best: Number, error and graph of the best evaluation; None before the first.
         declaration: What the search was declared to be.
         command: The command that ran it last.
+        front: Of several objectives, the evaluations that no other dominates, with their metrics.
     """
 
     study: str
@@ -59,6 +61,7 @@ class StudyStatus:
     best: dict[str, Any] | None
     declaration: dict[str, Any]
     command: str | None
+    front: list[dict[str, Any]] | None = None
 
     @property
     def finished(self) -> bool:
@@ -179,7 +182,9 @@ def describe_status(
     complete = [t for t in evaluated if t.state is TrialState.COMPLETE]
     failed = {read_ticket_number(t) for t in mine if t.state is TrialState.FAIL}
     numbers = {read_ticket_number(t) for t in trials if read_ticket_number(t) is not None}
-    best = min(complete, key=lambda t: (t.value, read_ticket_number(t)), default=None)
+    complete.sort(key=lambda trial: read_ticket_number(trial) or 0)
+    objectives = Objectives.declared(declaration)
+    best, front = _find_best(objectives, complete)
     plan = attributes.get(PLAN) or {}
     return StudyStatus(
         study=name,
@@ -189,15 +194,10 @@ def describe_status(
         complete=len(evaluated),
         failed=len(failed),
         open=len(numbers) - len(evaluated) - len(failed),
-        best=None
-        if best is None
-        else {
-            "number": read_ticket_number(best),
-            "error": best.value,
-            "graph": best.user_attrs["graph"],
-        },
+        best=best,
         declaration=declaration,
         command=plan.get("command"),
+        front=front,
     )
 
 
@@ -214,6 +214,32 @@ def read_run(file: Path) -> list[tuple[LabeledGraph, float]]:
         raise StudyError(f"{file} must hold one study to learn from, got {shown}")
     tickets = read_stored_search(address, names[0]).tickets
     return [(t.graph, float(t.metrics["error"])) for t in tickets if t.metrics and t.full]
+
+
+def _find_best(
+    objectives: Objectives, complete: list[FrozenTrial]
+) -> tuple[dict[str, Any] | None, list[dict[str, Any]] | None]:
+    """The best of complete trials, and of several objectives the front."""
+    if not complete:
+        return None, [] if objectives.several else None
+    if objectives.plain:
+        return _describe_trial(min(complete, key=lambda trial: trial.value or 0.0)), None
+    evaluated = [trial.user_attrs["result"]["metrics"] for trial in complete]
+    best = _describe_trial(complete[find_best(objectives, evaluated)], full=True)
+    if not objectives.several:
+        return best, None
+    places = list_front(objectives, evaluated)
+    return best, [_describe_trial(complete[i], full=True) for i in places]
+
+
+def _describe_trial(trial: FrozenTrial, full: bool = False) -> dict[str, Any]:
+    """Number, error and graph of an evaluation; all its metrics too where asked for."""
+    found = {
+        "number": read_ticket_number(trial),
+        "error": trial.values[0],
+        "graph": trial.user_attrs["graph"],
+    }
+    return {**found, "metrics": trial.user_attrs["result"]["metrics"]} if full else found
 
 
 def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:
@@ -239,11 +265,12 @@ def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:
         if list(kept) != list(range(len(kept))):
             raise StudyError(f"the study {name!r} must hold every proposal, got a gap")
         parameters = GraphParameters(space)
+        names = Objectives.declared(status.declaration).names
         ends = [trial.datetime_complete for trial in kept.values()]
         return StoredSearch(
             status=status,
             space=space,
-            tickets=tuple(read_ticket(trial, parameters) for trial in kept.values()),
+            tickets=tuple(read_ticket(trial, parameters, names) for trial in kept.values()),
             orphans=sum(ORPHANED in trial.user_attrs for trial in trials),
             started=min((t.datetime_start for t in trials if t.datetime_start), default=None),
             ended=max((end for end in ends if end), default=None),

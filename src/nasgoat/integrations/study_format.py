@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -12,8 +12,9 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
-from nasgoat.acquisition import Certificate, Proposal, Status
+from nasgoat.acquisition import Certificate, PartPosterior, Proposal, Status
 from nasgoat.bayesopt import Gain, Ticket
+from nasgoat.bayesopt.objectives import ERROR
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
 from nasgoat.graphs import LabeledGraph
@@ -73,6 +74,7 @@ def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Fr
             "gain": ticket.gain and ticket.gain.to_dict(),
             "informed": proposal.informed,
             **at,
+            **_describe_parts(proposal),
         },
     }
     return FrozenTrial(
@@ -91,8 +93,25 @@ def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> Fr
     )
 
 
-def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
+def _describe_parts(proposal: Proposal) -> dict[str, Any]:
+    """What was believed of each of several objectives, and of measured limits."""
+    found: dict[str, Any] = {}
+    if proposal.parts:
+        found["parts"] = [list(part) for part in proposal.parts]
+    if proposal.probability is not None:
+        found["probability"] = proposal.probability
+    return found
+
+
+def read_ticket(
+    trial: FrozenTrial, parameters: GraphParameters, names: Sequence[str] = ERROR
+) -> Ticket:
     """The ticket that a trial holds.
+
+    Args:
+        trial: The trial.
+        parameters: Turns its parameters into a graph.
+        names: What the search minimises: the trial's values.
 
     Raises:
         ValueError: If what the trial says does not agree with itself.
@@ -106,8 +125,16 @@ def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
     own = a[TICKET]
     # Studies of earlier versions know nothing of models and gains.
     at = Fidelity(**own["fidelity"]) if own.get("fidelity") else None
-    told = (own["mean"], own["std"], own.get("informed"))
-    proposal = Proposal(graph, certificate, *told, fidelity=at)
+    proposal = Proposal(
+        graph,
+        certificate,
+        own["mean"],
+        own["std"],
+        own.get("informed"),
+        parts=tuple(PartPosterior(*part) for part in own.get("parts", ())),
+        probability=own.get("probability"),
+        fidelity=at,
+    )
     ticket = Ticket(
         int(own["number"]),
         int(own["iteration"]),
@@ -120,9 +147,9 @@ def read_ticket(trial: FrozenTrial, parameters: GraphParameters) -> Ticket:
         return ticket
     result = a["result"]
     failure = result["failure"] and Failure.from_dict(result["failure"])
-    checked = Outcome.of(result["metrics"]) if not failure else Outcome(None, failure)
+    checked = Outcome.of(result["metrics"], names) if not failure else Outcome(None, failure)
     if trial.state is TrialState.COMPLETE and (
-        checked.metrics is None or checked.metrics["error"] != trial.value
+        checked.metrics is None or [checked.metrics[name] for name in names] != trial.values
     ):
         raise ValueError(f"trial {trial.number} has another value than its metrics say")
     outcome = Outcome(checked.metrics, checked.failure, int(result["attempts"]))

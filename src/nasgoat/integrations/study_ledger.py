@@ -20,7 +20,7 @@ from optuna.study import StudyDirection
 from optuna.trial import TrialState
 from sqlalchemy.exc import DBAPIError
 
-from nasgoat.bayesopt import Ticket
+from nasgoat.bayesopt import Objectives, Ticket
 from nasgoat.errors import NasgoatError, StorageError, StudyError
 from nasgoat.integrations.locks import make_study_lock, take_lock
 from nasgoat.integrations.storages import (
@@ -43,6 +43,9 @@ from nasgoat.integrations.study_format import (
 )
 from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.spaces import SearchSpace
+
+#: Where Optuna looks for the names of a study's values, and for the limits of a trial.
+METRIC_NAMES, CONSTRAINTS = "study:metric_names", "constraints"
 
 
 class StudyLedger:
@@ -78,6 +81,7 @@ class StudyLedger:
         self.name = name
         self.parameters = GraphParameters(space)
         self._declaration = json.loads(json.dumps({**declaration, "space": space.to_dict()}))
+        self._objectives = Objectives.declared(self._declaration, space)
         self._lock = make_study_lock(address, name)
         self._trials: dict[int, int] = {}  # ticket number -> trial id
         try:
@@ -109,7 +113,8 @@ class StudyLedger:
         """Every ticket by number; without an outcome if its evaluation never ended."""
         try:
             best = pick_counting_trials(self._storage.get_all_trials(self._study, deepcopy=False))
-            tickets = [read_ticket(best[number], self.parameters) for number in range(len(best))]
+            names = self._objectives.names
+            tickets = [read_ticket(best[i], self.parameters, names) for i in range(len(best))]
         except NasgoatError:
             raise
         except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
@@ -161,19 +166,25 @@ class StudyLedger:
     def _fill(self, path: Path) -> None:
         """A new study file with the study in it."""
         storage = open_storage(StorageAddress.of(path))
-        study = storage.create_new_study([StudyDirection.MINIMIZE], self.name)
+        study = self._create_study(storage)
         storage.set_study_user_attr(study, DECLARATION, self._declaration)
         storage.remove_session()
         storage.engine.dispose()
+
+    def _create_study(self, storage: RDBStorage) -> int:
+        """A new study that minimises every objective, under the names that Optuna shows."""
+        names = self._objectives.names
+        study: int = storage.create_new_study([StudyDirection.MINIMIZE] * len(names), self.name)
+        if not self._objectives.plain:
+            storage.set_study_system_attr(study, METRIC_NAMES, list(names))
+        return study
 
     def _find(self) -> int:
         """The id of the study, which is created in a database that lacks it."""
         try:
             study = self._storage.get_study_id_from_name(self.name)
         except KeyError:
-            study = write_persistently(
-                lambda: self._storage.create_new_study([StudyDirection.MINIMIZE], self.name)
-            )
+            study = write_persistently(lambda: self._create_study(self._storage))
         except Exception as problem:
             raise StudyError(f"the study {self.name!r} must be sound, got {problem!r}") from None
         try:
@@ -187,9 +198,13 @@ class StudyLedger:
                 lambda: self._storage.set_study_user_attr(study, DECLARATION, self._declaration)
             )
             stored = self._declaration
-        if direction != [StudyDirection.MINIMIZE]:
+        if isinstance(stored, dict):  # what differs says more than a number of directions
+            self._compare(stored)
+        if direction != [StudyDirection.MINIMIZE] * len(self._objectives.names):
             shown = ", ".join(d.name.lower() for d in direction)
-            raise StudyError(f"the study {self.name!r} must minimise one value, got: {shown}")
+            count = len(self._objectives.names)
+            many = "one value" if count == 1 else f"{count} values"
+            raise StudyError(f"the study {self.name!r} must minimise {many}, got: {shown}")
         self._compare(stored)
         return study
 
@@ -239,12 +254,15 @@ class StudyLedger:
         }
         self._storage.set_trial_user_attr(trial_id, "result", result)
         if outcome.metrics is not None:
-            error = float(outcome.metrics["error"])
+            values = list(self._objectives.pick(outcome.metrics))
+            if limits := self._objectives.limits:  # as Optuna has them: at most 0 where they hold
+                broken = [x.sign * (outcome.metrics[x.name] - x.bound) for x in limits]
+                self._storage.set_trial_system_attr(trial_id, CONSTRAINTS, broken)
             if ticket.fidelity is not None:
                 step = round(ticket.fidelity.value)
-                self._storage.set_trial_intermediate_value(trial_id, step, error)
+                self._storage.set_trial_intermediate_value(trial_id, step, values[0])
             state = TrialState.COMPLETE if ticket.full else TrialState.PRUNED
-            self._storage.set_trial_state_values(trial_id, state, [error])
+            self._storage.set_trial_state_values(trial_id, state, values)
         else:
             self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 

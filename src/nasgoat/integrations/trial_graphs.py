@@ -14,7 +14,7 @@ write to the storage; one per edge would cost more than the rest of a trial
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import isfinite, prod
 from typing import Any
@@ -32,6 +32,7 @@ from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import SearchSpace
 
 CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
+Values = tuple[float, ...]
 _LARGEST = 2**53  # Optuna stores parameters as double precision numbers
 
 
@@ -200,7 +201,7 @@ class Replay:
         >>> cell = nasbench201().from_digits([1, 0, 2, 3, 0, 4])
         >>> replay = Replay(lambda: Optimizer(nasbench201()), lambda trial: cell)
         >>> trial = optuna.trial.create_trial(state=TrialState.COMPLETE, value=0.5)
-        >>> replay.catch_up([trial], sign=1.0).observations == [(cell, 0.5)]
+        >>> replay.catch_up([trial], 1.0).observations == [(cell, 0.5)]
         True
     """
 
@@ -212,38 +213,53 @@ class Replay:
         self._make = make
         self._graph_of = graph_of
         self._optimizer = make()
-        self._told: list[tuple[int, LabeledGraph, float | None]] = []
+        self._told: list[tuple[int, LabeledGraph, Values | None]] = []
 
-    def catch_up(self, trials: Iterable[FrozenTrial], sign: float) -> Optimizer:
+    def catch_up(self, trials: Iterable[FrozenTrial], *signs: float) -> Optimizer:
         """The optimiser, knowing these trials and no others.
 
         Args:
             trials: In the order of their numbers.
-            sign: Of the values: -1 if they are maximised.
+            signs: Of each of their values: -1 if it is maximised.
         """
-        ended: list[tuple[int, LabeledGraph, float | None]] = []
+        ended: list[tuple[int, LabeledGraph, Values | None]] = []
         running: list[LabeledGraph] = []
         for trial in trials:
             graph = self._graph_of(trial)
             if graph is None:
                 continue
             if trial.state.is_finished():
-                ended.append((trial.number, graph, _read_error(trial, sign)))
+                ended.append((trial.number, graph, _read_values(trial, signs)))
             else:
                 running.append(graph)
         if self._told != ended[: len(self._told)]:
             self._optimizer, self._told = self._make(), []
-        for _, graph, value in ended[len(self._told) :]:
-            if value is None:
+        for _, graph, values in ended[len(self._told) :]:
+            if values is None:
                 self._optimizer.tell_failed(graph)
+            elif len(values) == 1:
+                self._optimizer.tell(graph, values[0])
             else:
-                self._optimizer.tell(graph, value)
+                named = zip(name_values(len(values)), values, strict=True)
+                self._optimizer.tell(graph, dict(named))
         self._told = ended
         self._optimizer.expect_only(running)
         return self._optimizer
 
 
-def _read_error(trial: FrozenTrial, sign: float) -> float | None:
-    """The value to learn from; None of a trial that failed, or has none that can be learnt."""
-    value = trial.value if trial.state is TrialState.COMPLETE else None
-    return sign * float(value) if value is not None and isfinite(value) else None
+def name_values(count: int) -> list[str]:
+    """The names under which an optimiser is told the values of a trial.
+
+    Example:
+        >>> name_values(1), name_values(2)
+        (['error'], ['value 0', 'value 1'])
+    """
+    return ["error"] if count == 1 else [f"value {i}" for i in range(count)]
+
+
+def _read_values(trial: FrozenTrial, signs: Sequence[float]) -> Values | None:
+    """The values to learn from; None of a trial that failed, or has one that can't be learnt."""
+    values = trial.values if trial.state is TrialState.COMPLETE else None
+    if values is None or not all(map(isfinite, values)):
+        return None
+    return tuple(sign * float(value) for sign, value in zip(signs, values, strict=True))

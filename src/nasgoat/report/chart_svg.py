@@ -96,7 +96,8 @@ def draw_chart(chart: Chart) -> Html:
         _write_names(chart, frame),
         class_="chart direct" if chart.direct else "chart",
         viewBox=f"0 0 {chart.width:g} {chart.height:g}",
-        role="img",
+        # What is inside a picture is not announced: one with links is a group.
+        role="group" if any(isinstance(m, Points) and m.links for m in chart.marks) else "img",
         aria_labelledby=f"{chart.identity}-title {chart.identity}-desc",
     )
 
@@ -198,7 +199,10 @@ def _draw_points(mark: Points, frame: _Frame) -> Html:
         parts += [_path("bar", bars[i])] if bars else []
         title = element("title", mark.titles[i]) if mark.titles else None
         shape, place = _SHAPES[mark.shape], f"translate({x:.1f} {y:.1f})"
-        parts.append(element("path", title, d=shape, transform=place))
+        drawn = element("path", None if mark.links else title, d=shape, transform=place)
+        if mark.links:
+            drawn = element("a", title, drawn, href=mark.links[i], aria_label=mark.titles[i])
+        parts.append(drawn)
     return element("g", parts, class_=f"points {mark.shape} s{mark.series}")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.bayesopt import Ticket
+from nasgoat.bayesopt import Objectives, Ticket
+from nasgoat.bayesopt.front import find_best
 from nasgoat.bayesopt.recommendation import Estimate, estimate_errors, recommend
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError
@@ -74,14 +75,24 @@ class ReportedSearch:
         return self.declaration.get("settings") or {}
 
     @cached_property
+    def objectives(self) -> Objectives:
+        """What is minimised, and which measured limits must hold."""
+        return Objectives.declared(self.declaration, self.stored.space)
+
+    @cached_property
     def benchmark(self) -> Benchmark | None:
-        """The table the errors come from; None without one, or where it is not installed."""
+        """The table the errors come from; None without one, or where it is not installed.
+
+        Nor where its best is not what is sought: with several objectives, or other limits.
+        """
         name = self.objective.get("benchmark")
-        if not isinstance(name, str):
+        if not isinstance(name, str) or not self.objectives.plain:
             return None
         try:
             table = benchmark(name, bool(self.objective.get("noisy")))
             _ = table.optimum
+            if table.space.limits != self.stored.space.limits:
+                return None
         except NasgoatError as problem:
             logger.warning("the regret is not known: %s", problem)
             return None
@@ -121,6 +132,11 @@ class ReportedSearch:
     def recommendations(self) -> list[Estimate]:
         """What would have been recommended after each evaluation with an error."""
         graphs, errors = [t.graph for t in self.done], [error_of(t) for t in self.done]
+        if not self.objectives.plain:
+            evaluated = [t.metrics or {} for t in self.done]
+            ends = range(1, len(evaluated) + 1)
+            places = [find_best(self.objectives, evaluated[:end]) for end in ends]
+            return [Estimate(place, errors[place], None, 1) for place in places]
         if len(set(graphs)) < len(graphs):
             return [recommend(graphs[:i], errors[:i]) for i in range(1, len(graphs) + 1)]
         best = np.minimum.accumulate(errors)  # nothing was repeated: the first of lowest error
@@ -214,6 +230,8 @@ class ReportedSearch:
         target = self.settings.get("target")
         if not isinstance(target, str) or self.declaration.get("asynchronous"):
             return []
+        if not self.objectives.plain:  # each objective has a target of its own
+            return []
         found, scales = [], dict[int, TargetScale]()
         for ticket in self.done:
             if ticket.proposal.mean is None or ticket.proposal.std is None:
@@ -233,7 +251,8 @@ def error_of(ticket: Ticket) -> float:
     """The error of a proposal that has one."""
     if ticket.outcome is None or ticket.outcome.metrics is None:
         raise ValueError(f"proposal {ticket.number} must have an error, got none")
-    return float(ticket.outcome.metrics["error"])
+    metrics = ticket.outcome.metrics
+    return float(metrics["error"] if "error" in metrics else next(iter(metrics.values())))
 
 
 def read_test_error(ticket: Ticket) -> float | None:

@@ -10,6 +10,7 @@ from nasgoat.figures.wording import (
     format_number,
     format_percent,
 )  # fmt: skip
+from nasgoat.report.front_charts import describe_objectives, list_front_facts
 from nasgoat.report.markup import Child, element
 from nasgoat.report.page import Fact
 from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
@@ -38,6 +39,8 @@ def write_lede(search: ReportedSearch) -> Child:
     said: list[Child] = [state, f" {by}, {count}{of}. "]
     if search.best is None:
         return [*said, "Nothing has been evaluated yet."]
+    if not search.objectives.plain:
+        return [*said, describe_objectives(search)]
     return [*said, _describe_best(search), _describe_regret(search)]
 
 
@@ -98,7 +101,8 @@ def describe_estimate(found: Estimate) -> str:
 
 def list_facts(search: ReportedSearch) -> list[Fact]:
     """The figures that one wants to see first."""
-    facts = _list_errors(search)
+    plain = search.objectives.plain
+    facts = _list_errors(search) if plain else list_front_facts(search)
     status = search.stored.status
     others = {"failed": status.failed, "open": status.open}
     more = ", ".join(f"{count} {name}" for name, count in others.items() if count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from nasgoat.bayesopt import Ticket
 from nasgoat.errors import StudyError
@@ -16,6 +17,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.report import markup
 from nasgoat.report.cells import assign_classes, draw_card, draw_cell, draw_legend
 from nasgoat.report.chart_svg import draw_grid
+from nasgoat.report.front_charts import show_front
 from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.model_charts import chart_hyperparameters, chart_models, describe_models
 from nasgoat.report.page import Section, build_page, make_page, show_command
@@ -51,8 +53,11 @@ def _make_page(search: ReportedSearch) -> str:
     space = search.stored.space
     classes = assign_classes(space.labels)
     history = chart_history(search)
+    first = search.objectives.names[0]
+    title = "The best cell" if search.objectives.plain else f"The best cell by {first}"
     bodies = {
-        ("best", "The best cell"): _show_best(search, classes),
+        ("front", "The front"): show_front(search, classes),
+        ("best", title): _show_best(search, classes),
         ("history", "History"): draw_grid(history) if history else None,
         ("proposals", "Proposals and certificates"): _show_proposals(search),
         ("surrogate", "The surrogate over time"): _show_surrogate(search),
@@ -132,6 +137,12 @@ def _describe_certificates(search: ReportedSearch) -> str:
     if not proven:
         return f"None of {made} after the initial design is proven optimal."
     lead = "All" if proven == len(chosen) else f"{proven} of"
+    if not search.objectives.plain:
+        name = search.settings.get("acquisition", "?")
+        return (
+            f"{lead} {made} after the initial design are proven optimal: no graph of the space "
+            f"that had not been evaluated had a lower value of the acquisition function ({name})."
+        )
     target = _TARGETS.get(str(search.settings.get("target")), "the target")
     return (
         f"{lead} {made} after the initial design are proven optimal: no graph of the space that "
@@ -155,10 +166,17 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
             "bound": lambda t: format_fixed(t.proposal.certificate.bound),
             "gap": lambda t: _format_gap(t.proposal.certificate.gap),
         }
+    if not search.objectives.plain:
+        shown.pop("√β", None)
+        shown = {"value" if name == "LCB" else name: column for name, column in shown.items()}
+    if search.objectives.limits:
+        shown["probability"] = lambda t: format_fixed(t.proposal.probability, 2)
     shown["certificate"] = _show_status
     if search.ours:
         shown["solve (s)"] = _show_seconds
     shown["observed error" if search.noisy else "error"] = _show_outcome
+    for other in search.objectives.needed[1:] if not search.objectives.plain else ():
+        shown[other] = partial(_show_metric, other)
     if any(read_test_error(t) is not None for t in search.tickets):
         shown["test error"] = lambda t: format_number(read_test_error(t))
     if (table := search.benchmark) is not None:
@@ -172,6 +190,8 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
     if search.noisy and search.benchmark:
         caption += " The mean error is of all trainings of the table; so is regret."
     if search.ours:
+        if search.objectives.limits:
+            caption += " Probability: that the limits hold, as it was believed."
         caption += (
             " Mean, sd, LCB and bound are on the scale of the target; they are of the time of the "
             "proposal, before its evaluation."
@@ -185,6 +205,10 @@ def find_sqrt_beta(ticket: Ticket) -> float | None:
     if mean is None or std is None or lcb is None or std < 1e-9:  # nothing to divide by
         return None
     return (mean - lcb) / std
+
+
+def _show_metric(name: str, ticket: Ticket) -> str:
+    return format_number((ticket.metrics or {}).get(name))
 
 
 def _link_to_cell(ticket: Ticket) -> Html:

@@ -41,3 +41,22 @@ for (const block of document.querySelectorAll("pre.copy")) {
   });
   block.after(button);
 }
+// Beside the chart of a front stands the cell of the point that is hovered over or focused.
+for (const front of document.querySelectorAll("div.front")) {
+  const cells = Array.from(front.querySelectorAll(".front-cell"));
+  const links = Array.from(front.querySelectorAll("svg a"));
+  const pick = (target) => {
+    if (!cells.some((cell) => "#" + cell.id === target)) return;
+    for (const cell of cells) cell.classList.toggle("shown", "#" + cell.id === target);
+    for (const link of links) link.classList.toggle("shown", link.getAttribute("href") === target);
+  };
+  for (const link of links) {
+    const target = link.getAttribute("href");
+    link.addEventListener("mouseenter", () => pick(target));
+    link.addEventListener("focus", () => pick(target));
+    link.addEventListener("click", (event) => { event.preventDefault(); pick(target); });
+  }
+  const knee = front.querySelector("g.square a");
+  front.classList.add("picking");
+  pick((knee || links[0]).getAttribute("href"));
+}

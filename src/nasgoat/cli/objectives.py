@@ -1,0 +1,152 @@
+"""What ``nasgoat search`` minimises beside one error: options, and what it shows of a front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nasgoat.cli.terminal import note, show, show_graph
+from nasgoat.errors import NasgoatError, SettingError
+
+if TYPE_CHECKING:
+    from nasgoat.bayesopt import Evaluation, Objectives, SearchResult
+    from nasgoat.benchmarks import Benchmark
+    from nasgoat.cli.search_task import Task
+    from nasgoat.spaces import SearchSpace
+
+Choose = Annotated[
+    list[str] | None,
+    typer.Option(help="Show the best under a limit after the fact: 'latency <= 4'; repeatable."),
+]
+
+
+@dataclass(frozen=True)
+class Seeking:
+    """What is minimised, and what must hold."""
+
+    minimise: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A metric that the objective returns, or a cost of the space; repeatable."
+        ),
+    ] = None
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="'latency <= 5': hard if the space knows it, else learnt from what the objective "
+            "returns; repeatable."
+        ),
+    ] = None
+    learn_failures: Annotated[
+        bool, typer.Option("--learn-failures", help="Avoid graphs that will probably fail.")
+    ] = False
+    choose: Choose = None
+
+    def apply(self, task: Task) -> tuple[Task, Objectives]:
+        """The task under its hard limits, whose evaluator returns what is needed."""
+        from nasgoat.acquisition import require_satisfiable
+        from nasgoat.bayesopt import Objectives
+        from nasgoat.bayesopt.objectives import split_limits
+
+        space, measured = split_limits(task.space, self.limit or ())
+        objectives = Objectives.of(self.minimise, measured, self.learn_failures, space)
+        if task.benchmark is not None and not objectives.plain:
+            objectives.check_names(_list_metrics(task.benchmark))
+        if space is not task.space:
+            require_satisfiable(space)
+            task = replace(task, space=space, comparable=False)
+        if objectives.plain:
+            return task, objectives
+        evaluator = replace(task.evaluator, needed=objectives.needed)  # type: ignore[type-var]
+        return replace(task, evaluator=evaluator, comparable=False), objectives
+
+    def refuse(self, objectives: Objectives, method: str, stop_when: str | None) -> None:
+        """Refuse what does not go together with several objectives or measured limits."""
+        if objectives.plain:
+            return
+        for option, wrong in (("the method goat", method != "goat"), ("no --stop-when", stop_when)):
+            if wrong:
+                raise SettingError(
+                    f"--minimise, --limit and --learn-failures must come with {option}, got "
+                    f"{stop_when or method}"
+                )
+
+
+def _list_metrics(table: Benchmark) -> list[str]:
+    """The numbers that a benchmark's table has."""
+    import numpy as np
+
+    graph = table.space.sample(1, np.random.default_rng(0))[0]
+    found = table.query(graph, np.random.default_rng(0))
+    return [name for name, value in found.items() if isinstance(value, int | float)]
+
+
+def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation on a front as JSON has it."""
+    return {
+        "graph": evaluation.graph.to_dict(),
+        "metrics": dict(evaluation.metrics),
+        "evaluation": evaluation.number + 1,
+    }
+
+
+def describe_front(result: SearchResult, choose: Sequence[str]) -> dict[str, Any]:
+    """What JSON has beside the best, where more than one error counts; else nothing."""
+    found: dict[str, Any] = {}
+    if not result.objectives.plain:
+        knee, known = result.knee, result.feasible
+        found = {
+            **result.objectives.declare(),
+            "feasible": known,
+            "front": [describe_evaluation(e) for e in result.front],
+            "hypervolume": result.hypervolume(),
+            "reference": result.reference if known else None,
+            "knee": knee and knee.number + 1,
+        }
+    if choose:
+        chosen = _choose(result, choose)
+        found["chosen"] = chosen and describe_evaluation(chosen)
+    return found
+
+
+def _choose(result: SearchResult, limits: Sequence[str]) -> Evaluation | None:
+    """The best under limits after the fact; None, and a line that says why, if there is none."""
+    try:
+        return result.choose(*limits)
+    except NasgoatError as problem:
+        note(f"--choose: {problem}")
+        return None
+
+
+def show_front(
+    space: SearchSpace, result: SearchResult, choose: Sequence[str], document: dict[str, Any]
+) -> None:
+    """Show the front, and what was chosen from it."""
+    for line in result.summarise_front():
+        show(line)
+    if result.objectives.several and result.front:
+        corner = ", ".join(f"{value:.4g}" for value in document["reference"])
+        show(f"hypervolume: {document['hypervolume']:.4g} up to ({corner})")
+    if document.get("chosen"):
+        chosen = result.choose(*choose)
+        show(f"\nbest under {' and '.join(choose)}, evaluation {chosen.number + 1}:\n")
+        show_graph(chosen.graph, space.labels)
+        show("\n" + write_metrics(chosen.metrics))
+
+
+def show_limits(result: SearchResult) -> None:
+    """Say how many evaluations keep the limits that are measured."""
+    limits = result.objectives.limits
+    if limits and result.feasible:
+        kept = sum(result.objectives.is_feasible(e.metrics) for e in result.evaluations)
+        said = " and ".join(limit.text for limit in limits)
+        show(f"{said}: {kept} of {len(result.evaluations)} evaluations")
+
+
+def write_metrics(metrics: Any) -> str:
+    """Metrics that are numbers in a line: ``error 6.1, latency 4.2``."""
+    numbers = {n: x for n, x in metrics.items() if isinstance(x, int | float)}
+    return ", ".join(f"{name} {value:.4g}" for name, value in numbers.items())

@@ -1,0 +1,139 @@
+"""``nasgoat search`` with several objectives and measured limits: table, JSON, storage, status."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+
+from nasgoat.cli import run
+
+BOTH = ["--minimise", "error", "--minimise", "params"]
+SEARCH = ["search", "--no-pictures", "--initial", "5", "--report", "run"]
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def read(capsys: pytest.CaptureFixture[str], call: list[str]) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run([*call, "--json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_a_search_of_two_objectives_is_stored_shown_and_resumed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = [*SEARCH, *BOTH, "--evaluations"]
+    assert run([*call, "12"]) == 0  # in the middle of a batch
+    shown = capsys.readouterr()
+    assert "best error     best params   front" in shown.err
+    assert "hypervolume: " in shown.out and "front of " in shown.out
+    assert run([*call, "20"]) == 0
+    found = read(capsys, [*call, "20", "--choose", "params <= 400000"])
+    stored = json.loads(Path("run/result.json").read_text())
+    points = [tuple(e["metrics"][name] for name in ("error", "params")) for e in found["front"]]
+    every = [tuple(e["metrics"][name] for name in ("error", "params")) for e in stored["history"]]
+    assert points == sorted(
+        p for p in set(every) if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in every)
+    )
+    assert found["chosen"]["metrics"]["error"] == min(e for e, p in every if p <= 400000)
+    assert found["hypervolume"] > 0 and len(found["reference"]) == 2
+    assert found["regret"] is None and found["optimum"] is None
+    assert len(stored["history"][-1]["parts"]) == 2
+
+    whole = read(capsys, ["search", *BOTH, "--no-pictures", "--initial", "5", "--report", "whole",
+                          "--evaluations", "20"])  # fmt: skip
+    assert whole["front"] == found["front"]
+
+    study = optuna.load_study(study_name="nb201-cifar10-seed0", storage="sqlite:///run/study.db")
+    assert study.metric_names == ["error", "params"]
+    assert {tuple(trial.values) for trial in study.best_trials} == set(points)
+
+    state = read(capsys, ["status", "run", "--choose", "params <= 400000"])["studies"][0]
+    assert [e["metrics"] for e in state["front"]] == [e["metrics"] for e in found["front"]]
+    assert state["chosen"] == found["chosen"]
+    assert run(["status", "run"]) == 0
+    assert capsys.readouterr().out.count("  front  ") == len(points)
+
+
+def test_other_objectives_are_refused_with_the_difference(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run([*SEARCH, *BOTH, "--evaluations", "5", "--quiet"]) == 0
+    for others, said in {
+        ("--minimise", "error", "--minimise", "latency"): "asked ['error', 'latency']",
+        (*BOTH, "--limit", "latency <= 5"): "limits was None, asked ['latency <= 5']",
+        (): "minimise was ['error', 'params'], asked None",
+    }.items():
+        assert run([*SEARCH, *others, "--evaluations", "5", "--quiet"]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_measured_limit_shows_its_probability(capsys: pytest.CaptureFixture[str]) -> None:
+    call = [*SEARCH, "--limit", "params <= 300000", "--evaluations", "15"]
+    assert run(call) == 0
+    shown = capsys.readouterr()
+    assert "probability" in shown.err
+    assert "params <= 300000: " in shown.out
+    found = read(capsys, call)
+    assert found["best"]["metrics"]["params"] <= 300000 and found["feasible"]
+    history = json.loads(Path("run/result.json").read_text())["history"]
+    assert all(0 <= e["probability"] <= 1 for e in history[5:])
+    study = optuna.load_study(study_name="nb201-cifar10-seed0", storage="sqlite:///run/study.db")
+    kept = [max(t.system_attrs["constraints"]) <= 0 for t in study.trials]
+    assert kept == [e["metrics"]["params"] <= 300000 for e in history]
+
+
+def test_a_hard_limit_holds_in_every_proposal(capsys: pytest.CaptureFixture[str]) -> None:
+    found = read(capsys, [*SEARCH, "--limit", "nor_conv_3x3 <= 1", "--evaluations", "15", "-q"])
+    assert "front" not in found and found["regret"] is None
+    history = json.loads(Path("run/result.json").read_text())["history"]
+    assert max(e["graph"]["edge_labels"].count("nor_conv_3x3") for e in history) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--minimise", "error", "--minimise", "parms"], "did you mean params?"),
+        (["--limit", "latncy <= 5"], "a measured limit must be one of"),
+        (["--limit", "latency < "], "limit"),
+        (["--limit", "latency <= 5", "--limit", "latency >= 6"], "some value of latency"),
+        ([*BOTH, "--method", "random"], "must come with the method goat, got random"),
+        ([*BOTH, "--stop-when", "gain <= 1"], "no --stop-when, got gain <= 1"),
+        ([*BOTH, "--acquisition", "ei"], "the acquisition of 2 objectives must be one of"),
+        (["--acquisition", "chebyshev"], "must come with several objectives"),
+    ],
+)
+def test_what_can_not_be_asked_is_one_line(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*SEARCH, *options, "--quiet"]) == 2
+    message = capsys.readouterr().err.strip()
+    assert said in message
+    assert len(message.splitlines()) == 1
+
+
+def test_nothing_to_choose_costs_a_line_and_not_the_search(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    call = [*SEARCH, *BOTH, "--evaluations", "5", "--choose", "params <= 1", "--quiet", "--json"]
+    assert run(call) == 0
+    shown = capsys.readouterr()
+    assert "some evaluation must keep params <= 1, got none; the lowest is" in shown.err
+    assert json.loads(shown.out)["chosen"] is None
+    assert Path("run/result.json").exists()
+    assert run(["status", "run", "--choose", "params <= 1"]) == 2
+
+
+def test_an_objective_that_returns_too_little_is_told_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("lacking.py").write_text("def measure(cell):\n    return {'error': 1.0, 'delay': 2.0}\n")
+    call = [*SEARCH, "--space", "nb201", "--objective", "lacking:measure", "--quiet"]
+    assert run([*call, "--minimise", "error", "--minimise", "latency"]) == 1
+    assert "the objective must return 'latency', got ['delay', 'error']" in capsys.readouterr().err
