@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from math import comb, prod
 
 import numpy as np
@@ -20,6 +20,8 @@ from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
+
+_PORTION = 20_000  # structures listed at a time
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,9 +158,10 @@ class DartsSpace(IndexedSpace):
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
         inner = range(self.inputs, self.nodes)
-        choices = list(product(*(combinations(range(v), self.predecessors) for v in inner)))
-        adjacency = np.zeros((len(choices), self.nodes, self.nodes), dtype=bool)
-        for i, choice in enumerate(choices):
-            for v, predecessors in zip(inner, choice, strict=True):
-                adjacency[i, list(predecessors), v] = True
-        yield adjacency
+        choices = product(*(combinations(range(v), self.predecessors) for v in inner))
+        while portion := list(islice(choices, _PORTION)):
+            adjacency = np.zeros((len(portion), self.nodes, self.nodes), dtype=bool)
+            for i, choice in enumerate(portion):
+                for v, predecessors in zip(inner, choice, strict=True):
+                    adjacency[i, list(predecessors), v] = True
+            yield adjacency

@@ -104,11 +104,13 @@ class EdgeLabeledSpace(IndexedSpace):
         return [self.from_digits(row) for row in found[fits]]
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
-        if self.connected:
-            yield self._connected_structures
-            return
-        bits = np.arange(2 ** len(self.places))[:, None] >> np.arange(len(self.places))
-        yield self.batch_from_digits(bits & 1).adjacency
+        # In portions: whoever lists them may run out of time, and there may be 2^28.
+        total, places = 2 ** len(self.places), np.arange(len(self.places))
+        bits = places[::-1] if self.connected else places
+        for start in range(0, total, _BLOCK):
+            numbers = np.arange(start, min(start + _BLOCK, total))
+            found = self.batch_from_digits((numbers[:, None] >> bits) & 1).adjacency
+            yield found[self._every_node_on_path(found)] if self.connected else found
 
     def structure_bound(self, n: int) -> int:
         return super().structure_bound(n) if self.structures_listable() else 2 ** len(self.places)
@@ -144,8 +146,7 @@ class EdgeLabeledSpace(IndexedSpace):
 
     @cached_property
     def _connected_structures(self) -> NDArray[np.bool_]:
-        structures = EdgeLabeledSpace(self.nodes, ["edge"], connected=True)
-        return np.concatenate([batch.adjacency for batch in structures.enumerate()])
+        return np.concatenate(list(self.structures(self.nodes)))
 
     @staticmethod
     def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:

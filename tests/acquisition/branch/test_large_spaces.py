@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nasgoat import GraphGP, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
-from nasgoat.acquisition import make_optimizer
+from nasgoat import (
+    EdgeLabeledSpace,
+    GraphGP,
+    LowerConfidenceBound,
+    NodeLabeledSpace,
+    ShortestPathKernel,
+    darts,
+)
+from nasgoat.acquisition import Status, make_optimizer, random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.spaces import DartsSpace
@@ -102,3 +109,28 @@ def test_the_best_cell_of_eight_nodes_is_that_of_scip() -> None:
     # On its own: by default the MIP takes bounds from branch and bound.
     solver = MipOptimizer(space, independent=True, child=False)
     assert solver.optimize(acquisition)[0].lcb == pytest.approx(best, rel=solver.limits.gap)
+
+
+def test_two_nodes_are_searched_too() -> None:
+    space = NodeLabeledSpace(2, ["a", "b"])
+    acquisition = random_problem(space, 1).acquisition
+    pool = BranchAndBound(space).optimize(acquisition, 3)
+    assert len(pool) == 1
+    assert pool.certificate.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "space",
+    [EdgeLabeledSpace(8, ["a", "b", "c"]), DartsSpace(12, ["a", "b"])],
+    ids=["2^28 structures", "DARTS of 12 nodes"],
+)
+def test_a_time_limit_ends_the_listing_of_structures(
+    space: EdgeLabeledSpace | DartsSpace,
+) -> None:
+    acquisition = random_problem(space, 5).acquisition
+    pool = BranchAndBound(space, time_limit=0.1).optimize(acquisition, 3)
+    assert len(pool) == 3
+    assert pool.certificate.status is Status.FEASIBLE
+    assert pool.certificate.bound is not None
+    listed = next(iter(space.structures(space.sizes[-1])))
+    assert len(listed) <= 2**17  # a portion, not all of them

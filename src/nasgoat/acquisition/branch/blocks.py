@@ -151,6 +151,8 @@ def _collect(chunks: Iterable[Matrices], n: int, deadline: float | None) -> Matr
         total += len(chunk)
         if deadline is not None and time.perf_counter() > deadline:
             raise OutOfTimeError
+        if total > LARGEST_BRANCH and deadline is not None:
+            raise OutOfTimeError  # they can't be searched in it
         if total > LARGEST_BRANCH:
             raise TooLargeError(
                 f"branch and bound must have at most {LARGEST_BRANCH:,} structures to start from, "

@@ -171,7 +171,7 @@ def _multiply(pairs: PairTables, changes: Changes, group: Group, vector: Floats)
         both = both.reshape(total, most, labels, labels)
     along = changes.move.reshape(-1, width) @ vector.T
     return _ClassTables(
-        along=along.reshape(*changes.square.shape, -1),
+        along=along.reshape(*changes.square.shape, len(vector)),
         square=changes.square,
         mean=np.ascontiguousarray(changes.move[..., 0]),
         gram=changes.gram,
