@@ -19,6 +19,7 @@ CALLS = {
     "nasgoat methods": ["methods"],
     "nasgoat scale": ["scale", "scale.toml", "--quiet"],
     "nasgoat compare": ["compare", "compare.toml", "--quiet"],
+    "nasgoat fronts": ["fronts", "fronts.toml", "--quiet"],
     "nasgoat kernels": ["kernels", "kernels.toml", "--quiet"],
     "nasgoat space check": ["space", "check", "nb201"],
     "nasgoat data status": ["data", "status"],
@@ -29,6 +30,8 @@ NB201 = 'benchmarks = ["nb201/cifar10"]\n'
 EXPERIMENTS = {
     "scale.toml": 'kind = "scale"\nmethods = ["catalogue"]\nnodes = [4]\nobservations = [5]\n',
     "compare.toml": f'kind = "compare"\n{NB201}methods = ["random"]\nseeds = 1\nevaluations = 11',
+    "fronts.toml": 'kind = "fronts"\nmethods = ["random"]\nseeds = 1\nevaluations = 11\nproblems = '
+    '["nb201/cifar10: error, params", "nb201/cifar10: error; params <= 9 %"]',
     "kernels.toml": f'kind = "kernels"\n{NB201}kernels = ["SP"]\nseeds = 1\ntrain = 5\ntest = 5',
 }
 

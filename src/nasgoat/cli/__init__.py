@@ -44,6 +44,7 @@ for verb in (
     solve.solve,
     inspection.methods,
     experiments.compare,
+    experiments.fronts,
     experiments.kernels,
     experiments.scale,
 ):

@@ -1,4 +1,4 @@
-"""``nasgoat compare``, ``kernels`` and ``scale``: experiments, from a file or from options."""
+"""``nasgoat compare``, ``fronts``, ``kernels`` and ``scale``: experiments by file or by options."""
 
 from __future__ import annotations
 
@@ -80,6 +80,9 @@ def _make_verb(kind: str, help_text: str) -> Callable[..., None]:
 
 compare = _make_verb(
     "compare", "Compare methods: errors, evaluations to the optimum, seconds and certificates."
+)
+fronts = _make_verb(
+    "fronts", "Compare methods on several objectives and under limits: hypervolume, fronts, waste."
 )
 kernels = _make_verb(
     "kernels",

@@ -41,6 +41,7 @@ __all__ = [
 #: The modules of each kind: what makes its tables, and what makes its charts.
 _MODULES = {
     "compare": ("compare_tables", "compare_charts"),
+    "fronts": ("fronts_results", "fronts_results"),
     "kernels": ("kernel_results", "kernel_results"),
     "scale": ("scale", "scale"),
 }

@@ -36,7 +36,7 @@ class ExperimentRecords:
 
     Args:
         folder: Where it is.
-        kind: ``"compare"``, ``"kernels"`` or ``"scale"``.
+        kind: ``"compare"``, ``"fronts"``, ``"kernels"`` or ``"scale"``.
         name: Its name.
         title: One line about it.
         description: More lines about it.

@@ -36,6 +36,7 @@ _EVERY_KIND = {"kind": TEXT, "title": TEXT, "description": TEXT}
 #: The module and the class of each kind of experiment.
 _STUDIES = {
     "compare": ("compare_study", "CompareStudy"),
+    "fronts": ("fronts_study", "FrontsStudy"),
     "kernels": ("kernel_study", "KernelStudy"),
     "scale": ("scale", "ScaleStudy"),
 }

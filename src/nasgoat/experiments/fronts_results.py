@@ -1,0 +1,244 @@
+"""What the runs of a comparison of fronts say together: tables, charts, and aims met or not.
+
+Notation
+    HV     hypervolume relative to that of the true front;  share  of the true front's points found
+    mean ± one standard error over seeds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.experiments import Table
+from nasgoat.experiments.compare_study import expand_steps
+from nasgoat.experiments.compare_tables import deviation, evaluations_to_optimum
+from nasgoat.experiments.fronts_problem import Problem
+from nasgoat.experiments.fronts_study import CONSTRAINED, MARKS, OURS
+from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.study import Record
+from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels
+
+Array = NDArray[np.float64]
+_VOLUME, _SHARE = 1, 2  # columns of a step
+#: What the hypervolume should be after so many evaluations where the front has so many points.
+AIMS = {100: 0.97, 160: 0.99}
+LARGE_FRONT = 10
+_OTHERS = (3, 4, 5, 6, 7, 8)  # series of methods that are not ours
+_HOW = (
+    "HV: hypervolume of (log error, other value) relative to the true front's, the reference point "
+    "at the 80 % quantiles of the space; share: of the true front's points found; mean over seeds "
+    "± one standard error. Seconds are processor time of a whole run."
+)
+_HOW_LIMITS = (
+    "Evaluations to the lowest error that keeps every limit: median, a run that never gets there "
+    "counts as later than any that does. Infeasible: evaluations after the initial design that "
+    "break a limit which is known only once a graph is measured. Broken: evaluations, of all, that "
+    "break a limit which is known before. Means over seeds."
+)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All methods on one problem: their runs, in the order of the declaration."""
+
+    text: str
+    runs: dict[str, list[Record]]
+
+    @property
+    def problem(self) -> Problem:
+        """What was asked."""
+        return Problem.parse(self.text)
+
+    @property
+    def several(self) -> bool:
+        """Whether the answer is a front."""
+        return len(self.problem.names) > 1
+
+    def at(self, method: str, number: int, column: int = _VOLUME) -> list[float]:
+        """A value of each run of a method after so many evaluations."""
+        return [float(expand(run, column)[number - 1]) for run in self.runs[method]]
+
+    def list_marks(self) -> list[int]:
+        """The numbers of evaluations at which methods are compared."""
+        least = min(run["evaluations"] for runs in self.runs.values() for run in runs)
+        return [mark for mark in MARKS if mark <= least] or [least]
+
+
+def expand(run: Record, column: int) -> Array:
+    """A value after each evaluation of a run."""
+    found = expand_steps(run, column)
+    return np.zeros(run["evaluations"]) if found is None else found
+
+
+def list_contests(records: ExperimentRecords) -> list[Contest]:
+    """What was run on each problem, in the order of the declaration."""
+    found = []
+    for text in records.declaration["problems"]:
+        own = [run for run in records.runs if run["problem"] == text]
+        by_method = {
+            m: [r for r in own if r["method"] == m] for m in records.declaration["methods"]
+        }
+        kept = {m: sorted(r, key=lambda x: x["seed"]) for m, r in by_method.items() if r}
+        if kept:
+            found.append(Contest(text, kept))
+    return found
+
+
+def make_tables(records: ExperimentRecords) -> list[Table]:
+    """Hypervolumes of all problems and whether the aims are met, then each problem by itself."""
+    found = list_contests(records)
+    fronts = [contest for contest in found if contest.several]
+    tables = [_make_overview(fronts), _make_aims(fronts)] if fronts else []
+    tables += [_make_table(contest) for contest in fronts]
+    return [*tables, *(_make_limits_table(c) for c in found if not c.several)]
+
+
+def _make_overview(fronts: Sequence[Contest]) -> Table:
+    methods = list(dict.fromkeys(name for contest in fronts for name in contest.runs))
+    rows = []
+    for contest in fronts:
+        marks = contest.list_marks()
+        means = {name: [fmean(contest.at(name, mark)) for mark in marks] for name in contest.runs}
+        best = [max(values[i] for values in means.values()) for i in range(len(marks))]
+        cells = [
+            " / ".join(
+                f"**{value:.3f}**" if value == top else f"{value:.3f}"
+                for value, top in zip(means[name], best, strict=True)
+            )
+            if name in means
+            else "–"
+            for name in methods
+        ]
+        rows.append((_name(contest), str(_front_size(contest)), *cells))
+    numbers = " / ".join(map(str, fronts[0].list_marks()))
+    title = f"Mean relative hypervolume after {numbers} evaluations"
+    seeds = sorted({len(runs) for contest in fronts for runs in contest.runs.values()})
+    said = f"Seeds: {seeds[0]}" + (f" to {seeds[-1]}" if len(seeds) > 1 else "") + "."
+    return Table(title, ("problem", "front", *methods), tuple(rows), (said,), _HOW)
+
+
+def _make_aims(fronts: Sequence[Contest]) -> Table:
+    """Whether our best method is ahead of every other, and as far as was aimed at."""
+    rows = []
+    for contest in fronts:
+        ours = [name for name in contest.runs if name in OURS]
+        others = [name for name in contest.runs if name not in OURS]
+        cells = []
+        for mark in contest.list_marks():
+            if not ours or not others:
+                cells.append("–")
+                continue
+            best = max(ours, key=lambda name: fmean(contest.at(name, mark)))
+            rival = max(others, key=lambda name: fmean(contest.at(name, mark)))
+            value, other = (fmean(contest.at(name, mark)) for name in (best, rival))
+            said = f"{'yes' if value > other else 'no'}: {best} {value:.3f}, {rival} {other:.3f}"
+            if mark in AIMS and _front_size(contest) >= LARGE_FRONT:
+                met = "met" if value >= AIMS[mark] else "not met"
+                said += f"; {AIMS[mark]} {met}"
+            cells.append(said)
+        rows.append((_name(contest), str(_front_size(contest)), *cells))
+    columns = ("problem", "front", *(f"best at {mark}" for mark in fronts[0].list_marks()))
+    how = (
+        "Whether the best of our methods has a larger mean hypervolume than the best of the others "
+        f"and, where the true front has at least {LARGE_FRONT} points, whether it reaches "
+        + " and ".join(f"{value} at {mark}" for mark, value in AIMS.items())
+        + "."
+    )
+    return Table("Aims, met or not", columns, tuple(rows), (), how)
+
+
+def _make_table(contest: Contest) -> Table:
+    marks = contest.list_marks()
+    columns = ("method", "seeds", *(f"HV {m}" for m in marks), *(f"share {m}" for m in marks), "s")
+    rows = []
+    for name, runs in contest.runs.items():
+        volumes = [_format_mean(contest.at(name, mark)) for mark in marks]
+        shares = [f"{fmean(contest.at(name, mark, _SHARE)):.2f}" for mark in marks]
+        seconds = f"{fmean(run['cpu_seconds'] for run in runs):.1f}"
+        rows.append((name, str(len(runs)), *volumes, *shares, seconds))
+    title = f"{_name(contest)}: a true front of {_front_size(contest)} points"
+    return Table(title, columns, tuple(rows), (), _HOW)
+
+
+def _make_limits_table(contest: Contest) -> Table:
+    columns = ("method", "seeds", "at the optimum", "evaluations to it", "infeasible", "broken")
+    rows = []
+    for name, runs in contest.runs.items():
+        when = evaluations_to_optimum(runs)
+        most = max(run["evaluations"] for run in runs)
+        reached = sum(run["reached"] is not None for run in runs)
+        rows.append(
+            (
+                name,
+                str(len(runs)),
+                f"{reached}/{len(runs)}",
+                f"{when:.0f}" if when < float("inf") else f"> {most}",
+                f"{fmean(run['wasted'] for run in runs):.1f}",
+                f"{fmean(run['broken_known'] for run in runs):.1f}",
+            )
+        )
+    some = next(iter(contest.runs.values()))[0]
+    title = f"{contest.text}: {100 * some['feasible']:.0f} % of the space, optimum "
+    return Table(f"{title}{some['optimum']:.3f}", columns, tuple(rows), (), _HOW_LIMITS)
+
+
+def _format_mean(values: Sequence[float]) -> str:
+    return f"{fmean(values):.3f} ± {deviation(values) / len(values) ** 0.5:.3f}"
+
+
+def _name(contest: Contest) -> str:
+    return f"{contest.problem.benchmark}: {', '.join(contest.problem.names)}"
+
+
+def _front_size(contest: Contest) -> int:
+    return int(next(iter(contest.runs.values()))[0]["front"])
+
+
+def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
+    """Hypervolume against evaluations, problem by problem."""
+    fronts = [contest for contest in list_contests(records) if contest.several]
+    return {"Hypervolume against evaluations": [_chart(records, c) for c in fronts]}
+
+
+def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
+    """One figure of all problems."""
+    charts = make_charts(records)["Hypervolume against evaluations"]
+    if not charts:
+        return {}
+    rows = [charts[i : i + 3] for i in range(0, len(charts), 3)]
+    return {f"{records.name}-hypervolume": Panels(rows, charts[0].caption)}
+
+
+def _chart(records: ExperimentRecords, contest: Contest) -> Chart:
+    first, marks = int(records.declaration["initial"]), list[Mark]()
+    others = [m for m in records.declaration["methods"] if m not in (*OURS, CONSTRAINED)]
+    for name, runs in contest.runs.items():
+        lost = 1.0 - np.array([expand(run, _VOLUME)[first - 1 :] for run in runs])
+        x = [float(first + i) for i in range(lost.shape[1])]
+        ours = name in OURS
+        series = OURS.index(name) if ours else _OTHERS[others.index(name) % len(_OTHERS)]
+        if name == OURS[0] and len(runs) > 1:
+            low, high = np.quantile(lost, [0.25, 0.75], axis=0)
+            marks.append(Band(x, low.tolist(), high.tolist(), series, steps=True))
+        middle = lost.mean(axis=0).tolist()
+        marks.append(Line(x, middle, series, steps=True, name=name, bold=name == OURS[0]))
+    ends = {name: fmean(contest.at(name, contest.list_marks()[-1])) for name in contest.runs}
+    best = max(ends, key=lambda name: ends[name])
+    seeds = [len(runs) for runs in contest.runs.values()]
+    return Chart(
+        f"{_name(contest)}: missing hypervolume against evaluations",
+        f"Largest hypervolume at the end: {best}, {ends[best]:.3f}.",
+        Axis("evaluation", integer=True),
+        Axis("missing hypervolume", log=True),
+        marks,
+        heading=contest.problem.benchmark,
+        caption="Share of the true front's hypervolume that is still missing, mean over "
+        f"{median(seeds):.0f} seeds; the band holds the middle half of the runs of {OURS[0]}.",
+        note=f"front of {_front_size(contest)}",
+        height=260.0,
+    )
