@@ -8,7 +8,7 @@ import os
 import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from tempfile import TemporaryDirectory
 
@@ -16,10 +16,13 @@ import numpy as np
 
 from nasgoat import (
     GraphGP,
+    GraphSpace,
     LowerConfidenceBound,
     NodeLabeledSpace,
     ShortestPathKernel,
     darts,
+    load_space,
+    molecules,
     nasbench101,
 )
 from nasgoat.acquisition.branch import BranchAndBound
@@ -75,6 +78,18 @@ TABLE = [
 ]
 
 
+#: Declared graphs: space, time limit, and the seconds that a question was meant to take.
+GRAPHS = [
+    ("molecules,5", None, "1 s"),
+    ("molecules,6", None, "3 s"),
+    ("molecules,7", None, "15 s"),
+    ("molecules,8", None, "90 s"),
+    ("molecules,9", 300.0, "gap below 10 % in 300 s"),
+    ("nbgraph", None, "0.1 s"),
+    ("acyclic,7", None, "5 s"),
+]
+
+
 #: Small spaces whose first question has all of a search compiled: space, kernel, its name.
 COMPILED = [
     ("6,8,3", "linear", "linear, structures"),
@@ -103,8 +118,15 @@ def one(space: SearchSpace, form: str, t: int, seed: int, limit: float | None) -
         solver.optimize(acquisition)  # load the compiled code, list the structures
     else:
         solver.load_code(form == "exponential")
+    return measure(solver, acquisition, {space.key(graph) for graph in graphs})
+
+
+def measure(
+    solver: BranchAndBound, acquisition: LowerConfidenceBound, exclude: set[bytes]
+) -> Measured:
+    """The five best."""
     cpu = time.process_time()
-    pool = solver.optimize(acquisition, 5, {space.key(graph) for graph in graphs})
+    pool = solver.optimize(acquisition, 5, exclude)
     cpu = time.process_time() - cpu
     certificate, gap = pool.certificate, pool.certificate.gap or 0.0
     return Measured(certificate.seconds, cpu, solver.nodes_, gap, str(certificate.status))
@@ -125,6 +147,42 @@ def table(seeds: int, only: list[str]) -> None:
                 f"{max(m.gap for m in found):.1%} | {memory:.0f} MB |",
                 flush=True,
             )
+
+
+def graph_table(seeds: int, only: list[str]) -> None:
+    """Declared graphs: seconds to list structures, then of a question; each row in a process."""
+    print("| space | structures | listing | t | seconds | of the processor | gap | aim |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    for text, limit, aim in GRAPHS:
+        for t in (50, 150) if not only or text in only else ():
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                found, structures, listing = pool.submit(graph_row, text, t, seeds, limit).result()
+            print(
+                f"| {text} | {structures:,} | {listing:.2g} | {t} | "
+                f"{_range([m.seconds for m in found])} | {_range([m.processor for m in found])} | "
+                f"{max(m.gap for m in found):.1%} | {aim} |",
+                flush=True,
+            )
+
+
+def graph_row(
+    text: str, t: int, seeds: int, limit: float | None
+) -> tuple[list[Measured], int, float]:
+    """One row: problems, number of structures, processor seconds to list them."""
+    space = space_of(text)
+    solver = BranchAndBound(space)
+    solver.load_code()
+    start = time.process_time()
+    total = sum(len(block.adjacency) for block in solver.list_labelled())
+    listing = time.process_time() - start
+    found = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        graphs = space.sample(t, rng)
+        acquisition = Objective(space, "linear", rng).given(graphs)
+        solver.time_limit = limit
+        found.append(measure(solver, acquisition, {space.key(graph) for graph in graphs}))
+    return found, total, listing
 
 
 def row(
@@ -215,6 +273,15 @@ def first_question(text: str, form: str) -> float:
 def space_of(text: str) -> SearchSpace:
     if text in ("darts", "nb101"):
         return darts() if text == "darts" else nasbench101()
+    if text == "nbgraph":
+        return load_space(text)
+    name, _, number = text.partition(",")
+    if name == "molecules":
+        return replace(molecules(), nodes=(int(number), int(number)))
+    if name == "acyclic":
+        return GraphSpace(
+            int(number), ["op0", "op1", "op2", "op3"], (), "acyclic", "paths", sources=2, sinks=2
+        )
     n, edges, ops = (int(part) for part in text.split(","))
     return NodeLabeledSpace(n, [f"op{i}" for i in range(ops)], max_edges=edges)
 
@@ -223,7 +290,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     default = ["7,9,3", "8,10,3", "9,11,3", "10,12,3", "darts", "7,21,3"]
     parser.add_argument(
-        "spaces", nargs="*", default=default, help="nodes,edges,ops | darts | nb101"
+        "spaces",
+        nargs="*",
+        default=default,
+        help="nodes,edges,ops | darts | nb101 | nbgraph | molecules,nodes | acyclic,nodes",
     )
     parser.add_argument("--kernel", default="linear", choices=list(WEIGHTS))
     parser.add_argument("--observations", default="50,150")
@@ -232,6 +302,7 @@ def main() -> None:
     parser.add_argument("--run", action="store_true", help="a whole run on NAS-Bench-101")
     parser.add_argument("--scip", action="store_true", help="beside the compact MIP, in one run")
     parser.add_argument("--table", action="store_true", help="the table of the documentation")
+    parser.add_argument("--graphs", action="store_true", help="the table of declared graphs")
     parser.add_argument("--compile", action="store_true", help="time to compile, without a cache")
     options = parser.parse_args()
     observations = [int(part) for part in options.observations.split(",")]
@@ -241,6 +312,9 @@ def main() -> None:
         return
     if options.table:
         table(options.seeds, options.spaces if options.spaces != default else [])
+        return
+    if options.graphs:
+        graph_table(options.seeds, options.spaces if options.spaces != default else [])
         return
     if options.compile:
         compilation()

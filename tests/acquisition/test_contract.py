@@ -46,6 +46,11 @@ class TestBranchAndBound(OptimizerContract):
         return BranchAndBound(space, time_limit=0.0)
 
 
+class TestBranchAndBoundOnDeclaredGraphs(TestBranchAndBound):
+    spaces = GRAPHS
+    kernels = ("linear",)
+
+
 class TestScip(OptimizerContract):
     spaces = SMALL
     seeds = range(1)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -12,13 +12,14 @@ from nasgoat.acquisition import Catalogue, Cost, Mutation, Reason, Sampling
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import (
     LARGEST_BRANCH,
+    LARGEST_LABELLED,
     branch_cost,
     mip_cost,
     shape_cost,
 )
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.benchmarks.listed_trees import ListedTreeSpace
-from nasgoat.spaces import CellSpace, Limit, SearchSpace, load_space
+from nasgoat.spaces import CellSpace, GraphSpace, Limit, SearchSpace, load_space
 
 OPS = ["a", "b", "c"]
 
@@ -66,9 +67,10 @@ def test_a_family_of_ones_own_gets_true_answers(kernel: str) -> None:
 def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> None:
     molecules = load_space("molecules")
     listed = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])
-    refused = branch_cost(molecules, "linear", 1)
+    refused = branch_cost(molecules, "exponential", 1)
     assert isinstance(refused, Reason)
-    assert "depend on each other" in refused.said
+    assert "under the linear kernel alone" in refused.said
+    assert isinstance(branch_cost(molecules, "linear", 1), Cost)
     assert isinstance(mip_cost(molecules, "linear", 1), Cost)
     assert _cost(Catalogue.cost(listed, "linear", 1)).said == "2 graphs at most"
     for model in (branch_cost, mip_cost):
@@ -130,3 +132,27 @@ def test_spaces_of_any_size_have_a_forecast() -> None:
     huge = NodeLabeledSpace(60, OPS)
     for model in (branch_cost, mip_cost):
         assert _cost(model(huge, "linear", 5)).describe(5).startswith("days a question")
+
+
+@pytest.mark.parametrize(
+    ("space", "structures"),
+    [
+        (load_space("molecules"), {5: 21, 6: 78, 7: 353, 8: 1_929, 9: 12_207, 10: 89_402}),
+        (GraphSpace(5, direction="undirected"), {6: 156, 7: 1_044, 8: 12_346}),
+        (GraphSpace(5, direction="acyclic"), {4: 31, 5: 302, 6: 5_984, 7: 243_668}),
+        (GraphSpace(3, direction="directed"), {3: 16, 4: 218, 5: 9_608}),
+        (GraphSpace(5, direction="acyclic", sources=2, sinks=2, connectivity="paths"), {7: 30_693}),
+        (load_space("nbgraph"), {5: 9}),
+    ],
+)
+def test_the_number_of_structures_is_forecast_within_a_factor_of_three(
+    space: GraphSpace, structures: dict[int, int]
+) -> None:
+    for n, known in structures.items():
+        assert 1 / 3 <= replace(space, nodes=(n, n)).structure_bound(n) / known <= 3
+
+
+def test_declared_graphs_with_too_many_structures_are_refused() -> None:
+    refused = branch_cost(GraphSpace((2, 30), OPS, direction="acyclic"), "linear", 1)
+    assert isinstance(refused, Reason)
+    assert f"{LARGEST_LABELLED:,} can be listed" in refused.said

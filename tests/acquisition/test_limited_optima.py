@@ -1,17 +1,25 @@
 """Under limits every exact optimiser finds what the filtered catalogue finds, and nothing else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nasgoat import Catalogue, DartsSpace, EdgeLabeledSpace, GraphSpace, NodeLabeledSpace, Optimizer
+from nasgoat import (
+    Catalogue,
+    DartsSpace,
+    EdgeLabeledSpace,
+    GraphSpace,
+    NodeLabeledSpace,
+    Optimizer,
+    molecules,
+)
 from nasgoat.acquisition import AcquisitionOptimizer, make_optimizer, random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.errors import SettingError
 from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
 
@@ -57,7 +65,7 @@ def exact_optimizers(space: SearchSpace, kernel: str) -> list[AcquisitionOptimiz
     found: list[AcquisitionOptimizer] = [
         MipOptimizer(space, child=False, limits=SolveLimits(seconds=200.0))
     ]
-    if not isinstance(space, GraphSpace):
+    if kernel == "linear" or not isinstance(space, GraphSpace):
         found.append(BranchAndBound(space))
     return found
 
@@ -104,7 +112,6 @@ def test_no_proposal_ever_breaks_a_limit(number: int, name: str) -> None:
     assert len(seen) == min(6, space.count())
 
 
-def test_branch_and_bound_says_that_it_does_not_know_declared_graphs() -> None:
-    with pytest.raises(SettingError, match="branch and bound must have"):
-        make_optimizer("branch", MOLECULES)
+def test_few_declared_graphs_are_listed_and_many_are_not() -> None:
     assert make_optimizer("auto", MOLECULES).name == "catalogue"
+    assert make_optimizer("auto", replace(molecules(), nodes=(1, 8))).name == "branch"

@@ -25,6 +25,7 @@ Seconds of Q questions
                                                   prefixes that grow, as most are never reached
                  S (4e-6 + 4e-10 (V L)² D)        labels on edges
                  and 2e-7 N more with the exponential kernel, which never takes prefixes
+                 S (2e-4 + 3e-9 (n L)² D)         declared graphs, linear kernel; S is estimated
     MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
@@ -43,7 +44,7 @@ from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.node_labeled import count_prefixes
 
 if TYPE_CHECKING:
-    from nasgoat.spaces import CellSpace
+    from nasgoat.spaces import CellSpace, GraphSpace
 
 #: Graphs in a catalogue: more would take gigabytes and minutes.
 LARGEST_CATALOGUE = 5_000_000
@@ -51,11 +52,14 @@ LARGEST_CATALOGUE = 5_000_000
 LARGEST_BRANCH = 2_000_000
 #: Prefixes with their last labels that are listed at most; more grow node by node.
 GROWING = 200_000
+#: Structures of declared graphs that branch and bound lists: more would take minutes.
+LARGEST_LABELLED = 300_000
 SLOW_PAPER = 6  # nodes from which on the paper's literal formulation takes minutes at least
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
 SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 
 _LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
+_LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 _PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
@@ -79,8 +83,8 @@ def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
         return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
     if space.layout == "list":
         return _A_LIST
-    if space.layout != "cell":
-        return Reason("it does not know graphs in which labels and edges depend on each other")
+    if space.layout == "graph":
+        return _labelled_cost(cast("GraphSpace", space), kernel, questions)
     cell = cast("CellSpace", space)
     prefixes = None if kernel == "linear" else False
     costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
@@ -95,6 +99,23 @@ def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
         kind = "structures or their prefixes"
     said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
     return Cost(questions * each, _LOADING, said, stops=True)
+
+
+def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of branch and bound on declared graphs: structures, then labels of nodes and edges."""
+    if kernel != "linear":
+        return Reason("it knows declared graphs under the linear kernel alone")
+    structures = [space.structure_bound(n) for n in space.sizes]
+    if sum(structures) > LARGEST_LABELLED:
+        said = shorten(round(sum(structures)))
+        return Reason(f"about {said} structures, {LARGEST_LABELLED:,} can be listed")
+    labels, features = max(len(space.node_ops), 1), len(FeatureMap(space).source)
+    each = sum(
+        total * (2e-4 + 3e-9 * (n * labels) ** 2 * features)
+        for n, total in zip(space.sizes, structures, strict=True)
+    )
+    said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
+    return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
 
 
 def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:

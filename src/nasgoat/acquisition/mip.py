@@ -33,7 +33,7 @@ from nasgoat.progress import say_if_slow
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import LinearPosterior
-from nasgoat.surrogate.posterior import of_paper_kernel
+from nasgoat.surrogate.posterior import ExponentialPosterior, of_paper_kernel
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 logger = logging.getLogger(__name__)
@@ -162,6 +162,7 @@ class MipOptimizer:
             return ()
         try:
             # Once for all questions; not part of the few seconds that each of them has.
+            self._first.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
             self._first.prepare(deadline=time.perf_counter() + WARM_SHARE * self.limits.seconds)
             return tuple(
                 proposal.graph for proposal in self._first.optimize(acquisition, k, exclude)

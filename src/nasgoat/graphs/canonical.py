@@ -58,9 +58,14 @@ def key_of_colored(
 
 
 def automorphisms(
-    adjacency: NDArray[np.bool_], colours: Sequence[set[int]], directed: bool = True
+    adjacency: NDArray[np.bool_],
+    colours: Sequence[set[int]],
+    directed: bool = True,
+    most: int | None = None,
 ) -> NDArray[np.intp]:
     """Every automorphism of a vertex-coloured graph, one permutation a row, the identity first.
+
+    Where there are more than ``most``, only the first that are found.
 
     Example:
         >>> diamond = np.zeros((4, 4), dtype=bool)
@@ -74,7 +79,7 @@ def automorphisms(
     identity = tuple(range(n))
     group = {identity: None}  # a dict keeps the order in which elements were found
     frontier = [identity]
-    while frontier:
+    while frontier and (most is None or len(group) < most):
         found = []
         for element in frontier:
             for generator in generators:

@@ -44,6 +44,8 @@ class Listing:
         self.pinned = self.rules.fixed.pinned
         # In topological order a new node has incoming edges alone; named nodes fix the order.
         self.forward = space.direction == "acyclic" and not self.pinned
+        # Whether each new node is joined to an earlier one.
+        self.joins = space.connectivity in ("connected", "strong") and not self.forward
         self._prefixes: dict[int, list[Matrix]] = {}
 
     def of(self, n: int) -> Iterator[GraphBatch]:
@@ -113,7 +115,7 @@ class Listing:
             into, out = subsets[first], subsets[second]
         ways: Matrix = np.stack([into, out], axis=1)
         keep = self._match_fixed_edges(ways, m)
-        if self.space.connectivity in ("connected", "strong") and not self.forward:
+        if self.joins:
             # Named nodes come first, whatever joins them.
             keep &= ways.any(axis=(1, 2)) if m >= max(self.pinned, 1) else True
         return ways[keep]

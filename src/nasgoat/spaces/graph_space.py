@@ -21,6 +21,7 @@ from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.graph_listing import Listing
 from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
+from nasgoat.spaces.graph_structures import StructureListing, estimate_structures
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
@@ -239,3 +240,12 @@ class GraphSpace(SearchSpace):
     @cached_property
     def _listing(self) -> Listing:
         return Listing(self)
+
+    @cached_property
+    def structure_listing(self) -> StructureListing:
+        """Lists structures without labels, for searches that list no graphs."""
+        return StructureListing(self)
+
+    def structure_bound(self, n: int) -> float:
+        """About how many structures with n nodes there are."""
+        return estimate_structures(self, n)

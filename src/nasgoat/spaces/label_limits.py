@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.label_draws import PricedLabels, draw_in_turn
-from nasgoat.spaces.limits import TOLERANCE, Limit, depths
+from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
 from nasgoat.spaces.moves import draw_within_limits, no_graph
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class LabelLimits:
         """The limits on the labels of a graph's structure."""
         key = graph.adjacency.tobytes()
         if key not in self._priced:
-            signed = [(x, sign) for x in self.limits for sign in _SIGNS[x.sense]]
+            signed = [(x, sign) for x in self.limits for sign in SIGNS[x.sense]]
             costs = [sign * self.space.sites.costs_by_variable(x, graph) for x, sign in signed]
             caps = [sign * (x.bound - _add_fixed(x, profile)) for x, sign in signed]
             slack = [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
@@ -195,9 +195,6 @@ def count_labellings(space: CellSpace) -> int:
         for e, group in zip(edges, found.automorphisms, strict=True):
             total += sum(k ** len(space.sites.cycles(g, e)) for g in group) // len(group)
     return total
-
-
-_SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ from nasgoat.graphs import GraphBatch
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
 SENSES = ("<=", ">=", "==")
+#: A limit as rows ``sign · total <= sign · bound``, by its sense.
+SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
 #: A total this close to the bound, relative to the larger of 1 and the bound, is on it: sums of
 #: costs such as 0.1 + 0.2 are off by 1e-16, and costs that differ by less say the same.
 TOLERANCE = 1e-9

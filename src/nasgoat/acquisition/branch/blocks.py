@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,14 +132,14 @@ class Listing:
         return small + [_list_prefix_block(space, n, found) for n, found in prefixes if len(found)]
 
 
-def require_cells(space: SearchSpace) -> CellSpace:
-    """The space, if it describes cells that branch and bound can search."""
-    if space.layout != "cell":
+def require_described(space: SearchSpace) -> SearchSpace:
+    """The space, if it says what its structures are: all do but lists of graphs."""
+    if space.layout == "list":
         raise SettingError(
-            "branch and bound must have a node-labelled space or one with operations on the "
-            f"edges of indexed nodes, got {space.describe()}; use another optimiser"
+            "branch and bound must have a space that describes its structures, got "
+            f"{space.describe()}; use another optimiser"
         )
-    return cast(CellSpace, space)
+    return space
 
 
 def _collect(chunks: Iterable[Matrices], n: int, deadline: float | None) -> Matrices:

@@ -18,10 +18,9 @@ import numpy as np
 from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.records import Floats, Index, LimitRows, Prefixes, Shapes, Stack
 from nasgoat.compiled import inner, merged
-from nasgoat.spaces.limits import TOLERANCE, Limit
+from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
 
 EPSILON = 1e-9  # limits with decimal coefficients hold up to this
-_SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
 _FAR = 1000  # more than any distance
 
 
@@ -31,7 +30,7 @@ def make_limit_rows(block: Block, floating: bool = False) -> LimitRows:
     limits = list(block.space.all_limits)
     if prefix_states is not None:
         limits.append(Limit("max_edges", "<=", block.space.edge_limit, edges=1.0))
-    rows = [] if floating else [(x, sign) for x in limits for sign in _SIGNS[x.sense]]
+    rows = [] if floating else [(x, sign) for x in limits for sign in SIGNS[x.sense]]
     total, n, place = len(rows), shapes.distance.shape[1], np.zeros(shapes.twin.shape, np.int64)
     if shapes.ends.shape[1]:
         place = shapes.ends.astype(np.int64) @ [n, 1]

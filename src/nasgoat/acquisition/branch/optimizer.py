@@ -6,10 +6,11 @@ import functools
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import numpy as np
 
-from nasgoat.acquisition.branch.blocks import Block, Listing, OutOfTimeError, require_cells
+from nasgoat.acquisition.branch.blocks import Block, Listing, OutOfTimeError, require_described
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.exponential import (
     ExponentialProblem,
@@ -20,6 +21,9 @@ from nasgoat.acquisition.branch.exponential import (
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.labelled_search import LabelledRun
+from nasgoat.acquisition.branch.labelled_structures import LabelledBlock, LabelledListing
+from nasgoat.acquisition.branch.labelled_tables import make_label_tables
 from nasgoat.acquisition.branch.part_engine import PartEngine
 from nasgoat.acquisition.branch.relaxed_search import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.search import LinearRun
@@ -38,13 +42,14 @@ from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.progress import say_if_slow, show_progress
-from nasgoat.spaces import NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import CellSpace, GraphSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
 _MANY = 20_000  # shapes from which a second thread pays
 _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
+_FEW = 200  # structures with labels on nodes and edges from which a second thread pays
 _Run = LinearRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
 
 
@@ -52,7 +57,7 @@ class BranchAndBound:
     """Finds the best graphs of a space without listing it, and proves that they are.
 
     Args:
-        space: Cells with labels on nodes, or on the edges of indexed nodes.
+        space: Cells, or declared graphs; the latter under the linear kernel alone.
         progress: Called with a line of text when something takes long.
         time_limit: Seconds after which the best graphs so far come back, with a valid bound.
         threads: Threads for large problems; the same number gives the same graphs every time.
@@ -85,11 +90,15 @@ class BranchAndBound:
     ) -> None:
         if time_limit is not None and not time_limit >= 0:
             raise SettingError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
-        self.space = cells = require_cells(space)
+        self.space = require_described(space)
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
         self._features = FeatureMap(space)
+        self._labelled: LabelledListing | None = None
+        if space.layout == "graph":
+            self._labelled = LabelledListing(cast(GraphSpace, space), progress)
+        cells = cast(CellSpace, space)  # asked for nothing where graphs are declared
         self._linear = Listing(cells, prefixes, progress, growing)
         self._exponential = Listing(cells, False, progress)
         self._loaded: set[bool] = set()  # kernels whose code is there: the exponential one or not
@@ -102,10 +111,17 @@ class BranchAndBound:
         """
         if exponential in self._loaded:
             return
+        if exponential and self._labelled is not None:
+            raise SettingError(
+                "the kernel must be linear for branch and bound on declared graphs, got the "
+                "exponential one; use the catalogue or scip"
+            )
         words = "compiling the search: once on a machine, about half a minute"
         with say_if_slow(self.progress, words):
             if exponential:
                 _load_exponential()
+            elif self._labelled is not None:
+                _load_labelled()
             else:
                 for prefixes in sorted(self._linear.by_prefixes):
                     _load_linear(prefixes)
@@ -114,10 +130,17 @@ class BranchAndBound:
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: this depends on the space alone and serves all later calls."""
+        if self._labelled is not None:
+            self.list_labelled(deadline)
+            return
         listing = self._exponential if exponential else self._linear
         for block in listing.blocks(deadline):
             if not exponential and block.prefix_states is None:
                 _ = block.groups
+
+    def list_labelled(self, deadline: float | None = None) -> list[LabelledBlock]:
+        """The structures of declared graphs, a block for each number of nodes; none of cells."""
+        return [] if self._labelled is None else self._labelled.blocks(deadline)
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -182,7 +205,9 @@ class BranchAndBound:
         return best.pool(certify, Certificate(status, None, left, seconds))
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
-        """The block of all structures with so many nodes; None if they are not listed."""
+        """The block of all cells' structures with so many nodes; None if they are not listed."""
+        if self._labelled is not None:
+            return None
         for block in self._linear.blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
                 return block
@@ -220,8 +245,14 @@ class BranchAndBound:
                 "branch and bound must have a linear or exponential kernel, got "
                 f"{type(posterior).__name__}; use the catalogue"
             )
-        tables = make_tables(self._features, posterior, sqrt_beta)
         floor = functools.cache(lambda: bound_space(self._features, posterior, sqrt_beta))
+        if self._labelled is not None:
+            for found in self.list_labelled(deadline):
+                columns = make_label_tables(self._features, posterior, sqrt_beta, found)
+                threads = Threads(self.threads if len(found.adjacency) >= _FEW else 1, pool)
+                yield LabelledRun(found, columns, floor, threads)
+            return
+        tables = make_tables(self._features, posterior, sqrt_beta)
         for block in self._linear.blocks(deadline):
             if is_relaxed(block):
                 yield RelaxedRun(block, tables, make_limit_rows(block))
@@ -230,7 +261,7 @@ class BranchAndBound:
             yield LinearRun(block, tables, make_limit_rows(block), floor, threads)
         for n in self._linear.growing:
             threads = Threads(self.threads, pool)
-            yield GrowingRun(self.space, n, posterior, sqrt_beta, floor, threads)
+            yield GrowingRun(cast(CellSpace, self.space), n, posterior, sqrt_beta, floor, threads)
 
     def _exponential_runs(
         self,
@@ -285,6 +316,20 @@ def _load_linear(prefixes: bool) -> None:
         pass
     if prefixes:
         extend_rows(np.array([[0, 1]]), 3, 10)
+
+
+@functools.cache
+def _load_labelled() -> None:
+    """Solve a tiny problem with labels on nodes and edges."""
+    space = GraphSpace(3, ["a", "b"], ["x", "y"], "undirected").constrain("a <= 1")
+    features = FeatureMap(space)
+    width = len(features.source)
+    posterior = LinearPosterior(np.zeros(width), np.eye(width))
+    for block in LabelledListing(space).blocks():
+        tables = make_label_tables(features, posterior, 1.0, block)
+        run = LabelledRun(block, tables, lambda: -np.inf)
+        while run.go_on(np.inf) is not None:
+            pass
 
 
 def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from nasgoat.acquisition.branch.blocks import Listing, require_cells
+from nasgoat.acquisition.branch.blocks import Listing
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.proposals import Pool
 from nasgoat.acquisition.relaxation import Sieve
 from nasgoat.compiled import one_blas_thread
-from nasgoat.spaces import CellSpace, SearchSpace
+from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit
 
 if TYPE_CHECKING:
@@ -55,9 +55,12 @@ class PartEngine:
 def limit_search(search: BranchAndBound, limits: Collection[Limit]) -> BranchAndBound:
     """The same search within further limits; what it has listed serves both."""
     limited = copy(search)
-    limited.space = require_cells(search.space.constrain(*limits))
-    limited._linear = _limit_listing(search._linear, limited.space)
-    limited._exponential = _limit_listing(search._exponential, limited.space)
+    limited.space = search.space.constrain(*limits)
+    if search._labelled is not None:
+        limited._labelled = search._labelled.limit(cast(GraphSpace, limited.space))
+    cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
+    limited._linear = _limit_listing(search._linear, cells)
+    limited._exponential = _limit_listing(search._exponential, cells)
     return limited
 
 

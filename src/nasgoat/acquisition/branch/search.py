@@ -13,6 +13,7 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -270,19 +271,21 @@ def _evaluate(
     return mean - math.sqrt(square)
 
 
-class _Phase(enum.Enum):
+class Phase(enum.Enum):
+    """What a run is at."""
+
     SCOUT = enum.auto()  # look below a few shapes; proves nothing
     ROOT = enum.auto()  # bound all shapes
     SEARCH = enum.auto()  # look below all that their bounds leave
 
 
 @dataclass
-class _Worker:
+class Worker:
     """The state of one thread."""
 
     prefixes: Prefixes | None
-    stack: Stack
-    scratch: Scratch
+    stack: Any  # the records of the compiled search that works on them
+    scratch: Any
     order: Integers
     chosen: Integers  # (D, V) states of the graphs found last
     values: Floats  # (D,) their values
@@ -301,6 +304,8 @@ class LinearRun:
         threads: Threads that share the work.
         scout: Whether to look below some shapes first; where there are threads if None.
     """
+
+    block: Any  # has ``graph``: labels back into a graph
 
     def __init__(
         self,
@@ -326,13 +331,13 @@ class LinearRun:
         self._rooted = 0
         self.roots = np.full(len(block.shapes.home), -np.inf)
         scout = threads.total > 1 if scout is None else scout
-        self._phase = _Phase.SCOUT if scout else _Phase.ROOT
+        self._phase = Phase.SCOUT if scout else Phase.ROOT
         every = np.arange(len(self.roots))
-        step = max(len(every) // _SCOUTED, 1) if self._phase is _Phase.SCOUT else 1
+        step = max(len(every) // _SCOUTED, 1) if self._phase is Phase.SCOUT else 1
         self._workers = [self._new_worker() for _ in range(threads.total)]
         self._begin(self._phase, every[::step])
 
-    def _new_worker(self) -> _Worker:
+    def _new_worker(self) -> Worker:
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)
         domain = labels
@@ -343,7 +348,7 @@ class LinearRun:
         if self._states is not None:
             scratch = new_state_scratch(self._states, variables, labels, domain)
             prefixes = Prefixes(states=self._states, scratch=scratch)
-        return _Worker(
+        return Worker(
             prefixes=prefixes,
             stack=new_stack(variables, labels, width, domain),
             scratch=new_scratch(variables, labels, domain, codes),
@@ -359,21 +364,21 @@ class LinearRun:
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        if self._phase is _Phase.ROOT and self._groups:
+        if self._phase is Phase.ROOT and self._groups:
             self._bound_next_groups()
             return []
         working = [worker for worker in self._workers if not worker.done]
         answers = self._threads.map(lambda worker: self._step(worker, best), working)
-        scouted = self._phase is _Phase.SCOUT and self.nodes >= _SCOUTING
+        scouted = self._phase is Phase.SCOUT and self.nodes >= _SCOUTING
         if scouted or all(worker.done for worker in self._workers):
-            if self._phase is _Phase.SEARCH:
+            if self._phase is Phase.SEARCH:
                 return None
             self._next_phase()
         return [found for answer in answers for found in answer]
 
     def bounds(self) -> Floats:
         """Bounds of all shapes, without a look below them."""
-        while self._phase is not _Phase.SEARCH:
+        while self._phase is not Phase.SEARCH:
             self.go_on(np.inf)
         return self.roots
 
@@ -391,7 +396,7 @@ class LinearRun:
         problem = self._problem
         return bound_structures(self._tables, problem.shapes, problem.changes, group)
 
-    def _step(self, worker: _Worker, best: float) -> list[Found]:
+    def _step(self, worker: Worker, best: float) -> list[Found]:
         status, found = search(
             self._problem,
             worker.prefixes,
@@ -399,7 +404,7 @@ class LinearRun:
             worker.scratch,
             worker.order,
             self.roots,
-            self._phase is _Phase.ROOT,
+            self._phase is Phase.ROOT,
             best,
             MARGIN,
             _PAUSE,
@@ -411,12 +416,12 @@ class LinearRun:
         return [(s, worker.chosen[x].copy(), float(worker.values[x])) for x in range(found)]
 
     def _next_phase(self) -> None:
-        if self._phase is _Phase.SCOUT:
-            self._begin(_Phase.ROOT, np.arange(len(self.roots)))
+        if self._phase is Phase.SCOUT:
+            self._begin(Phase.ROOT, np.arange(len(self.roots)))
         else:
-            self._begin(_Phase.SEARCH, np.argsort(self.roots, kind="stable"))
+            self._begin(Phase.SEARCH, np.argsort(self.roots, kind="stable"))
 
-    def _begin(self, phase: _Phase, order: Integers) -> None:
+    def _begin(self, phase: Phase, order: Integers) -> None:
         """Share the shapes among the workers, in this order."""
         self._phase = phase
         for j, worker in enumerate(self._workers):
@@ -427,7 +432,7 @@ class LinearRun:
 
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
-        if self._phase is not _Phase.SEARCH:
+        if self._phase is not Phase.SEARCH:
             return max(float(self.roots.min()), self._floor())
         lowest = np.inf
         for worker in self._workers:

@@ -134,11 +134,12 @@ def bound_space(features: FeatureMap, posterior: Posterior, sqrt_beta: float) ->
 def _bound_size(features: FeatureMap, posterior: Posterior, sqrt_beta: float, n: int) -> float:
     on_counts = posterior.on_counts(features, n)
     nodes = np.array([s == 0 for s, _, _ in features.path_types])
-    paths = len(features.path_types)
-    pairs = n * (n - 1) // 2
+    paths, space = len(features.path_types), features.space
+    edges = space.most_edges(n)
+    pairs = n * (n - 1) // (2 if space.acyclic else 1)  # that a path may lead along
     if isinstance(on_counts, ExponentialPosterior):
         q = on_counts.squares[:paths].max() * (n + pairs) ** 2
-        q += on_counts.squares[paths:].max(initial=0.0) * pairs
+        q += on_counts.squares[paths:].max(initial=0.0) * edges
         s = np.linalg.solve(on_counts.whitening.T, on_counts.dual)
         factor = np.sqrt((s @ s + sqrt_beta**2) * on_counts.variance)
         return float(-factor * np.exp(min(q / 2, 700.0)))
@@ -146,7 +147,7 @@ def _bound_size(features: FeatureMap, posterior: Posterior, sqrt_beta: float, n:
         return -np.inf
     alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
     lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
-    return float(lowest + pairs * alone[paths:].min(initial=0.0))
+    return float(lowest + edges * alone[paths:].min(initial=0.0))
 
 
 def measure_states(block: Block, tables: Tables, changes: Changes) -> States | None:

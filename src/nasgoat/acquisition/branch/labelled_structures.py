@@ -1,0 +1,214 @@
+"""The structures of a declared graph space as blocks of arrays, and what labels may be put on them.
+
+Notation: see ``labelled_records``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.acquisition.branch.blocks import OutOfTimeError
+from nasgoat.acquisition.branch.labelled_records import (
+    Bytes,
+    DegreeRules,
+    LabelledShapes,
+    LabelRows,
+)
+from nasgoat.acquisition.branch.records import Floats, Integers
+from nasgoat.acquisition.branch.shape_classes import find_twins
+from nasgoat.acquisition.costs import LARGEST_LABELLED
+from nasgoat.errors import TooLargeError
+from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
+
+if TYPE_CHECKING:
+    from nasgoat.spaces import GraphSpace
+
+_SYMMETRIES = 64  # automorphisms of a structure that labels are compared under, at most
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledBlock:
+    """Structures that are searched together, and how to turn labels back into graphs.
+
+    Args:
+        space: The space.
+        n: Number of nodes.
+        adjacency: Shape (S, n, n).
+        roles: Shape (S, n): the label code that its role gives to a node, -1 for all others.
+        shapes: The same as the compiled search sees it.
+        classes: The two distances of each pair class, (K, 2); n for "unreachable".
+        rules: What labels demand of degrees.
+        rows: The limits of the space.
+    """
+
+    space: GraphSpace
+    n: int
+    adjacency: NDArray[np.bool_]
+    roles: Bytes
+    shapes: LabelledShapes
+    classes: Integers
+    rules: DegreeRules
+    rows: LabelRows
+
+    def graph(self, s: int, states: Integers) -> LabeledGraph:
+        """Structure s with these labels of its nodes, then of its edges."""
+        space, edges = self.space, int(self.shapes.edges[s])
+        ends = [(int(u), int(v)) for u, v in self.shapes.ends[s, :edges]]
+        words, ops = space.node_vocabulary, space.edge_vocabulary
+        nodes = [words[int(x)] for x in states[: self.n]] if words else None
+        labels = [ops[int(x)] for x in states[self.n : self.n + edges]] if ops else None
+        return LabeledGraph.from_edges(self.n, ends, nodes, labels, space.directed)
+
+
+@dataclass
+class LabelledListing:
+    """The blocks of a declared graph space, one for each number of nodes, listed when asked for.
+
+    Args:
+        space: The space.
+        progress: Called with a line of text when something takes long.
+    """
+
+    space: GraphSpace
+    progress: Callable[[str], None] | None = None
+    _blocks: dict[int, LabelledBlock] = field(default_factory=dict)
+
+    def blocks(self, deadline: float | None = None) -> list[LabelledBlock]:
+        """All blocks; :class:`OutOfTimeError` if listing them takes longer than allowed."""
+        if self.progress and not self._blocks:
+            self.progress("listing the structures of the space")
+        for n in self.space.sizes:
+            if n not in self._blocks:
+                self._blocks[n] = self._list_block(n, deadline)
+        return [block for block in self._blocks.values() if len(block.adjacency)]
+
+    def limit(self, space: GraphSpace) -> LabelledListing:
+        """The same structures in a space with other limits."""
+        found = {}
+        for n, block in self._blocks.items():
+            rows = _make_rows(space, n, block.shapes.edges, block.adjacency, block.roles)
+            found[n] = replace(block, space=space, rows=rows)
+        return LabelledListing(space, self.progress, found)
+
+    def _list_block(self, n: int, deadline: float | None) -> LabelledBlock:
+        matrices, roles, total = [np.zeros((0, n, n), bool)], [np.zeros((0, n), np.int8)], 0
+        for matrix, role in self.space.structure_listing.chunks(n):
+            matrices.append(matrix)
+            roles.append(role)
+            total += len(matrix)
+            if deadline is not None and time.perf_counter() > deadline:
+                raise OutOfTimeError
+            if total > LARGEST_LABELLED:
+                raise TooLargeError(
+                    f"branch and bound must have at most {LARGEST_LABELLED:,} structures to start "
+                    f"from, this space has more with {n} nodes; use mutation, or allow fewer edges"
+                )
+        return make_labelled_block(self.space, n, np.concatenate(matrices), np.concatenate(roles))
+
+
+def make_labelled_block(
+    space: GraphSpace, n: int, adjacency: NDArray[np.bool_], roles: Bytes
+) -> LabelledBlock:
+    """The block of these structures; those that no labels fit are left out."""
+    rules = _read_rules(space, n)
+    allowed = _find_allowed(space, adjacency, roles, rules)
+    fits = np.all(np.any(allowed, axis=2), axis=1)
+    adjacency, roles, allowed = adjacency[fits], roles[fits], allowed[fits]
+    d = shortest_distances(adjacency).astype(np.int64)
+    codes, place = np.unique(d * (n + 1) + d.swapaxes(1, 2), return_inverse=True)
+    twin = find_twins(adjacency)
+    alone = (roles >= 0) | (np.arange(n) < space.rules.fixed.pinned)
+    twin[alone | np.take_along_axis(alone, twin.astype(np.intp), axis=1)] = -1
+    ends, edges = _list_ends(adjacency if space.directed else np.triu(adjacency))
+    alike = space.structure_listing.symmetries
+    found = [alike(a, r, _SYMMETRIES) for a, r in zip(adjacency, roles, strict=True)]
+    shapes = LabelledShapes(
+        pair_class=place.reshape(d.shape).astype(np.int16),
+        edges=edges,
+        ends=ends,
+        allowed=allowed.astype(np.int8),
+        twin=twin,
+        symmetry_at=np.cumsum([0, *(len(group) for group in found)], dtype=np.int64),
+        symmetry=np.concatenate([np.zeros((0, n), int), *found]).astype(np.int8),
+    )
+    classes = np.stack(np.divmod(codes, n + 1), axis=1)
+    rows = _make_rows(space, n, edges, adjacency, roles)
+    return LabelledBlock(space, n, adjacency, roles, shapes, classes, rules, rows)
+
+
+def _read_rules(space: GraphSpace, n: int) -> DegreeRules:
+    rules, ops = space.rules, max(len(space.edge_ops), 1)
+    edge = np.ones((n, n, ops), dtype=np.int8)
+    for (u, v), code in rules.fixed.edges.items():
+        if code >= 0:
+            edge[u, v] = np.arange(ops) == code
+    for (u, v), barred in rules.fixed.not_edges.items():
+        edge[u, v, list(barred)] = 0
+    if not space.directed:
+        edge = np.minimum(edge, edge.swapaxes(0, 1))
+    return DegreeRules(
+        low=np.stack([rules.degree_in.low, rules.degree_out.low]),
+        high=np.stack([rules.degree_in.high, rules.degree_out.high]),
+        weight=rules.weights if len(rules.weights) else np.ones(1, dtype=np.int64),
+        edge=np.ascontiguousarray(edge),
+        directed=np.array([space.directed]),
+    )
+
+
+def _find_allowed(
+    space: GraphSpace, adjacency: NDArray[np.bool_], roles: Bytes, rules: DegreeRules
+) -> NDArray[np.bool_]:
+    """Which labels each node may have by its role, its index and the number of its edges."""
+    labels = max(len(space.node_vocabulary), 1)
+    codes = np.arange(labels)
+    ends = [0] * bool(space.sources) + [labels - 1] * bool(space.sinks)
+    allowed = np.where((roles >= 0)[:, :, None], roles[:, :, None] == codes, ~np.isin(codes, ends))
+    for v, kept in space.rules.fixed.labels.items():
+        allowed[:, v] &= np.isin(codes, list(kept))
+    for side, axis in ((0, 1), (1, 2)):
+        degree = adjacency.sum(axis=axis)[:, :, None]
+        allowed &= degree * rules.weight.min() <= rules.high[side]
+        allowed &= degree * rules.weight.max() >= rules.low[side]
+    return allowed
+
+
+def _list_ends(adjacency: NDArray[np.bool_]) -> tuple[Bytes, Integers]:
+    edges = adjacency.sum(axis=(1, 2)).astype(np.int64)
+    ends = np.zeros((len(adjacency), max(int(edges.max(initial=0)), 1), 2), dtype=np.int8)
+    s, u, v = np.nonzero(adjacency)
+    at = np.arange(len(s)) - np.repeat(np.cumsum(edges) - edges, edges)
+    ends[s, at] = np.stack([u, v], axis=1)
+    return ends, edges
+
+
+def _make_rows(
+    space: GraphSpace, n: int, edges: Integers, adjacency: NDArray[np.bool_], roles: Bytes
+) -> LabelRows:
+    """All limits of the space as rows; a structure and its roles fix nodes, edges and depth."""
+    rows = [(x, sign) for x in space.all_limits for sign in SIGNS[x.sense]]
+    words, ops = space.node_vocabulary or ("",), space.edge_vocabulary or ("",)
+    none = np.zeros(roles.shape, dtype=bool)
+    first = roles == 0 if space.sources else none
+    last = roles == len(words) - 1 if space.sinks else none
+    batch = GraphBatch(adjacency, np.full(len(edges), n, dtype=np.int8))
+    depth = depths(batch, first if space.sources else ~last, last if space.sinks else ~first)
+
+    def known(limit: Limit) -> Floats:
+        return np.asarray(limit.nodes * n + limit.edges * edges + limit.depth * depth)
+
+    caps = [sign * x.bound + TOLERANCE * max(1.0, abs(x.bound)) for x, sign in rows]
+    total = len(rows)
+    return LabelRows(
+        cap=np.array(caps, dtype=float),
+        node=np.array([s * x.node_coefficients(words) for x, s in rows]).reshape(total, len(words)),
+        edge=np.array([s * x.edge_coefficients(ops) for x, s in rows]).reshape(total, len(ops)),
+        shape=np.array([s * known(x) for x, s in rows], dtype=float).reshape(total, len(edges)),
+    )
