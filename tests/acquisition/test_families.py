@@ -20,7 +20,7 @@ from nasgoat import (
     LowerConfidenceBound,
     ShortestPathKernel,
 )
-from nasgoat.acquisition import Catalogue
+from nasgoat.acquisition import Catalogue, Chebyshev, Constrained, KnownCost
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.spaces import EdgeRow
@@ -132,3 +132,31 @@ def test_catalogue_branch_and_program_agree(space: CellSpace, form: str) -> None
         assert str(found.certificate.status) == "optimal"
         assert [p.certificate.value for p in found] == pytest.approx(values, rel=1e-4, abs=1e-6)
         assert all(p.graph in space and space.key(p.graph) not in exclude for p in found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "space",
+    [
+        EdgeLabeledSpace(4, ["a", "b"]).constrain(costs=BY_EDGE),
+        ChainSpace((3, 5), ["a", "b", "c"]).constrain(
+            costs={"latency": {"a": [1, 2, 3, 4, 5], "b": 0.5, "2": {"c": 1.5}, "constant": 1}}
+        ),
+    ],
+    ids=["edges", "layers"],
+)
+def test_costs_by_place_are_objectives_as_well(space: CellSpace, seed: int) -> None:
+    bound, cost = fitted(space, "linear", seed), KnownCost.of(space, "sum(latency)")
+    graphs = [graph for batch in space.enumerate() for graph in batch]
+    assert cost.predict(graphs)[0] == pytest.approx(space.price(graphs, "latency"))
+    largest = float(np.median(space.price(graphs, "latency")))
+    for function in (
+        Chebyshev([bound, cost], [1.0, 0.3], [0.0, 2.0]),
+        Constrained([bound, cost], [largest]),
+    ):
+        expected = sorted(function.score(graphs).tolist())[:3]
+        for optimizer in (Catalogue(space), BranchAndBound(space)):
+            found = optimizer.optimize(function, 3)
+            values = [proposal.certificate.value for proposal in found]
+            assert str(found.certificate.status) == "optimal"
+            assert values == pytest.approx(expected, abs=1e-6)
