@@ -14,6 +14,7 @@ from nasgoat.acquisition import LowerConfidenceBound, Status
 from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger, Settings, Stop, Ticket
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.plan import Plan
+from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.bayesopt.value_per_cost import expect_improvement, value_test
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import Fidelities, Inline, Outcome
@@ -265,7 +266,7 @@ class TestResume:
 
         asker = FidelityOptimizer(SPACE, DEAR, 9, None, "auto", 5, seed, None)
         plan = Plan(9, 5, fidelities=asker.fidelities)
-        declaration = {"seed": seed, **asker.declare_sources()}
+        declaration = {"seed": seed, **declare_sources(asker.fidelities, ())}
         with StudyLedger(StorageAddress.of(path), "run", SPACE, declaration) as ledger:
             return Driver(asker, evaluate, plan, ledger).run()
 
@@ -314,8 +315,7 @@ class TestResume:
         assert [error for _, error in observed] == [e.error for e in result.evaluations]
 
     def test_other_fidelities_are_another_search(self, tmp_path: Path) -> None:
-        plain = FidelityOptimizer(SPACE, EPOCHS).declare_sources()
-        other = FidelityOptimizer(SPACE, "epochs=12:1,200:3").declare_sources()
-        assert plain != other
+        plain, other = (Fidelities.parse(text) for text in (EPOCHS, DEAR))
+        assert declare_sources(plain, ()) != declare_sources(other, ())
         ticket = Ticket(0, 0, FidelityOptimizer(SPACE, EPOCHS).ask(1)[0])
         assert (ticket.cost, ticket.full) == (0.06, False)

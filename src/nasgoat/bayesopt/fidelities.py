@@ -107,10 +107,6 @@ class FidelityOptimizer(Optimizer):
             if told
         ]
 
-    def declare_sources(self) -> dict[str, Any]:
-        """What must be the same of fidelities and other sources when a search is resumed."""
-        return {"fidelities": self.fidelities.declare(), **super().declare_sources()}
-
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next, each with its fidelity; fewer if the budget ends."""
         if not isinstance(k, int | np.integer) or k < 1:

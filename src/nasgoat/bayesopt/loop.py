@@ -21,7 +21,7 @@ from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
 from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
 from nasgoat.bayesopt.settings import Settings
-from nasgoat.bayesopt.transfer import Transfer, gather_sources, open_checkpoints
+from nasgoat.bayesopt.transfer import Transfer, declare_sources, gather_sources, open_checkpoints
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import (
     Evaluator,
@@ -226,7 +226,7 @@ def _declare(
         "asynchronous": plan.asynchronous,
         "seed": asker.seed,
         **asker.objectives.declare(),
-        **asker.declare_sources(),
+        **declare_sources(plan.fidelities, asker.transfer),
     }
 
 

@@ -156,11 +156,6 @@ class Optimizer(AskTell):
         """An outcome with the costs that are minimised and that the space knows of its graph."""
         return self.objectives.complete(self.space, graph, outcome)
 
-    def declare_sources(self) -> dict[str, Any]:
-        """What must be the same of other sources when a search is resumed; nothing without any."""
-        said = [{"name": each.name, "digest": each.digest} for each in self.transfer]
-        return {"transfer": said} if said else {}
-
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)

@@ -16,6 +16,7 @@ from nasgoat.bayesopt.gain import Gain
 from nasgoat.bayesopt.history import Evaluation, Ticket
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.recommendation import recommend
+from nasgoat.bayesopt.spending import Spending
 from nasgoat.errors import MissingPackageError
 from nasgoat.figures import ladder
 from nasgoat.figures.wording import format_count, format_duration, format_fixed, format_percent
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_PLAIN = Objectives()
+_PLAIN, _NOTHING = Objectives(), Spending()
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,7 +134,7 @@ class SearchResult(FrontResult, ShownAsHtml):
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
     and what it had learnt; ``gains`` what was left to gain, where that was measured. Evaluations at
-    lower fidelities are in ``partial``.
+    lower fidelities are in ``partial``, and ``spending`` says what each source cost and was worth.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace, search
@@ -157,6 +158,7 @@ class SearchResult(FrontResult, ShownAsHtml):
     gains: tuple[Gain, ...] = ()
     objectives: Objectives = _PLAIN
     partial: tuple[Evaluation, ...] = ()
+    spending: Spending = _NOTHING
 
     @classmethod
     def of(
@@ -170,8 +172,10 @@ class SearchResult(FrontResult, ShownAsHtml):
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
         models = {t.iteration: t.model for t in tickets if t.model is not None}
         gains = {t.iteration: t.gain for t in tickets if t.gain is not None}
+        full = tuple(Evaluation.of(t) for t in tickets if t.metrics and t.full)
+        best = recommend_evaluation(full, objectives).number if full else None
         return cls(
-            tuple(Evaluation.of(t) for t in tickets if t.metrics and t.full),
+            full,
             seconds,
             tuple(values for _, values in sorted(fits.items())),
             tuple(t for t in tickets if t.failure),
@@ -180,6 +184,7 @@ class SearchResult(FrontResult, ShownAsHtml):
             tuple(gain for _, gain in sorted(gains.items())),
             objectives,
             tuple(Evaluation.of(t) for t in tickets if t.metrics and not t.full),
+            Spending.of(tickets, best),
         )
 
     def __repr__(self) -> str:
@@ -225,7 +230,7 @@ class SearchResult(FrontResult, ShownAsHtml):
             said = best.describe_error() if self.objectives.plain else f"{best.metrics[first]:.4g}"
             lines.append(f"best {first} {said}, evaluation {best.number + 1}")
             lines += self.summarise_front()
-        return lines
+        return lines + self.spending.summarise()
 
     def to_dataframe(self) -> DataFrame:
         """A pandas ``DataFrame`` with a row for each evaluation, failed ones included, by number.

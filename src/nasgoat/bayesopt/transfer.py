@@ -70,6 +70,14 @@ def gather_sources(transfer: Transfer, space: SearchSpace) -> tuple[Source, ...]
     return tuple(found)
 
 
+def declare_sources(fidelities: Fidelities | None, others: Sequence[Source]) -> dict[str, Any]:
+    """What must be the same of them when a search is resumed; nothing without any."""
+    said: dict[str, Any] = {} if fidelities is None else {"fidelities": fidelities.declare()}
+    if others:
+        said["transfer"] = [{"name": each.name, "digest": each.digest} for each in others]
+    return said
+
+
 def read_observations(path: Path, space: SearchSpace) -> list[Observation]:
     """The graphs and errors of a CSV or JSON file.
 

@@ -26,6 +26,7 @@ from nasgoat.cli.options import (
     split_names,
     with_groups,
 )
+from nasgoat.cli.sources import Learning
 from nasgoat.cli.terminal import Interrupts, command_line, log_to_file, note, print_json
 from nasgoat.errors import NasgoatError, SettingError
 
@@ -194,6 +195,7 @@ def search(
     target: Target,
     seeking: Seeking,
     proposing: Proposing,
+    learning: Learning,
     solving: Solving,
     evaluating: Evaluating,
     output: Output,
@@ -208,7 +210,7 @@ def search(
 
     if output.log_file is not None:
         log_to_file(output.log_file)
-    session = Session(target, seeking, proposing, solving, evaluating, output)
+    session = Session(target, seeking, proposing, solving, evaluating, output, learning)
     workers = evaluating.open_workers()
     # The first Ctrl-C is heard to the very end, so that what was found is written and shown.
     with _say_how_to_resume(), Interrupts() as interrupts:

@@ -76,8 +76,12 @@ class ProgressTable:
         regret = self._regret(iteration.best.graph)
         shown = f"{'-':>9}" if regret is None else f"{regret:9.3f}"
         self._best = iteration.best.error
+        # With fidelities what was spent, in full evaluations.
+        spent = f"{iteration.evaluations:12d}"
+        if iteration.cost is not None:
+            spent = f"{iteration.cost:12.2f}"
         self._say(
-            f"{iteration.number:10d} {iteration.evaluations:12d} {iteration.best.error:11.3f} "
+            f"{iteration.number:10d} {spent} {iteration.best.error:11.3f} "
             f"{shown}  {'/'.join(statuses) or 'failed':<11} {_show_model(iteration.model)} "
             f"{_show_gain(iteration.gain)} {iteration.seconds:9.1f}"
         )
@@ -172,6 +176,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "failed": len(result.failures),
         "seconds": result.seconds,
         "certified": result.certified,
+        **result.spending.to_dict(),
         "model": result.models[-1].to_dict() if result.models else None,
         "gain": result.gains[-1].to_dict() if result.gains else None,
         "stop": str(result.stop),
@@ -199,6 +204,7 @@ def write_files(session: Session, result: SearchResult, document: dict[str, Any]
         "models": [model.to_dict() for model in result.models],
         "gains": [gain.to_dict() for gain in result.gains],
         "history": [evaluation.to_dict() for evaluation in result.evaluations],
+        "partial": [evaluation.to_dict() for evaluation in result.partial],
         "failures": [
             {"number": ticket.number, "graph": ticket.graph.to_dict(), **ticket.failure.to_dict()}
             for ticket in result.failures
@@ -248,6 +254,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         show(f"regret: {document['regret']:.3f} ({mean * session.task.noisy}{optimum})")
     if result.models and not result.models[-1].learnt:
         show(f"model: {result.models[-1].describe()}")
+    for line in result.spending.summarise():
+        show(line)
     if result.failures:
         show(f"failed evaluations: {len(result.failures)}")
     show_front(session.task.space, result, session.seeking.choose or (), document)

@@ -15,13 +15,25 @@ from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import Choice, choose, make_optimizer
-from nasgoat.bayesopt import Asker, Driver, Events, Plan, SearchResult, Settings, Ticket, Workers
+from nasgoat.bayesopt import (
+    Asker,
+    Driver,
+    Events,
+    FidelityOptimizer,
+    Plan,
+    SearchResult,
+    Settings,
+    Ticket,
+    Workers,
+)
+from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.objectives import Seeking
 from nasgoat.cli.options import Solving, make_slug
 from nasgoat.cli.search import Evaluating, Output, Proposing, Target
 from nasgoat.cli.search_output import FrontTable, ProgressTable
 from nasgoat.cli.search_task import make_task
+from nasgoat.cli.sources import Learning
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
 from nasgoat.errors import ChildError
@@ -64,18 +76,22 @@ class Session:
         solving: Solving,
         evaluating: Evaluating,
         output: Output,
+        learning: Learning,
     ) -> None:
         settings, ours = proposing.settings(target.noisy), proposing.method == OURS
         self.proposing, self._output, self.seeking = proposing, output, seeking
         self._effort = solving.effort(settings.time_limit)
         batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
         stop = proposing.stop_rule()
-        self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop)
+        levels = learning.fidelities(proposing.method)
+        self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop, levels)
         settings = replace(settings, time_limit=self._effort.time_limit)
         with say_if_slow(None if output.quiet else note, "getting the space and objective ready"):
-            task = make_task(target, evaluating, proposing.seed)
+            task = make_task(target, evaluating, proposing.seed, levels)
             self.task, self.objectives = seeking.apply(task)
         seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
+        learning.refuse(self.objectives)
+        self.transfer = learning.sources(self.task.space)
         settings = settings.adapted(self.objectives) if ours else settings
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
@@ -101,6 +117,7 @@ class Session:
             "seed": proposing.seed,
             "space": self.task.space.to_dict(),
             **self.objectives.declare(),
+            **declare_sources(levels, self.transfer),
         }
         self.declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
@@ -147,7 +164,7 @@ class Session:
         if self._output.quiet:
             return Events(proposed=proposed)
         done = sum(ticket.finished for ticket in past)
-        if done >= self.plan.evaluations:
+        if self.plan.count_left([ticket for ticket in past if ticket.finished]) <= 0:
             note(f"finished before: {done} evaluations in {self.folder}; --new begins another run")
             return Events(proposed=proposed)
         if not self.objectives.plain:
@@ -165,6 +182,7 @@ class Session:
             if not self.objectives.plain:
                 options["minimise"] = self.objectives
                 return self._make_method(options)
+            options["transfer"] = self.transfer
             # Without a rule to stop, what is left to gain is measured only where that is cheap.
             if self.plan.stop is not None or optimizer.name == "catalogue":
                 options["gain_margin"] = self.plan.stop.gain if self.plan.stop else 0.0
@@ -172,8 +190,11 @@ class Session:
 
     def _make_method(self, options: dict[str, Any]) -> Asker:
         space, budget = self.task.space, self.plan.evaluations
-        initial = min(self.proposing.initial, budget)
         method, seed = self.proposing.method, self.proposing.seed
+        if (levels := self.plan.fidelities) is not None:
+            initial = self.proposing.initial
+            return FidelityOptimizer(space, levels, budget, initial=initial, seed=seed, **options)
+        initial = min(self.proposing.initial, budget)
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
 
 

@@ -214,9 +214,14 @@ def _show_status(
     state = "running" if status.running else "finished" if status.finished else "stopped"
     show(f"{status.study}: {state}")
     show(f"  storage      {status.storage}")
-    show(f"  evaluations  {status.complete} of {status.budget or '?'}", end="")
+    of = f" of {status.budget or '?'}" if status.cost is None else ""
+    show(f"  evaluations  {status.complete}{of}", end="")
     show(f", {status.failed} failed" if status.failed else "", end="")
     show(f", {status.open} open" if status.open else "")
+    if status.cost is not None:
+        show(f"  cost         {status.cost:.4g} of {status.budget or '?'} full evaluations")
+    for use in status.sources:
+        show(f"  source       {use.describe()}")
     if status.best is not None:
         show(f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n")
         show_graph(LabeledGraph.from_json(status.best["graph"]), _list_labels(status))

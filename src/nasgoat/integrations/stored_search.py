@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.bayesopt import Objectives, Ticket
 from nasgoat.bayesopt.front import find_best, list_front
+from nasgoat.bayesopt.spending import SourceUse, Spending
 from nasgoat.errors import StudyError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_study_lock
@@ -49,6 +50,8 @@ class StudyStatus:
         declaration: What the search was declared to be.
         command: The command that ran it last.
         front: Of several objectives, the evaluations that no other dominates, with their metrics.
+        cost: What was spent, in full evaluations, where there are fidelities.
+        sources: What each source cost and is worth, where there are several.
     """
 
     study: str
@@ -62,10 +65,14 @@ class StudyStatus:
     declaration: dict[str, Any]
     command: str | None
     front: list[dict[str, Any]] | None = None
+    cost: float | None = None
+    sources: tuple[SourceUse, ...] = ()
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to do."""
+        if self.cost is not None:  # what is left is less than a full evaluation
+            return self.budget is not None and self.cost > self.budget - 1 + 1e-9
         return self.budget is not None and self.complete + self.failed >= self.budget
 
 
@@ -186,6 +193,7 @@ def describe_status(
     objectives = Objectives.declared(declaration)
     best, front = _find_best(objectives, complete)
     plan = attributes.get(PLAN) or {}
+    spending = Spending.of(_read_tickets(mine, declaration)) if _has_sources(declaration) else None
     return StudyStatus(
         study=name,
         storage=str(address),
@@ -198,7 +206,19 @@ def describe_status(
         declaration=declaration,
         command=plan.get("command"),
         front=front,
+        cost=spending.cost if spending and "fidelities" in declaration else None,
+        sources=spending.sources if spending else (),
     )
+
+
+def _has_sources(declaration: Mapping[str, Any]) -> bool:
+    return "fidelities" in declaration or "transfer" in declaration
+
+
+def _read_tickets(trials: list[FrozenTrial], declaration: Mapping[str, Any]) -> list[Ticket]:
+    """The tickets of trials, in the order of their numbers."""
+    parameters = GraphParameters(declared_space(declaration["space"]))
+    return [read_ticket(t, parameters) for t in pick_counting_trials(trials).values()]
 
 
 def read_run(file: Path) -> list[tuple[LabeledGraph, float]]:
