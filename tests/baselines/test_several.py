@@ -54,7 +54,10 @@ def test_a_used_up_space_ends_the_search(name: str) -> None:
     assert len(drive(SEVERAL_METHODS[name](small, NAMES, (), 2), 10)) == small.count() == 4
 
 
-@pytest.mark.parametrize("name", ["local-search", "nsga2", "tpe"])
+@pytest.mark.parametrize(
+    "name",
+    ["local-search", "nsga2", pytest.param("tpe", marks=pytest.mark.slow)],  # 4 s
+)
 def test_methods_that_learn_find_more_of_the_front_than_chance(name: str) -> None:
     rows = [list(measure(graph).values()) for graph in list_graphs(CHAINS)]
     front = {tuple(rows[i]) for i in find_nondominated(rows)}

@@ -81,7 +81,10 @@ def official_pickle(arrays: bool) -> dict[str, Any]:
     return {"nasbench201": made, "fbnet": {"edgegpu": {"k3_e1": 0.1}}}
 
 
-@pytest.mark.parametrize("arrays", [False, True], ids=["lists", "arrays"])
+@pytest.mark.parametrize(
+    "arrays",
+    [pytest.param(False, id="lists", marks=pytest.mark.slow), pytest.param(True, id="arrays")],
+)
 def test_the_official_pickle_becomes_a_table(data: Path, tmp_path: Path, arrays: bool) -> None:
     source = tmp_path / "HW-NAS-Bench-v1_0.pickle"
     source.write_bytes(pickle.dumps(official_pickle(arrays)))
@@ -118,7 +121,7 @@ def of_another_space(whole: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (short, "damaged one"),
+        pytest.param(short, "damaged one", marks=pytest.mark.slow),
         (without_a_metric, "pixel3_latency"),
         (not_a_number, "1 cells without cifar10/pixel3_latency"),
         (of_another_space, "a cell of 1 edges"),

@@ -14,7 +14,7 @@ from nasgoat.errors import ExperimentFileError, SettingError
 from nasgoat.experiments import figures_of, read_experiment, tables_of
 from nasgoat.experiments.fronts_problem import Arena, Problem
 from nasgoat.experiments.fronts_results import expand
-from nasgoat.experiments.fronts_study import FrontsStudy
+from nasgoat.experiments.fronts_study import FrontsStudy, _load_arena, _summarise
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import parse_experiment
 
@@ -32,7 +32,7 @@ initial = 10
 
 @pytest.fixture(scope="module")
 def arena() -> Arena:
-    return Arena(FRONT)
+    return _load_arena(FRONT)  # which the command's runs share
 
 
 def test_the_true_front_is_that_of_brute_force(arena: Arena) -> None:
@@ -53,7 +53,7 @@ def test_the_true_front_is_that_of_brute_force(arena: Arena) -> None:
 
 
 def test_a_limit_is_the_quantile_over_the_space() -> None:
-    arena = Arena(LIMIT)
+    arena = _load_arena(LIMIT)
     kept = arena.metrics["params"] <= np.quantile(arena.metrics["params"], 0.2)
     assert arena.feasible_share == kept.mean()
     assert arena.optimum == arena.metrics["error"][kept].min()
@@ -61,8 +61,6 @@ def test_a_limit_is_the_quantile_over_the_space() -> None:
 
 
 def test_a_run_that_evaluates_the_whole_front_has_all_of_it(arena: Arena) -> None:
-    from nasgoat.experiments.fronts_study import _summarise
-
     order = np.argsort(arena.metrics["error"])[::-1]
     rows = [{k: float(v[i]) for k, v in arena.metrics.items()} for i in order]
     found = _summarise(arena, rows, 10)

@@ -160,7 +160,7 @@ def test_the_command_prints_a_table_and_how_well_it_fits(
         ("c10_fpga_latency", "operation", 1.0),
         pytest.param("c10_eyeriss_latency", "operation", 1.0, marks=pytest.mark.slow),  # 3 s
         pytest.param("c10_pixel3_latency", "place", 0.894, marks=pytest.mark.slow),
-        ("c10_edgetpu_latency", "place", 0.584),
+        pytest.param("c10_edgetpu_latency", "place", 0.584, marks=pytest.mark.slow),
     ],
 )
 def test_devices_are_as_linear_as_we_say(
