@@ -1,7 +1,8 @@
 """Branch and bound under each acquisition function: searches and processor seconds of a question.
 
 The table of docs/acquisition-functions.md: random problems, the five best graphs, observed graphs
-excluded, structures listed and code compiled before.
+excluded, structures listed and code compiled before. ``--several``: a batch of five with two
+objectives, by the catalogue and by branch and bound, and whether they agree.
 """
 
 from __future__ import annotations
@@ -10,20 +11,35 @@ import argparse
 import time
 from collections.abc import Collection
 
-from nasgoat import darts, nasbench101
+import numpy as np
+
+from nasgoat import darts, nasbench101, nasbench201
 from nasgoat.acquisition import (
+    AcquisitionOptimizer,
+    Catalogue,
+    Chebyshev,
+    Constrained,
     LinearAcquisition,
     Pool,
+    SeveralAcquisition,
     Turn,
     acquisition_names,
     find_acquisition,
     random_problem,
 )
 from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.spaces import SearchSpace
 
 ROWS = [
     ("NAS-Bench-101", nasbench101(), "linear"),
     ("DARTS", darts(), "linear"),
+    ("NAS-Bench-101", nasbench101(), "exponential"),
+]
+
+SEVERAL = [
+    ("NAS-Bench-201", nasbench201(), "linear"),
+    ("NAS-Bench-201", nasbench201(), "exponential"),
+    ("NAS-Bench-101", nasbench101(), "linear"),
     ("NAS-Bench-101", nasbench101(), "exponential"),
 ]
 
@@ -56,6 +72,56 @@ def measure(
     return search.searches - before, seconds, max(p.certificate.gap or 0.0 for p in pool)
 
 
+def measure_several(
+    space: SearchSpace, optimizer: AcquisitionOptimizer, kernel: str, seed: int
+) -> dict[str, tuple[float, list[float]]]:
+    """Processor seconds and values of a batch of five with two objectives, 150 observations each.
+
+    Chebyshev: five weightings, one graph each. Limited: the best graph under five limits. Both
+    objectives are random functions; everything that a question does not share is done again.
+    """
+    problems = [random_problem(space, 150, kernel, seed=2 * seed + i) for i in range(2)]
+    parts, taken = [problem.acquisition for problem in problems], problems[0].observed
+    sample = space.sample(500, np.random.default_rng(seed))
+    values = np.stack([part.score(sample) for part in parts])
+    weights = np.linspace(0.1, 0.9, 5)
+    batches: dict[str, list[SeveralAcquisition]] = {
+        "chebyshev": [Chebyshev(parts, [w, 1.0 - w], values.min(axis=1).tolist()) for w in weights],
+        "constrained": [
+            Constrained(parts, [float(np.quantile(values[1], q))])
+            for q in (0.01, 0.05, 0.1, 0.2, 0.5)
+        ],
+    }
+    found = {}
+    for name, functions in batches.items():
+        start = time.process_time()
+        pools = [optimizer.optimize(function, 1, taken) for function in functions]
+        seconds = time.process_time() - start
+        found[name] = seconds, [pool[0].lcb or 0.0 for pool in pools]
+    return found
+
+
+def compare_several(seeds: int) -> None:
+    """The table of several objectives: a batch of five by catalogue and by branch and bound."""
+    print("| space | kernel | function | catalogue, s | branch and bound, s | largest difference |")
+    print("|---|---|---|---|---|---|")
+    for label, space, kernel in SEVERAL:
+        search = BranchAndBound(space, None, threads=1)
+        search.load_code(kernel != "linear")
+        search.prepare(kernel != "linear")
+        engines: list[AcquisitionOptimizer] = [Catalogue(space), search]
+        rows: dict[str, list[tuple[float, float, float]]] = {}
+        for seed in range(seeds):
+            listed, searched = (measure_several(space, each, kernel, seed) for each in engines)
+            for name, (seconds, values) in listed.items():
+                apart = np.abs(np.array(values) - searched[name][1]).max()
+                rows.setdefault(name, []).append((seconds, searched[name][0], float(apart)))
+        for name, measured in rows.items():
+            one, two, apart = zip(*measured, strict=True)
+            times = f"{span(list(one))} | {span(list(two))} | {max(apart):.1g}"
+            print(f"| {label} | {kernel} | `{name}` | {times} |", flush=True)
+
+
 def span(values: list[float]) -> str:
     low, high = f"{min(values):.2g}", f"{max(values):.2g}"
     return low if low == high else f"{low} to {high}"
@@ -66,7 +132,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--observations", type=int, default=50)
     parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--several", action="store_true", help="two objectives instead of one")
     options = parser.parse_args()
+    if options.several:
+        compare_several(options.seeds)
+        return
     print("| space | kernel | function | searches | seconds | largest gap |")
     print("|---|---|---|---|---|---|")
     for label, space, kernel in ROWS:

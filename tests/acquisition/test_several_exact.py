@@ -28,10 +28,12 @@ from nasgoat.acquisition import (
     random_problem,
 )
 from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.part_sums import PartSum, count_cost
 from nasgoat.acquisition.several import Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
+from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
 from nasgoat.testing.contract import list_graphs
 from tests.acquisition.branch import problems
@@ -84,11 +86,11 @@ def several_problem(form: str, seed: int, largest: int) -> Problem:
     return Problem(space, function, problem.k, problem.exclude)
 
 
-def assert_same(found: Pool, expected: Pool) -> None:
+def assert_same(found: Pool, expected: Pool, agreement: float = AGREEMENT) -> None:
     assert found.certificate.status is expected.certificate.status
     assert all(proposal.certificate.certified for proposal in found)
     values = [[proposal.lcb for proposal in pool] for pool in (found, expected)]
-    assert values[0] == pytest.approx(values[1], rel=AGREEMENT, abs=AGREEMENT)
+    assert values[0] == pytest.approx(values[1], rel=agreement, abs=agreement)
 
 
 def compare(form: str, seed: int, largest: int) -> None:
@@ -109,6 +111,37 @@ def test_branch_and_bound_agrees_with_the_catalogue(form: str, seed: int) -> Non
 def test_they_agree_on_a_hundred_problems(form: str) -> None:
     for seed in range(1000, 1100):
         compare(form, seed, largest=5)
+
+
+def compare_mip(form: str, seed: int, child: bool = False) -> None:
+    problem = several_problem(form, seed, 4)
+    asked = (problem.function, min(problem.k, 3), problem.exclude)
+    expected = Catalogue(problem.space, None).optimize(*asked)
+    found = MipOptimizer(problem.space, child=child, independent=True).optimize(*asked)
+    assert_same(found, expected, 2 * SolveLimits().gap)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 13])  # limits that contradict, limits, a maximum
+def test_the_mip_agrees_with_the_catalogue(seed: int) -> None:
+    compare_mip("linear", seed)
+
+
+@pytest.mark.slow  # 4 minutes
+def test_the_mip_agrees_on_a_hundred_problems() -> None:
+    for seed in range(1000, 1100):
+        compare_mip("linear", seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 10])
+def test_the_mip_works_in_a_process_of_its_own(seed: int) -> None:
+    compare_mip("linear", seed, child=True)
+
+
+@pytest.mark.slow
+def test_the_mip_agrees_under_the_exponential_kernel() -> None:
+    for seed in range(10):
+        compare_mip("exponential", seed)
 
 
 @pytest.mark.parametrize("form", ["linear", "exponential"])

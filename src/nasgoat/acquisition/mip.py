@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection
-from math import comb
+from copy import copy
+from dataclasses import dataclass, replace
+from math import comb, inf
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
+from nasgoat.acquisition.relaxation import Sieve, minimize_parts, require_bounded
+from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.compositions import PARTS, compositions
@@ -32,6 +36,7 @@ from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.progress import say_if_slow
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import ExponentialPosterior, of_paper_kernel
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
@@ -102,10 +107,21 @@ class MipOptimizer:
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded; status and bound say what is proven."""
+        if isinstance(acquisition, SeveralAcquisition):
+            return self._minimize_several(acquisition, k, exclude)
         if (linear := acquisition.linear) is None:
             limit, solve, gap = self.limits.seconds, self._minimize, self.limits.gap
             return trace_frontier(acquisition, self.space, solve, k, exclude, limit, gap)
         return self._minimize(linear, k, exclude)
+
+    def _minimize_several(
+        self, acquisition: SeveralAcquisition, k: int, exclude: Collection[bytes]
+    ) -> Pool:
+        """The k best graphs under a function of several parts (acquisition/relaxation.py)."""
+        require_bounded(acquisition, "the MIP")
+        engine = _SumEngine(self).limit(acquisition.known_limits.values())
+        limits = self.limits
+        return minimize_parts(acquisition, engine, k, exclude, limits.seconds, limits.gap)
 
     def _minimize(
         self,
@@ -202,6 +218,61 @@ class MipOptimizer:
         seconds = problem.limits.seconds + _GRACE
         for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
+
+
+@dataclass(frozen=True)
+class _SumEngine:
+    """Minimises sums of parts by programs, and offers a sieve every graph below its cut-off."""
+
+    mip: MipOptimizer
+
+    @property
+    def space(self) -> SearchSpace:
+        """The space that is searched."""
+        return self.mip.space
+
+    def limit(self, limits: Collection[Limit]) -> _SumEngine:
+        """The same engine within further limits."""
+        if not limits:
+            return self
+        limited = copy(self.mip)
+        limited.space = self.space.constrain(*limits)
+        limited._first = limited._first and limited._branch_and_bound()
+        return _SumEngine(limited)
+
+    def solve(
+        self,
+        acquisition: LinearAcquisition,
+        k: int,
+        exclude: Collection[bytes],
+        deadline: float | None,
+    ) -> Pool:
+        """The k best graphs that are not excluded, or as far as it came by the deadline."""
+        return self._within(deadline)._minimize(acquisition, k, exclude)
+
+    def sift(
+        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
+    ) -> float | None:
+        """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
+        mip, best, answer = self._within(deadline), sieve.best, MipAnswer()
+        asked = mip.space, acquisition, best.k, frozenset(best.exclude)
+        problem = MipProblem(*asked, mip.name, mip.formulation, mip.limits, sieve=sieve)
+        try:
+            mip._work(problem, answer)
+        except (SolverError, ChildError) as failure:
+            logger.warning("%s; going on with the best graphs found so far", failure)
+            return -inf
+        best.add(answer.graphs)
+        return None if answer.complete else answer.bound
+
+    def _within(self, deadline: float | None) -> MipOptimizer:
+        """The optimiser with the time that is left."""
+        if deadline is None:
+            return self.mip
+        hurried = copy(self.mip)
+        left = max(deadline - time.perf_counter(), 0.01)
+        hurried.limits = replace(self.mip.limits, seconds=min(left, self.mip.limits.seconds))
+        return hurried
 
 
 def choose_columns(

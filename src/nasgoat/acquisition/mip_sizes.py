@@ -11,6 +11,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,8 +20,9 @@ import numpy as np
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.acquisition.relaxation import Sieve
 from nasgoat.child_process import Message
-from nasgoat.errors import GraphError, NasgoatError
+from nasgoat.errors import GraphError, NasgoatError, SpaceError
 from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import pause_garbage_collection
@@ -62,6 +64,7 @@ class MipProblem:
         start: Graphs that are known to be good.
         seed: Seed of the local search that looks for more of them.
         columns: For each number of nodes, where known, the structures that are worth holding.
+        sieve: If given, every graph that it does not dismiss is looked for, and it keeps the best.
     """
 
     space: SearchSpace
@@ -74,6 +77,7 @@ class MipProblem:
     start: tuple[LabeledGraph, ...] = ()
     seed: int = 0
     columns: Mapping[int, StructureColumns] = field(default_factory=dict)
+    sieve: Sieve | None = None
 
 
 @dataclass
@@ -140,17 +144,11 @@ def solve_sizes(problem: MipProblem, send: Send) -> None:
 def _solve_sizes(problem: MipProblem, send: Send) -> None:
     start = time.monotonic()
     limits = problem.limits
-    pool = KBest(
-        problem.space,
-        problem.acquisition,
-        problem.k,
-        problem.exclude,
-        limits.gap,
-        on_better=lambda graph, _: send(("better", graph)),
-    )
+    pool = _make_pool(problem, send)
     pool.add(problem.start)
-    if len(pool.found) < problem.k:
-        descend(pool, np.random.default_rng(problem.seed), seconds=WARM_SHARE * limits.seconds)
+    if isinstance(pool, KBest) and len(pool.found) < problem.k:
+        with suppress(SpaceError):  # none within the limits, or none found: the programs will say
+            descend(pool, np.random.default_rng(problem.seed), seconds=WARM_SHARE * limits.seconds)
     for n in reversed(problem.space.sizes):
         left = limits.seconds - (time.monotonic() - start)
         if left > 0:
@@ -160,8 +158,21 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
         send(("size", (n, report)))
 
 
+def _make_pool(problem: MipProblem, send: Send) -> KBest | Sieve:
+    """What keeps the best graphs, and sends each that it keeps."""
+
+    def tell(graph: LabeledGraph, _: float) -> None:
+        send(("better", graph))
+
+    if problem.sieve is not None:
+        problem.sieve.best.on_better = tell
+        return problem.sieve
+    asked = problem.space, problem.acquisition, problem.k, problem.exclude
+    return KBest(*asked, problem.limits.gap, on_better=tell)
+
+
 def _solve_size(
-    problem: MipProblem, n: int, pool: KBest, limits: SolveLimits, send: Send
+    problem: MipProblem, n: int, pool: KBest | Sieve, limits: SolveLimits, send: Send
 ) -> Report:
     """Build, check and solve the model of n nodes."""
     start, columns = time.perf_counter(), problem.columns.get(n)
@@ -190,7 +201,7 @@ def _solve_size(
 class ModelJudge:
     """Turns the points of one model into graphs, scores them, and says what to cut off."""
 
-    def __init__(self, model: AcquisitionModel, pool: KBest) -> None:
+    def __init__(self, model: AcquisitionModel, pool: KBest | Sieve) -> None:
         self.model = model
         self.pool = pool
 

@@ -15,19 +15,19 @@ That gives good graphs as well, and with L a bound at any time.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 
-from nasgoat.acquisition.k_best import KBest, descend, fill_up
+from nasgoat.acquisition.k_best import KBest, Scored, descend, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.part_sums import PartSum, find_factors
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost, SeveralAcquisition, measure_part
-from nasgoat.errors import SpaceError
+from nasgoat.errors import SettingError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit
@@ -88,6 +88,15 @@ class Sieve:
     floor: Array
     _waiting: list[LabeledGraph] = field(default_factory=list)
     _seen: int = 0
+
+    @property
+    def found(self) -> list[Scored]:
+        """The best graphs so far, by their own values."""
+        return self.best.found
+
+    def add(self, graphs: Iterable[LabeledGraph]) -> None:
+        """Score graphs of the space at once."""
+        self.best.add(graphs)
 
     @property
     def cutoff(self) -> float:
@@ -252,12 +261,22 @@ def is_over(deadline: float | None) -> bool:
     return deadline is not None and time.perf_counter() > deadline
 
 
+def require_bounded(function: SeveralAcquisition, who: str) -> None:
+    """Refuse a function that bounds of its parts do not bound."""
+    if refusal := function.explain_unbounded("linear"):
+        raise SettingError(
+            f"{who} must be able to bound the acquisition, got {type(function).__name__}: "
+            f"{refusal}; use the catalogue"
+        )
+
+
 def minimize_parts(
     function: SeveralAcquisition,
     engine: Engine,
     k: int,
     exclude: Collection[bytes],
     seconds: float | None = None,
+    gap: float = 0.0,
 ) -> Pool:
     """The k best graphs under a function of several parts, proven as far as time allows.
 
@@ -268,11 +287,12 @@ def minimize_parts(
         k: How many graphs.
         exclude: Keys of graphs that must not be proposed.
         seconds: Time for everything.
+        gap: Relative gap that counts as optimal.
     """
     start = time.perf_counter()
     deadline, early = (seconds and start + share * seconds for share in (1.0, _SUM_SHARE))
     m = len(function.parts)
-    best = KBest(engine.space, function, k, exclude)
+    best = KBest(engine.space, function, k, exclude, gap)
     search = _Search(function, engine, best, np.full(m, -np.inf), _find_usual(function))
     left: float | None = None
     for i in range(m):
@@ -285,7 +305,8 @@ def minimize_parts(
         if not all(_is_linear(function, i) for i in range(m)):
             # Their sums can't be minimised, which would find good graphs.
             if not is_over(early):
-                descend(best, np.random.default_rng(0), [kept.graph for kept in best.found])
+                with suppress(SpaceError):  # no graph within the limits
+                    descend(best, np.random.default_rng(0), [kept.graph for kept in best.found])
             search.limit_costs()
         weights = search.choose_weights(early)
         if not search.complete:
@@ -298,7 +319,7 @@ def _find_allowed(search: _Search, seconds: float | None) -> None:
     best, excess = search.best, search.function.excess
     if excess is None or search.complete or len(best.found) == best.k:
         return
-    pool = minimize_parts(excess, search.engine, best.k, best.exclude, seconds)
+    pool = minimize_parts(excess, search.engine, best.k, best.exclude, seconds, best.gap)
     search.look_at([proposal.graph for proposal in pool])
     if all(proposal.certificate.certified for proposal in pool):
         worst = pool[len(pool) - 1].lcb if len(pool) else None
@@ -324,7 +345,7 @@ def _certify(search: _Search, left: float | None, seconds: float) -> Pool:
 
     def certify(value: float) -> Certificate:
         close = left is None or left >= value - _ROUNDING * (1.0 + abs(value))
-        bound = value if close or left is None else left
+        bound = min(value, best.cutoff) if close or left is None else left
         status = Status.OPTIMAL if close else Status.FEASIBLE
         return Certificate(status, value, bound if np.isfinite(bound) else None, seconds)
 

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
     AcquisitionProblem,
+    Chebyshev,
+    Constrained,
     Effort,
+    KnownCost,
     LowerConfidenceBound,
     Pool,
     Status,
@@ -154,6 +157,27 @@ class OptimizerContract(Contract):
         problem = self.problem(space, kernel, 0)
         pool = limited.optimize(problem.acquisition, self.k, problem.observed)
         assert len(pool) in {0, min(self.k, len(score_all(space, problem)))}
+
+    def test_several_objectives_are_minimised_or_refused(
+        self, space: SearchSpace, kernel: str
+    ) -> None:
+        parts = [self.problem(space, kernel, seed).acquisition for seed in (0, 1)]
+        values = np.stack([part.score(list_graphs(space)) for part in parts])
+        functions = [
+            Chebyshev(parts, [0.7, 0.3], values.min(axis=1).tolist()),
+            Constrained(parts, [float(np.median(values[1]))]),
+            Constrained([parts[0], KnownCost.of(space, "edges")], [float(space.sizes[0])]),
+        ]
+        for function in functions:
+            try:
+                pool = self.make(space).optimize(function, self.k)
+            except SettingError as refusal:
+                assert "must" in str(refusal)
+                continue
+            best = np.sort(function.score(list_graphs(space)))
+            assert_honest(pool, best[best < np.inf])
+            if self.exact:
+                assert_same_values(pool, best[best < np.inf][: self.k], type(function).__name__)
 
     def test_wrong_calls_are_refused(self, space: SearchSpace) -> None:
         optimizer = self.make(space)

@@ -36,7 +36,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
 )
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.relaxation import Sieve, minimize_parts
+from nasgoat.acquisition.relaxation import Sieve, minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
@@ -171,11 +171,7 @@ class BranchAndBound:
         self, acquisition: SeveralAcquisition, k: int, exclude: Collection[bytes]
     ) -> Pool:
         """The k best graphs under a function of several parts (acquisition/relaxation.py)."""
-        if refusal := acquisition.explain_unbounded("linear"):
-            raise SettingError(
-                f"branch and bound must be able to bound the acquisition, got "
-                f"{type(acquisition).__name__}: {refusal}; use the catalogue"
-            )
+        require_bounded(acquisition, "branch and bound")
         for part in acquisition.modelled:
             self._get_ready(part)
         engine = PartEngine(self).limit(acquisition.known_limits.values())
