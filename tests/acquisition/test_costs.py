@@ -12,7 +12,6 @@ from nasgoat.acquisition import Catalogue, Cost, Mutation, Reason, Sampling
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import (
     LARGEST_BRANCH,
-    LARGEST_LABELLED,
     branch_cost,
     mip_cost,
     shape_cost,
@@ -20,6 +19,7 @@ from nasgoat.acquisition.costs import (
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.benchmarks.listed_trees import ListedTreeSpace
 from nasgoat.spaces import CellSpace, GraphSpace, Limit, SearchSpace, load_space
+from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 
 OPS = ["a", "b", "c"]
 
@@ -155,4 +155,4 @@ def test_the_number_of_structures_is_forecast_within_a_factor_of_three(
 def test_declared_graphs_with_too_many_structures_are_refused() -> None:
     refused = branch_cost(GraphSpace((2, 30), OPS, direction="acyclic"), "linear", 1)
     assert isinstance(refused, Reason)
-    assert f"{LARGEST_LABELLED:,} can be listed" in refused.said
+    assert f"{LARGEST_STRUCTURES:,} can be listed" in refused.said

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, cast
 from nasgoat.acquisition.proposals import Cost, Reason
 from nasgoat.kernels import PAPER_FORMS, FeatureMap
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.node_labeled import count_prefixes
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ LARGEST_CATALOGUE = 5_000_000
 LARGEST_BRANCH = 2_000_000
 #: Prefixes with their last labels that are listed at most; more grow node by node.
 GROWING = 200_000
-#: Structures of declared graphs that branch and bound lists: more would take minutes.
-LARGEST_LABELLED = 300_000
 SLOW_PAPER = 6  # nodes from which on the paper's literal formulation takes minutes at least
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
 SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
@@ -106,9 +105,9 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Rea
     if kernel != "linear":
         return Reason("it knows declared graphs under the linear kernel alone")
     structures = [space.structure_bound(n) for n in space.sizes]
-    if sum(structures) > LARGEST_LABELLED:
-        said = shorten(round(sum(structures)))
-        return Reason(f"about {said} structures, {LARGEST_LABELLED:,} can be listed")
+    if sum(structures) > LARGEST_STRUCTURES:
+        said = shorten(round(sum(structures))).removeprefix("about ")
+        return Reason(f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed")
     labels, features = max(len(space.node_ops), 1), len(FeatureMap(space).source)
     each = sum(
         total * (2e-4 + 3e-9 * (n * labels) ** 2 * features)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from math import exp, factorial, inf, lgamma, log
+from math import exp, factorial, lgamma, log
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 from scipy.stats import hypergeom
 
 from nasgoat.compiled import compiled, inner
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 
 Roles = NDArray[np.int8]  # the label code that its role gives to a node, -1 for all other nodes
 Structure = tuple[Matrix, Roles]
+#: Structures of one number of nodes that are listed: more would take minutes.
+LARGEST_STRUCTURES = 300_000
 _WAYS = 1 << 16  # ways to join one more node, at most
-_PAUSE = 50  # prefixes between two looks at the clock of who asks
+_PAUSE = 10  # prefixes between two looks at the clock of who asks
 
 
 class StructureListing(Listing):
@@ -154,6 +157,11 @@ class StructureListing(Listing):
             _compare_ranks(grown, mark, self.forward, self.joins, last_is_largest)
             for matrix in grown[last_is_largest > 0]:
                 found.setdefault(self._key_of(matrix, roles), matrix)
+            if len(found) > LARGEST_STRUCTURES:
+                raise TooLargeError(
+                    f"structures must be at most {LARGEST_STRUCTURES:,} to be listed, got more "
+                    f"with {m + 1} nodes; use scip or mutation"
+                )
             if count % _PAUSE == _PAUSE - 1:
                 yield False
         self._grown[key] = list(found.values())
@@ -232,11 +240,14 @@ def estimate_structures(space: GraphSpace, n: int) -> float:
     pairs = space.most_edges(n)
     near, most = pairs * (1 if space.directed else 2) // max(n, 1), min(into, out)
     least = n - 1 if space.connectivity in ("connected", "strong") else 0
-    total = -inf
     largest = min(space.edge_limit, pairs, n * most // (1 if space.directed else 2))
-    for edges in range(max(space.min_edges, least), largest + 1):
-        fits = hypergeom.logcdf(most, pairs, near, edges) if most < near else 0.0
-        total = float(np.logaddexp(total, _log_choose(pairs, edges) + n * fits))
+    edges = np.arange(max(space.min_edges, least), largest + 1)
+    if not len(edges):
+        return 1.0
+    choices = gammaln(pairs + 1) - gammaln(edges + 1) - gammaln(pairs - edges + 1)
+    if most < near:
+        choices += n * np.log(np.maximum(hypergeom.cdf(most, pairs, near, edges), 1e-300))
+    total = float(np.logaddexp.reduce(choices))
     orders = lgamma(n + 1) - log(1.25 if most < near else 1.7)
     return exp(min(max(total - orders, 0.0), 690.0))
 

@@ -6,7 +6,7 @@ Notation: see ``labelled_records``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,6 @@ from nasgoat.acquisition.branch.labelled_records import (
 )
 from nasgoat.acquisition.branch.records import Floats, Integers
 from nasgoat.acquisition.branch.shape_classes import find_twins
-from nasgoat.acquisition.costs import LARGEST_LABELLED
-from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
@@ -99,25 +97,27 @@ class LabelledListing:
         return LabelledListing(space, self.progress, found)
 
     def _list_block(self, n: int, deadline: float | None) -> LabelledBlock:
-        matrices, roles, total = [np.zeros((0, n, n), bool)], [np.zeros((0, n), np.int8)], 0
-        for matrix, role in self.space.structure_listing.chunks(n):
+        matrices, roles = [np.zeros((0, n, n), bool)], [np.zeros((0, n), np.int8)]
+        listing, groups = self.space.structure_listing, []
+        for matrix, role in listing.chunks(n):
             matrices.append(matrix)
             roles.append(role)
-            total += len(matrix)
+            pairs = zip(matrix, role, strict=True)
+            groups += [listing.symmetries(a, r, _SYMMETRIES) for a, r in pairs]
             if deadline is not None and time.perf_counter() > deadline:
                 raise OutOfTimeError
-            if total > LARGEST_LABELLED:
-                raise TooLargeError(
-                    f"branch and bound must have at most {LARGEST_LABELLED:,} structures to start "
-                    f"from, this space has more with {n} nodes; use mutation, or allow fewer edges"
-                )
-        return make_labelled_block(self.space, n, np.concatenate(matrices), np.concatenate(roles))
+        adjacency, role = np.concatenate(matrices), np.concatenate(roles)
+        return make_labelled_block(self.space, n, adjacency, role, groups)
 
 
 def make_labelled_block(
-    space: GraphSpace, n: int, adjacency: NDArray[np.bool_], roles: Bytes
+    space: GraphSpace,
+    n: int,
+    adjacency: NDArray[np.bool_],
+    roles: Bytes,
+    groups: Sequence[NDArray[np.intp]],
 ) -> LabelledBlock:
-    """The block of these structures; those that no labels fit are left out."""
+    """The block of these structures, given their automorphisms; what no labels fit is left out."""
     rules = _read_rules(space, n)
     allowed = _find_allowed(space, adjacency, roles, rules)
     fits = np.all(np.any(allowed, axis=2), axis=1)
@@ -128,8 +128,7 @@ def make_labelled_block(
     alone = (roles >= 0) | (np.arange(n) < space.rules.fixed.pinned)
     twin[alone | np.take_along_axis(alone, twin.astype(np.intp), axis=1)] = -1
     ends, edges = _list_ends(adjacency if space.directed else np.triu(adjacency))
-    alike = space.structure_listing.symmetries
-    found = [alike(a, r, _SYMMETRIES) for a, r in zip(adjacency, roles, strict=True)]
+    found = [group for group, kept in zip(groups, fits, strict=True) if kept]
     shapes = LabelledShapes(
         pair_class=place.reshape(d.shape).astype(np.int16),
         edges=edges,
