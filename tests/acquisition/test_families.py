@@ -20,7 +20,13 @@ from nasgoat import (
     LowerConfidenceBound,
     ShortestPathKernel,
 )
-from nasgoat.acquisition import Catalogue, Chebyshev, Constrained, KnownCost
+from nasgoat.acquisition import (
+    AcquisitionOptimizer,
+    Catalogue,
+    Chebyshev,
+    Constrained,
+    KnownCost,
+)
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.spaces import EdgeRow
@@ -134,7 +140,7 @@ def test_catalogue_branch_and_program_agree(space: CellSpace, form: str) -> None
         assert all(p.graph in space and space.key(p.graph) not in exclude for p in found)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, 2, pytest.param(0, marks=pytest.mark.slow)])  # 25 s
 @pytest.mark.parametrize(
     "space",
     [
@@ -155,8 +161,11 @@ def test_costs_by_place_are_objectives_as_well(space: CellSpace, seed: int) -> N
         Constrained([bound, cost], [largest]),
     ):
         expected = sorted(function.score(graphs).tolist())[:3]
-        for optimizer in (Catalogue(space), BranchAndBound(space)):
+        optimizers: list[AcquisitionOptimizer] = [Catalogue(space), BranchAndBound(space)]
+        if seed == 0 or (seed == 1 and space.limit_layers):
+            optimizers.append(MipOptimizer(space, child=False))
+        for optimizer in optimizers:
             found = optimizer.optimize(function, 3)
             values = [proposal.certificate.value for proposal in found]
             assert str(found.certificate.status) == "optimal"
-            assert values == pytest.approx(expected, abs=1e-6)
+            assert values == pytest.approx(expected, rel=1e-4, abs=1e-6)  # the program's gap
