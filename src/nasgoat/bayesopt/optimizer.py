@@ -112,7 +112,7 @@ class Optimizer(AskTell):
             if isinstance(minimise, Objectives)
             else Objectives.of(minimise, measured, learn_failures, limited)
         )
-        self.settings = (settings or Settings()).adapted(self.objectives)
+        self.settings = (settings or Settings()).adapted(self.objectives, self.space, optimizer)
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()

@@ -6,13 +6,20 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from nasgoat.acquisition import AcquisitionOptimizer, Effort, find_acquisition, make_optimizer
+from nasgoat.acquisition import (
+    AcquisitionOptimizer,
+    Effort,
+    choose,
+    find_acquisition,
+    make_optimizer,
+)
 from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, kernel_names
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TARGETS
+from nasgoat.upper_layers import SOLVERS
 
 #: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
 STRATEGIES = ("portfolio", "top")
@@ -101,15 +108,25 @@ class Settings:
         given = asdict(self).items()
         return {k: v for k, v in given if k != "time_limit" and _ADDED.get(k) != v}
 
-    def adapted(self, objectives: Objectives) -> Settings:
+    def adapted(
+        self,
+        objectives: Objectives,
+        space: SearchSpace,
+        optimizer: str | AcquisitionOptimizer = "auto",
+    ) -> Settings:
         """The settings of a search of these objectives, with the function that it minimises.
 
         Nothing is repeated where several values are minimised or limits are measured.
 
         Example:
-            >>> Settings().adapted(Objectives.of(["error", "latency"])).acquisition
+            >>> from nasgoat import darts, nasbench201
+            >>> both = Objectives.of(["error", "latency"])
+            >>> Settings().adapted(both, nasbench201()).acquisition
             'hypervolume'
-            >>> Settings().adapted(Objectives.of("error", ["latency <= 5"])).acquisition
+            >>> Settings().adapted(both, darts()).acquisition  # too large for a catalogue
+            'chebyshev'
+            >>> limited = Objectives.of("error", ["latency <= 5"])
+            >>> Settings().adapted(limited, nasbench201()).acquisition
             'constrained'
         """
         name, values = self.acquisition, len(objectives.names)
@@ -128,7 +145,25 @@ class Settings:
         if name not in (*known, "lcb"):
             what = f"{values} objectives" if objectives.several else "measured limits"
             raise UnknownNameError(f"the acquisition of {what}", name, known)
-        return replace(self, acquisition=known[0] if name == "lcb" else name, repeats=1)
+        if name == "lcb":
+            name = known[0] if self._can_minimise(known[0], space, optimizer) else known[1]
+        return replace(self, acquisition=name, repeats=1)
+
+    def _can_minimise(
+        self, function: str, space: SearchSpace, optimizer: str | AcquisitionOptimizer
+    ) -> bool:
+        """Whether an optimiser minimises a function of several objectives exactly.
+
+        Expected hypervolume improvement takes a catalogue; bounds are for the others.
+        """
+        if function != "hypervolume":
+            return True
+        name = optimizer if isinstance(optimizer, str) else optimizer.name
+        if name == "auto":
+            kernel, blocks = self.widest_kernel
+            name = choose(space, kernel, 1, name, blocks, function).name
+            return name == "catalogue"
+        return name not in ("branch", *SOLVERS)
 
     def list_sqrt_betas(self) -> tuple[float, ...]:
         """The √β of a batch, which are taken in turn."""

@@ -29,7 +29,7 @@ from nasgoat.acquisition import (
     SeveralAcquisition,
 )
 from nasgoat.acquisition.several import Part
-from nasgoat.bayesopt.front import find_nondominated, find_reference
+from nasgoat.bayesopt.front import find_nondominated
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.graphs import LabeledGraph
@@ -41,6 +41,8 @@ Array = NDArray[np.float64]
 FAILURE = "failure"
 _LIKELY = 0.5  # a graph whose predicted share of failures is larger is left out
 _PRIMES = (2, 3)
+_BEYOND = 0.1  # of the observed range: how far the reference point lies beyond the front
+_WEIGHED = (1, 3)  # of five proposals those that minimise a weighted maximum instead
 #: Fits a surrogate to graphs and values, with a target.
 Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str], GraphGP]
 #: Minimises an acquisition function: the k best graphs but those with some keys.
@@ -217,9 +219,10 @@ class SeveralProposer:
     def _make_front_function(self, parts: list[Part], place: int) -> SeveralAcquisition:
         """One that a point of the front minimises, for every place another."""
         name, observed = self._settings.acquisition, self._ranges
-        if name == "hypervolume":
-            return HypervolumeImprovement(parts, observed, find_reference(observed))
-        if name == "chebyshev":
+        # What lies beyond the reference point gains nothing: weights let the ends of a front grow.
+        if name == "hypervolume" and place % 5 not in _WEIGHED:
+            return HypervolumeImprovement(parts, observed, self._choose_reference())
+        if name in ("hypervolume", "chebyshev"):
             return self._weigh(parts, place)
         # The lowest bound of one value where others are within some share of the front's range.
         front, first = observed[find_nondominated(observed)], place % len(parts)
@@ -227,6 +230,14 @@ class SeveralProposer:
         share = [_reverse_digits(place + 1, base) for base in _PRIMES[: len(others)]]
         bounds = front.min(axis=0)[others] + np.array(share) * np.ptp(front, axis=0)[others]
         return Constrained([parts[i] for i in (first, *others)], bounds.tolist())
+
+    def _choose_reference(self) -> list[float]:
+        """The values beyond which nothing counts, a little further out than the front."""
+        observed = self._ranges
+        front = observed[find_nondominated(observed)].max(axis=0)
+        spread = np.ptp(observed, axis=0)
+        found: list[float] = (front + _BEYOND * np.where(spread > 0, spread, 1.0)).tolist()
+        return found
 
     def _make_relaxed(self, place: int) -> SeveralAcquisition:
         """For where no graph is left within the limits: how much one breaks them.

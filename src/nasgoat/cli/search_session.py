@@ -92,7 +92,8 @@ class Session:
         seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
         learning.refuse(self.objectives)
         self.transfer = learning.sources(self.task.space)
-        settings = settings.adapted(self.objectives) if ours else settings
+        if ours:
+            settings = settings.adapted(self.objectives, self.task.space, solving.optimizer)
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
         if ours:

@@ -197,7 +197,7 @@ class GoatSampler(BaseSampler):
 
     def _fresh(self, objectives: Objectives) -> Optimizer:
         """An optimiser that knows nothing yet."""
-        settings = self._settings.adapted(objectives)
+        settings = self._settings.adapted(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)
         given = (settings, self.optimizer, self.initial, self.seed)
         return Optimizer(self._space, *given, minimise=objectives)
