@@ -193,3 +193,15 @@ class TestWrongCalls:
         assert code == 1
         assert "trainings of 12 epochs must be in an imported table" in err
         assert "nasgoat data import nb201" in err
+
+
+def test_the_report_shows_the_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [*SEARCH, "--objective", "trainings:train", "--fidelity", "epochs=12:1,200:3"]
+    arguments += ["--evaluations", "6", "--initial", "3", "--report", "run"]
+    _, found = call(capsys, *arguments)
+    call(capsys, "report", "run", "--json")
+    page = Path("run/report.html").read_text()
+    assert "Table of sources" in page
+    assert "epochs 12" in page
+    assert "of 6 full evaluations spent" in page
+    assert f"evaluation {found['evaluation_of_best']}" in page

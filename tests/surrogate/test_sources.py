@@ -228,6 +228,16 @@ class TestMisleading:
         assert ahead[0] > ahead[2]
         assert ahead[1] > ahead[2] - 0.1
 
+    def test_it_is_left_out_where_predictions_are_worse_with_it(self) -> None:
+        shuffled = np.random.default_rng(2).permutation(ERRORS).tolist()
+        gp = SourcedGP(SPACE, "exponential")
+        misled = gp.fit_if_better(CELLS[:25], ERRORS[:25], [Source("other", CELLS, shuffled)])
+        plain = GraphGP(SPACE, "exponential").fit(CELLS[:25], ERRORS[:25])
+        assert (misled.predict(CELLS)[0] == plain.predict(CELLS)[0]).all()
+        assert misled.hyperparameters["correlation other"] == 0.0
+        helped = gp.fit_if_better(CELLS[:25], ERRORS[:25], [Source("other", CELLS, ERRORS)])
+        assert helped.worth[1].correlation > 0.9
+
 
 class TestScales:
     def test_a_selection_keeps_the_quantiles_of_the_whole(self) -> None:

@@ -191,7 +191,7 @@ class Optimizer(AskTell):
         """One candidate, fitted to what was told and to what other runs have seen."""
         if not self.transfer:
             return GraphGP(self.space, **options).fit(graphs, values)
-        return SourcedGP(self.space, **options).fit(graphs, values, self.transfer)
+        return SourcedGP(self.space, **options).fit_if_better(graphs, values, self.transfer)
 
     def _propose_several(self, k: int) -> list[Proposal]:
         """A batch for several values or under measured limits, one graph after the other."""

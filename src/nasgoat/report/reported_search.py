@@ -110,8 +110,8 @@ class ReportedSearch:
 
     @cached_property
     def done(self) -> list[Ticket]:
-        """Proposals with an error."""
-        return [t for t in self.tickets if t.outcome and t.outcome.metrics]
+        """Proposals with an error of a full evaluation: the one that the search is about."""
+        return [t for t in self.tickets if t.outcome and t.outcome.metrics and t.full]
 
     @cached_property
     def failed(self) -> list[Ticket]:

@@ -31,6 +31,8 @@ def write_lede(search: ReportedSearch) -> Child:
     ended = len(search.done) + len(search.failed)
     budget = search.stored.status.budget
     of = f" of {budget:,}" if budget and budget != ended else ""
+    if (cost := search.stored.status.cost) is not None:
+        of = f" in full, {format_number(cost)} of {budget or '?'} full evaluations spent"
     by = f"The baseline {search.method}"
     if search.ours:
         kernel = search.settings.get("kernel", "?")

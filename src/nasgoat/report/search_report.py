@@ -24,6 +24,7 @@ from nasgoat.report.page import Section, build_page, make_page, show_command
 from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
 from nasgoat.report.search_charts import chart_history, chart_proposals
 from nasgoat.report.search_head import describe_estimate, list_facts, write_lede
+from nasgoat.report.source_table import show_sources
 from nasgoat.spaces import to_toml
 
 _TARGETS = {
@@ -59,6 +60,7 @@ def _make_page(search: ReportedSearch) -> str:
         ("front", "The front"): show_front(search, classes),
         ("best", title): _show_best(search, classes),
         ("history", "History"): draw_grid(history) if history else None,
+        ("sources", "Sources"): show_sources(search),
         ("proposals", "Proposals and certificates"): _show_proposals(search),
         ("surrogate", "The surrogate over time"): _show_surrogate(search),
         ("failures", "Failures"): _tabulate_failures(search),

@@ -71,6 +71,8 @@ class SourcedGP(GraphGP):
             name: Of the target, for people.
         """
         self.sources_ = (Source(name, graphs, errors), *others)
+        self.ignored_: dict[str, float] = {}
+        self.__dict__.pop("_worth", None)
         if len({source.name for source in self.sources_}) < len(self.sources_):
             names = ", ".join(source.name for source in self.sources_)
             raise SettingError(f"sources must have names of their own, got {names}")
@@ -90,15 +92,33 @@ class SourcedGP(GraphGP):
         rows = [self.features.rows(seen) for seen, _, _ in merged]
         self._places = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
         targets, times = (np.concatenate([part[i] for part in merged]) for i in (1, 2))
-        self.__dict__.pop("_worth", None)
         self._fit_joint(np.concatenate(rows), targets, 1.0 / times)
         return self
+
+    def fit_if_better(
+        self, graphs: Sequence[LabeledGraph], errors: Sequence[float], others: Sequence[Source]
+    ) -> SourcedGP:
+        """The process with other sources, or without where these make predictions worse.
+
+        A misleading source is noise to the fit, but the kernel is shared, and learnt from it too.
+        So both are fitted, and the one is taken that predicts the target's observations better,
+        each from all others. ``ignored_`` then has what each of the sources would have contributed.
+        """
+        self.fit(graphs, errors, others)
+        alone = copy(self).fit(graphs, errors)
+        if (alone.check_.gain or 0.0) <= (self.check_.gain or 0.0):
+            return self
+        alone.ignored_ = {worth.name: worth.contribution or 0.0 for worth in self.worth[1:]}
+        return alone
 
     @property
     def hyperparameters(self) -> dict[str, float]:
         """The fitted hyperparameters by name: the kernel's, and those of every source."""
         if len(self.sources_) == 1:
-            return super().hyperparameters
+            plain = super().hyperparameters
+            for name, contribution in self.ignored_.items():
+                plain |= {f"correlation {name}": 0.0, f"contribution {name}": contribution}
+            return plain
         kernel = self.gpr_.kernel_
         found = dict(zip(name_parameters(kernel), np.exp(kernel.theta).tolist(), strict=True))
         found["noise"] = self.noise_
