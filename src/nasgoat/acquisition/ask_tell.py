@@ -87,7 +87,7 @@ class AskTell(ABC):
         proposals = self._propose_initial(k)
         # A batch may begin with the initial design: the method must not propose that part again.
         self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
-        if len(proposals) < k and self._graphs:
+        if len(proposals) < k and self._has_observed():
             proposals += self._propose(k - len(proposals))
         elif len(proposals) < k:
             proposals += self._propose_random(k - len(proposals), proposals)
@@ -132,6 +132,10 @@ class AskTell(ABC):
     @abstractmethod
     def _propose(self, k: int) -> list[Proposal]:
         """Up to k proposals beyond the initial design; at least one graph was told."""
+
+    def _has_observed(self) -> bool:
+        """Whether anything can be learnt from."""
+        return bool(self._graphs)
 
     def _check_and_key(self, graph: LabeledGraph) -> bytes:
         if not isinstance(graph, LabeledGraph):

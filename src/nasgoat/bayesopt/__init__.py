@@ -1,5 +1,6 @@
 """Search: the ask/tell optimiser, and the loop that drives it or any other method."""
 
+from nasgoat.bayesopt.curves import CurveOptimizer
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
@@ -19,6 +20,7 @@ __all__ = [
     "PRESETS",
     "STRATEGIES",
     "Asker",
+    "CurveOptimizer",
     "Driver",
     "Evaluation",
     "Events",

@@ -24,18 +24,13 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
-from nasgoat.bayesopt import Objectives, Optimizer, Settings
+from nasgoat.bayesopt import CurveOptimizer, Objectives, Optimizer, Settings
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_claim_lock, take_turn
+from nasgoat.integrations.replay import Replay, name_values
 from nasgoat.integrations.study_format import check_enqueued
-from nasgoat.integrations.trial_graphs import (
-    GraphParameters,
-    Replay,
-    TrialGraphs,
-    name_values,
-    write_claim,
-)
+from nasgoat.integrations.trial_graphs import GraphParameters, TrialGraphs, write_claim
 from nasgoat.spaces import SearchSpace, load_space
 
 logger = logging.getLogger(__name__)
@@ -48,7 +43,8 @@ _QUICK = 0.5  # seconds for a proposal that others can wait for
 class GoatSampler(BaseSampler):
     """Proposes the graph of an Optuna trial; other parameters go to an inner sampler.
 
-    A study may have up to three directions; its trials then cover the front.
+    A study may have up to three directions; its trials then cover the front. A trial that a pruner
+    stopped teaches by what it reported.
 
     Args:
         space: The space of graphs, or its name as for :func:`~nasgoat.load_space`.
@@ -195,12 +191,12 @@ class GoatSampler(BaseSampler):
             replays[len(signs)] = Replay(fresh, self._graphs.find)
         return replays[len(signs)].catch_up(_list_others(study, trial), *signs)
 
-    def _fresh(self, objectives: Objectives) -> Optimizer:
+    def _fresh(self, objectives: Objectives) -> CurveOptimizer:
         """An optimiser that knows nothing yet."""
         settings = self._settings.adapted(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)
         given = (settings, self.optimizer, self.initial, self.seed)
-        return Optimizer(self._space, *given, minimise=objectives)
+        return CurveOptimizer(self._space, *given, minimise=objectives)
 
     def _list_taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
         graphs = map(self._graphs.find, _list_others(study, trial))

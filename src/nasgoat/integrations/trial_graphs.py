@@ -1,8 +1,7 @@
-"""The graphs of Optuna trials: how they are written, and what an optimiser learns from them.
+"""The graphs of Optuna trials: how they are written, and how they are read.
 
 A graph is one integer parameter, or a few where one is too small. While a trial runs, a claim says
-which graph it will have, so that no two trials get the same. A replay tells an optimiser of each
-finished trial once, however often it asks.
+which graph it will have, so that no two trials get the same.
 
 Notation
     digits   one for the number of nodes, one per node's label, one per possible edge (0: no edge)
@@ -14,9 +13,9 @@ write to the storage; one per edge would cost more than the rest of a trial
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,12 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt import Optimizer
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import SearchSpace
 
 CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
-Values = tuple[float, ...]
 _LARGEST = 2**53  # Optuna stores parameters as double precision numbers
 
 
@@ -183,83 +180,3 @@ class TrialGraphs:
         except GraphError:
             return None  # another sampler's
         return graph
-
-
-class Replay:
-    """An optimiser that keeps up with the trials of a study.
-
-    It is told in the order of the trials' numbers, so that its proposals follow from the study
-    alone: after a trial that ended later than its successors it begins anew.
-
-    Args:
-        make: Makes an optimiser that knows nothing.
-        graph_of: The graph of a trial, if it has one.
-
-    Example:
-        >>> import optuna
-        >>> from nasgoat import nasbench201
-        >>> cell = nasbench201().from_digits([1, 0, 2, 3, 0, 4])
-        >>> replay = Replay(lambda: Optimizer(nasbench201()), lambda trial: cell)
-        >>> trial = optuna.trial.create_trial(state=TrialState.COMPLETE, value=0.5)
-        >>> replay.catch_up([trial], 1.0).observations == [(cell, 0.5)]
-        True
-    """
-
-    def __init__(
-        self,
-        make: Callable[[], Optimizer],
-        graph_of: Callable[[FrozenTrial], LabeledGraph | None],
-    ) -> None:
-        self._make = make
-        self._graph_of = graph_of
-        self._optimizer = make()
-        self._told: list[tuple[int, LabeledGraph, Values | None]] = []
-
-    def catch_up(self, trials: Iterable[FrozenTrial], *signs: float) -> Optimizer:
-        """The optimiser, knowing these trials and no others.
-
-        Args:
-            trials: In the order of their numbers.
-            signs: Of each of their values: -1 if it is maximised.
-        """
-        ended: list[tuple[int, LabeledGraph, Values | None]] = []
-        running: list[LabeledGraph] = []
-        for trial in trials:
-            graph = self._graph_of(trial)
-            if graph is None:
-                continue
-            if trial.state.is_finished():
-                ended.append((trial.number, graph, _read_values(trial, signs)))
-            else:
-                running.append(graph)
-        if self._told != ended[: len(self._told)]:
-            self._optimizer, self._told = self._make(), []
-        for _, graph, values in ended[len(self._told) :]:
-            if values is None:
-                self._optimizer.tell_failed(graph)
-            elif len(values) == 1:
-                self._optimizer.tell(graph, values[0])
-            else:
-                named = zip(name_values(len(values)), values, strict=True)
-                self._optimizer.tell(graph, dict(named))
-        self._told = ended
-        self._optimizer.expect_only(running)
-        return self._optimizer
-
-
-def name_values(count: int) -> list[str]:
-    """The names under which an optimiser is told the values of a trial.
-
-    Example:
-        >>> name_values(1), name_values(2)
-        (['error'], ['value 0', 'value 1'])
-    """
-    return ["error"] if count == 1 else [f"value {i}" for i in range(count)]
-
-
-def _read_values(trial: FrozenTrial, signs: Sequence[float]) -> Values | None:
-    """The values to learn from; None of a trial that failed, or has one that can't be learnt."""
-    values = trial.values if trial.state is TrialState.COMPLETE else None
-    if values is None or not all(map(isfinite, values)):
-        return None
-    return tuple(sign * float(value) for sign, value in zip(signs, values, strict=True))

@@ -169,7 +169,10 @@ def find_weak_points(errors: Sequence[float], kind: str, free: Sequence[str]) ->
         >>> list(find_weak_points([5.0, 5.0], "rank", ["alpha"]))
         ['equal']
     """
-    found, values = {}, np.asarray(errors, dtype=float)
+    found: dict[str, str] = {}
+    values = np.asarray(errors, dtype=float)
+    if not len(values):
+        return found
     if len(values) > 1 and np.ptp(values) == 0:
         found["equal"] = (
             f"all {len(values)} errors are equal ({values[0]:g}): nothing can be learnt from them"

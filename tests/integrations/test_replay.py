@@ -8,8 +8,9 @@ import optuna
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
-from nasgoat import LabeledGraph, Optimizer, nasbench201
-from nasgoat.integrations.trial_graphs import Replay
+from nasgoat import LabeledGraph, nasbench201
+from nasgoat.bayesopt import CurveOptimizer as Optimizer
+from nasgoat.integrations.replay import Replay
 
 SPACE = nasbench201()
 CELLS = SPACE.sample(9, np.random.default_rng(0))
