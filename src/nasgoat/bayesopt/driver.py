@@ -83,7 +83,8 @@ class Driver:
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
         stop = self._find_stop_reason()
-        return SearchResult.of(finished, self._elapsed, stop, self._objectives)
+        result = SearchResult.of(finished, self._elapsed, stop, self._objectives)
+        return replace(result, known=tuple(getattr(self.asker, "known", ())))
 
     @property
     def _objectives(self) -> Objectives:
@@ -129,7 +130,7 @@ class Driver:
 
     def _batch_size(self, iteration: int) -> int:
         """Size of a batch, cut off at the budget."""
-        size = self.asker.initial if iteration == 0 else self.plan.batch
+        size = (self.asker.initial if iteration == 0 else 0) or self.plan.batch
         before = [ticket for ticket in self._tickets.values() if ticket.iteration < iteration]
         return min(size, self.plan.count_left(before))
 
@@ -156,7 +157,9 @@ class Driver:
             most = slots + self._pace.count_ahead(slots) - len(self._running) - len(self._waiting)
             # Nothing can be learnt before something ended: the initial design comes first.
             started = any(ticket.finished for ticket in self._tickets.values())
-            count = most if started else min(most, self.asker.initial - len(self._tickets))
+            count = (
+                most if started else min(most, (self.asker.initial or most) - len(self._tickets))
+            )
         elif self._batch or self._waiting:
             return
         else:

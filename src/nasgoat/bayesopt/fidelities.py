@@ -19,6 +19,7 @@ import numpy as np
 
 from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
 from nasgoat.bayesopt.evidence import choose_speaker
+from nasgoat.bayesopt.known import Known
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.settings import Settings
@@ -67,6 +68,7 @@ class FidelityOptimizer(Optimizer):
         gain_margin: float | None = None,
         minimise: Sequence[str] | str | Objectives | None = None,
         transfer: Sequence[Source] = (),
+        known: Known = (),
     ) -> None:
         common = (initial, seed, progress, gain_margin, minimise)
         super().__init__(space, settings, optimizer, *common, transfer=transfer)
@@ -93,6 +95,7 @@ class FidelityOptimizer(Optimizer):
         self._seen: dict[bytes, LabeledGraph] = {}
         self._levels: dict[bytes, int] = {}  # of what is under way
         self._broken: set[bytes] = set()
+        self.tell_known(known)
 
     @property
     def sources(self) -> list[Source]:
@@ -134,6 +137,12 @@ class FidelityOptimizer(Optimizer):
             del self._graphs[-1], self._errors[-1]
         self._seen.setdefault(key, graph)
         self._told[level].setdefault(key, []).append(number)
+
+    def tell_known(self, known: Known) -> None:
+        """Learn results of full evaluations that were had before; they cost nothing."""
+        spent = getattr(self, "spent", 0.0)
+        super().tell_known(known)
+        self.spent = spent
 
     def tell_failed(self, graph: LabeledGraph, fidelity: float | Fidelity | None = None) -> None:
         """Note that an evaluation failed: the graph is left alone, and what it cost is spent."""

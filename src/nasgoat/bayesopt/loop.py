@@ -16,6 +16,7 @@ from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
+from nasgoat.bayesopt.known import Known, declare_known
 from nasgoat.bayesopt.objectives import Objectives, split_limits
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
@@ -68,6 +69,7 @@ def search(  # noqa: D417 what belongs together is described together
     fidelities: Fidelities | str | Mapping[str, Any] | None = None,
     checkpoints: str | Path | None = None,
     transfer: Transfer = (),
+    known: Known = (),
 ) -> SearchResult:
     """Find the graph of lowest error in few evaluations.
 
@@ -112,6 +114,9 @@ def search(  # noqa: D417 what belongs together is described together
             ``checkpoint`` is given; beside the storage by default, or only while the search runs.
         transfer: What to learn from beside this search: folders of earlier runs, files with graphs
             and errors, or :class:`~nasgoat.surrogate.Source`.
+        known: Results that you have: pairs of a graph and its error (or its metrics), or files and
+            folders of runs as for ``transfer``. They are learnt from and not evaluated again; each
+            graph stands for one of the ``initial`` random ones.
 
     Raises:
         StudyError: If the stored search was begun with other values, is damaged or in use.
@@ -138,6 +143,7 @@ def search(  # noqa: D417 what belongs together is described together
         if levels is None
         else FidelityOptimizer(limited, levels, evaluations, *common, sought, others)
     )
+    asker.tell_known(known)
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:
@@ -227,6 +233,7 @@ def _declare(
         "seed": asker.seed,
         **asker.objectives.declare(),
         **declare_sources(plan.fidelities, asker.transfer),
+        **declare_known(asker.known),
     }
 
 

@@ -32,6 +32,7 @@ from nasgoat.bayesopt.evidence import (
     list_candidates,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
+from nasgoat.bayesopt.known import Known, KnownResult, gather_known
 from nasgoat.bayesopt.objectives import Objectives, split_limits
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.bayesopt.several import SeveralProposer, Told
@@ -71,6 +72,8 @@ class Optimizer(AskTell):
         learn_failures: Avoid graphs that will probably fail.
         transfer: What other runs or tables say of graphs of this space; each has a correlation with
             the errors of this search, which is fitted: a misleading one is ignored.
+        known: Pairs of a graph and its error, or files with such: learnt from and not proposed.
+            Each graph stands for one of the ``initial`` random ones.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -101,6 +104,7 @@ class Optimizer(AskTell):
         limits: Sequence[str] = (),
         learn_failures: bool = False,
         transfer: Sequence[Source] = (),
+        known: Known = (),
     ) -> None:
         limited, measured = split_limits(load_space(space), limits)
         super().__init__(limited, initial, seed)
@@ -129,6 +133,9 @@ class Optimizer(AskTell):
             raise SettingError("transfer must come with one error to minimise, got several values")
         if gain_margin is not None and not self.objectives.plain:
             raise SettingError("what is left to gain must be of one error, got several objectives")
+        #: What was known before.
+        self.known: tuple[KnownResult, ...] = ()
+        self.tell_known(known)
 
     def tell(self, graph: LabeledGraph, error: float | Mapping[str, Any]) -> None:
         """Learn the error of a graph, proposed or not; of several objectives its metrics.
@@ -151,6 +158,24 @@ class Optimizer(AskTell):
         """
         super().tell_failed(graph)
         self._failed.append(graph)
+
+    def tell_known(self, known: Known) -> None:
+        """Learn results that were had before: their graphs are not evaluated again.
+
+        Example:
+            >>> optimizer = Optimizer("nb201", initial=5)
+            >>> optimizer.tell_known([(optimizer.space.from_digits([1, 0, 2, 3, 0, 4]), 5.5)])
+            >>> optimizer.initial, optimizer.observations[0][1]
+            (4, 5.5)
+        """
+        results = gather_known(known, self.space, self.objectives)
+        for result in results:
+            self.tell(result.graph, result.error if self.objectives.plain else result.metrics)
+        keys = {self.space.key(result.graph) for result in results}
+        for key in keys:
+            self._times[key] = max(self._times[key], self.settings.repeats)
+        self.initial = max(self.initial - len(keys), 0)
+        self.known += results
 
     def complete(self, graph: LabeledGraph, outcome: Outcome) -> Outcome:
         """An outcome with the costs that are minimised and that the space knows of its graph."""

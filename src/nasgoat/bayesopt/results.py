@@ -14,6 +14,7 @@ from nasgoat.bayesopt.front import find_best
 from nasgoat.bayesopt.front_result import FrontResult, pick_front
 from nasgoat.bayesopt.gain import Gain
 from nasgoat.bayesopt.history import Evaluation, Ticket
+from nasgoat.bayesopt.known import KnownResult, describe_known
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.bayesopt.spending import Spending
@@ -134,7 +135,8 @@ class SearchResult(FrontResult, ShownAsHtml):
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
     and what it had learnt; ``gains`` what was left to gain, where that was measured. Evaluations at
-    lower fidelities are in ``partial``, and ``spending`` says what each source cost and was worth.
+    lower fidelities are in ``partial``, and ``spending`` says what each source cost and was worth;
+    results that were known before are in ``known``.
 
     Example:
         >>> from nasgoat import EdgeLabeledSpace, search
@@ -159,6 +161,7 @@ class SearchResult(FrontResult, ShownAsHtml):
     objectives: Objectives = _PLAIN
     partial: tuple[Evaluation, ...] = ()
     spending: Spending = _NOTHING
+    known: tuple[KnownResult, ...] = ()
 
     @classmethod
     def of(
@@ -230,6 +233,9 @@ class SearchResult(FrontResult, ShownAsHtml):
             said = best.describe_error() if self.objectives.plain else f"{best.metrics[first]:.4g}"
             lines.append(f"best {first} {said}, evaluation {best.number + 1}")
             lines += self.summarise_front()
+        if self.known:
+            found = min((e.error for e in self.evaluations), default=None)
+            lines.append(describe_known(self.known, found))
         return lines + self.spending.summarise()
 
     def to_dataframe(self) -> DataFrame:

@@ -1,7 +1,8 @@
 """What a search learns from beside its own evaluations: earlier runs, and tables of errors.
 
-A table is a CSV file with the columns ``graph`` (a graph as JSON) and ``error``, or a JSON file
-with a list of such objects; ``result.json`` of a run is one too. Graphs must be in the space.
+A table is a CSV file with the columns ``graph`` (a graph as JSON, or a digit for each place of an
+operation) and ``error``, or a JSON file with a list of such objects; ``result.json`` of a run and
+what ``nasgoat search --json`` prints are tables too. Graphs must be in the space.
 Here is also the folder of checkpoints of a search with fidelities.
 """
 
@@ -12,7 +13,7 @@ import json
 import logging
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from nasgoat.errors import FileError, GraphError, SettingError
 from nasgoat.evaluation import Fidelities
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.measured_file import GRAPH_COLUMNS, read_graph
 from nasgoat.surrogate import Source
 from nasgoat.upper_layers import find
 
@@ -92,73 +94,120 @@ def read_observations(path: Path, space: SearchSpace) -> list[Observation]:
         >>> read_observations(path, nasbench201())[0][1]
         5.5
     """
-    rows = _list_csv(path) if path.suffix == ".csv" else _list_json(path)
+    return [(graph, values["error"]) for graph, values in read_table(path, space)]
+
+
+def read_table(
+    path: Path, space: SearchSpace, names: Sequence[str] = ("error",)
+) -> list[tuple[LabeledGraph, dict[str, float]]]:
+    """The graphs of a CSV or JSON file with their values.
+
+    Args:
+        path: The file.
+        space: The space that its graphs must be in.
+        names: The values that every line must have.
+
+    Raises:
+        FileError: If a line holds no graph of the space, or no finite number; the line is named.
+    """
+    rows = _list_csv(path, names) if path.suffix == ".csv" else _list_json(path)
     found = []
-    for line, graph, error in rows:
+    for line, graph, row in rows:
         try:
-            read = LabeledGraph.from_json(graph)
+            text = not isinstance(graph, Mapping)
+            read = read_graph(space, str(graph)) if text else LabeledGraph.from_json(graph)
             space.check(read)
         except (GraphError, ValueError, TypeError, KeyError) as problem:
             raise FileError(
                 path.name, line, "graph", f"must be one of the space: {problem}"
             ) from None
-        try:
-            number = float(error)
-        except (TypeError, ValueError):
-            number = math.nan
-        if isinstance(error, bool) or not math.isfinite(number):
-            raise FileError(path.name, line, "error", f"must be a finite number, got {error!r}")
-        found.append((read, number))
+        found.append(
+            (read, {name: _read_number(path, line, name, row.get(name)) for name in names})
+        )
     if not found:
         raise FileError(path.name, None, "", "must hold at least one graph, got none")
     return found
 
 
-def _list_csv(path: Path) -> Iterator[tuple[int, Any, Any]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        for name in ("graph", "error"):
-            if name not in (reader.fieldnames or ()):
-                raise FileError(path.name, 1, "", f"must have a column {name!r}, got none")
-        for row in reader:
-            yield reader.line_num, row["graph"], row["error"]
+def _read_number(path: Path, line: int, name: str, value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise FileError(path.name, line, name, f"must be a finite number, got {value!r}")
+    return number
 
 
-def _list_json(path: Path) -> Iterator[tuple[int, Any, Any]]:
-    """Graphs and errors of a list, or of the history of a run; their places count as lines."""
+def _list_csv(path: Path, names: Sequence[str]) -> Iterator[tuple[int, Any, Mapping[str, Any]]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            head = list(reader.fieldnames or ())
+            held = next((name for name in GRAPH_COLUMNS if name in head), GRAPH_COLUMNS[0])
+            for name in (held, *names):
+                if name not in head:
+                    raise FileError(path.name, 1, "", f"must have a column {name!r}, got none")
+            for row in reader:
+                yield reader.line_num, row[held], row
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise FileError(path.name, None, "", f"must be a CSV file, got {problem}") from None
+
+
+def _list_json(path: Path) -> Iterator[tuple[int, Any, Mapping[str, Any]]]:
+    """Graphs and values of a list, or of what a run has written; their places count as lines."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise FileError(path.name, None, "", f"must be JSON, got {problem}") from None
-    listed = document.get("history") if isinstance(document, dict) else document
+    listed = document
+    if isinstance(document, dict):
+        parts = (document.get(name) for name in ("history", "front", "best"))
+        listed = next((part for part in parts if part), None)
+        listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list):
         raise FileError(path.name, None, "", "must be a list of objects, got another document")
     for place, entry in enumerate(listed, start=1):
         if not isinstance(entry, dict) or "graph" not in entry:
             raise FileError(path.name, place, "graph", "must be there, got none")
-        metrics = entry.get("metrics") or entry
-        yield place, entry["graph"], metrics.get("error")
+        yield place, entry["graph"], entry.get("metrics") or entry
 
 
-def _read_source(path: Path, space: SearchSpace) -> Source:
-    """A run by its folder or its study's file, or a table."""
+def read_results(
+    path: Path, space: SearchSpace, names: Sequence[str] = ("error",), option: str = "known"
+) -> list[tuple[LabeledGraph, dict[str, float]]]:
+    """Graphs and their values from the folder or the study's file of a run, or from a table.
+
+    Args:
+        path: The folder or file.
+        space: The space that the graphs of a table must be in.
+        names: The values of each graph.
+        option: What the path was given for.
+    """
     if not path.exists():
-        raise SettingError(f"transfer must be a folder of a run or a file, got {path}")
+        raise SettingError(f"{option} must be a folder of a run or a file, got {path}")
     name = path.stem
     if path.is_dir() and not (path / "study.db").exists():
         path = path / "result.json"
         if not path.exists():
-            raise SettingError(f"transfer must be a folder of a run, got {name} without one")
+            raise SettingError(f"{option} must be a folder of a run, got {name} without one")
     if path.is_dir() or path.suffix in (".db", ".sqlite"):
         file = path / "study.db" if path.is_dir() else path
-        observed: list[Observation] = find("read a run")(file)
+        observed: list[tuple[LabeledGraph, dict[str, float]]] = find("read a run")(file, names)
     elif path.suffix in (".csv", ".json"):
-        observed = read_observations(path, space)
+        observed = read_table(path, space, names)
     else:
-        raise SettingError(f"transfer must be a run's folder, .csv, .json or .db, got {path.name}")
+        raise SettingError(f"{option} must be a run's folder, .csv, .json or .db, got {path.name}")
     if not observed:
         raise SettingError(f"{name} must hold at least one evaluation, got none")
-    return Source(name, [graph for graph, _ in observed], [error for _, error in observed])
+    return observed
+
+
+def _read_source(path: Path, space: SearchSpace) -> Source:
+    """A run by its folder or its study's file, or a table."""
+    observed = read_results(path, space, option="transfer")
+    graphs, errors = [graph for graph, _ in observed], [told["error"] for _, told in observed]
+    return Source(path.stem, graphs, errors)
 
 
 def _thin(name: str, observed: Sequence[Observation]) -> Source:

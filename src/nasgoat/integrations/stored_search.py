@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -221,19 +221,24 @@ def _read_tickets(trials: list[FrozenTrial], declaration: Mapping[str, Any]) -> 
     return [read_ticket(t, parameters) for t in pick_counting_trials(trials).values()]
 
 
-def read_run(file: Path) -> list[tuple[LabeledGraph, float]]:
-    """Graphs and errors of every full evaluation in the one study of a file.
+def read_run(
+    file: Path, names: Sequence[str] = ("error",)
+) -> list[tuple[LabeledGraph, dict[str, float]]]:
+    """Graphs of every full evaluation in the one study of a file, with some of their metrics.
 
     Raises:
         StudyError: If the file holds no study or several, or is damaged.
     """
     address = StorageAddress.of(file)
-    names = list_studies(address)
-    if len(names) != 1:
-        shown = ", ".join(names) or "none"
+    studies = list_studies(address)
+    if len(studies) != 1:
+        shown = ", ".join(studies) or "none"
         raise StudyError(f"{file} must hold one study to learn from, got {shown}")
-    tickets = read_stored_search(address, names[0]).tickets
-    return [(t.graph, float(t.metrics["error"])) for t in tickets if t.metrics and t.full]
+    tickets = read_stored_search(address, studies[0]).tickets
+    evaluated = [(t.graph, t.metrics) for t in tickets if t.metrics and t.full]
+    if missing := [name for name in names if any(name not in told for _, told in evaluated)]:
+        raise StudyError(f"every evaluation in {file} must have {missing[0]}, got some without")
+    return [(graph, {name: float(told[name]) for name in names}) for graph, told in evaluated]
 
 
 def _find_best(

@@ -79,7 +79,7 @@ def _read_rows(
                 f"{row[column]!r}"
             ) from None
         try:
-            graph = _read_graph(space, str(row[held]))
+            graph = read_graph(space, str(row[held]))
         except (GraphError, ValueError, KeyError, TypeError) as problem:
             raise DataError(
                 f"line {number} of {path.name} must hold a graph, got {problem}"
@@ -87,7 +87,14 @@ def _read_rows(
         yield (graph if graph in space else None), value
 
 
-def _read_graph(space: SearchSpace, text: str) -> LabeledGraph:
+def read_graph(space: SearchSpace, text: str) -> LabeledGraph:
+    """The graph that a text says: JSON, or a digit for each place of an operation.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> read_graph(nasbench201(), "123123") == nasbench201().from_digits([1, 2, 3, 1, 2, 3])
+        True
+    """
     if text.lstrip().startswith("{"):
         return LabeledGraph.from_json(text)
     if not isinstance(space, IndexedSpace):
