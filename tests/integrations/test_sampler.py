@@ -262,3 +262,73 @@ def test_a_study_of_two_directions_covers_its_front() -> None:
     both = run("minimize", "minimize")
     assert both == [(4.0, 6.0), (5.0, 5.0), (6.0, 4.0), (7.0, 3.0)]
     assert run("minimize", "maximize") == [(4.0, 6.0)]
+
+
+def _train(trial: optuna.Trial, sign: float = 1.0) -> float:
+    """A training of six steps that a pruner may stop."""
+    error = 10.0 + len(suggest_graph(trial, SPACE).edges)
+    for step in range(1, 6):
+        trial.report(sign * (error + 12 / step), step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return sign * error
+
+
+def _prune(seed: int, direction: str = "minimize", trials: int = 30) -> optuna.Study:
+    study = optuna.create_study(
+        direction=direction,
+        sampler=GoatSampler(SPACE, initial=6, seed=seed),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=4),
+    )
+    sign = -1.0 if direction == "maximize" else 1.0
+    study.optimize(lambda trial: _train(trial, sign), n_trials=trials)
+    return study
+
+
+def test_pruned_trials_teach() -> None:
+    study = _prune(0)
+    states = [trial.state.name for trial in study.trials]
+    assert states.count("PRUNED") > 3
+    optimizer = study.sampler._make_asker(study, study.trials[-1])  # type: ignore[attr-defined]
+    assert [source.name for source in optimizer.sources][1:]
+    assert len(optimizer.sources[-1].graphs) == len(study.trials) - 1
+    assert distinct(study) == len(study.trials)
+
+
+def test_a_study_with_a_pruner_follows_from_its_seed_in_both_directions() -> None:
+    graphs = [[t.params["graph"] for t in _prune(1, way, 16).trials] for way in ("minimize",) * 2]
+    assert graphs[0] == graphs[1]
+    other = [t.params["graph"] for t in _prune(1, "maximize", 16).trials]
+    assert other == graphs[0]
+
+
+def test_a_pruned_study_is_continued_by_another_process(tmp_path: Path) -> None:
+    def go_on(trials: int) -> optuna.Study:
+        study = optuna.create_study(
+            storage=f"sqlite:///{tmp_path / 'pruned.db'}",
+            study_name="pruned",
+            load_if_exists=True,
+            sampler=GoatSampler(SPACE, initial=6, seed=1),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=4),
+        )
+        study.optimize(_train, n_trials=trials)
+        return study
+
+    go_on(9)
+    assert [t.params for t in go_on(7).trials] == [t.params for t in _prune(1, trials=16).trials]
+
+
+def test_reports_alone_change_no_proposal() -> None:
+    def run(report: bool) -> list[int]:
+        study = optuna.create_study(sampler=GoatSampler(SPACE, initial=4, seed=2))
+
+        def train(trial: optuna.Trial) -> float:
+            error = edges(trial)
+            if report:
+                trial.report(2 * error, 1)
+            return error
+
+        study.optimize(train, n_trials=10)
+        return [trial.params["graph"] for trial in study.trials]
+
+    assert run(report=True) == run(report=False)

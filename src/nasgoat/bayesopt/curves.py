@@ -23,7 +23,7 @@ from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, Source, SourcedGP
 
-MOST_STEPS = 3  # sources beside the target
+MOST_STEPS = 2  # sources beside the target
 Curve = Mapping[int, float]
 
 
@@ -112,7 +112,7 @@ def choose_steps(stopped: Sequence[int]) -> list[int]:
 
     Example:
         >>> choose_steps([2, 2, 5]), choose_steps([1, 2, 2, 2, 3, 9]), choose_steps([])
-        ([5, 2], [9, 2, 1], [])
+        ([5, 2], [9, 1], [])
     """
     if not stopped:
         return []
