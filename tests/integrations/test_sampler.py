@@ -12,7 +12,7 @@ from optuna.terminator import StaticErrorEvaluator, Terminator
 
 from nasgoat import GoatSampler, LabeledGraph, Settings, suggest_graph
 from nasgoat.acquisition import make_optimizer
-from nasgoat.bayesopt import measure_gain
+from nasgoat.bayesopt import CurveOptimizer, measure_gain
 from nasgoat.errors import SettingError
 from nasgoat.integrations import ExactGainEvaluator, GraphParameters
 from nasgoat.spaces import (
@@ -274,13 +274,13 @@ def _train(trial: optuna.Trial, sign: float = 1.0) -> float:
     return sign * error
 
 
-def _prune(seed: int, direction: str = "minimize", trials: int = 30) -> optuna.Study:
+def _prune(seed: int, maximize: bool = False, trials: int = 30) -> optuna.Study:
     study = optuna.create_study(
-        direction=direction,
+        direction="maximize" if maximize else "minimize",
         sampler=GoatSampler(SPACE, initial=6, seed=seed),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=4),
     )
-    sign = -1.0 if direction == "maximize" else 1.0
+    sign = -1.0 if maximize else 1.0
     study.optimize(lambda trial: _train(trial, sign), n_trials=trials)
     return study
 
@@ -289,17 +289,18 @@ def test_pruned_trials_teach() -> None:
     study = _prune(0)
     states = [trial.state.name for trial in study.trials]
     assert states.count("PRUNED") > 3
-    optimizer = study.sampler._make_asker(study, study.trials[-1])  # type: ignore[attr-defined]
+    assert isinstance(study.sampler, GoatSampler)
+    optimizer = study.sampler._make_asker(study, study.trials[-1])
+    assert isinstance(optimizer, CurveOptimizer)
     assert [source.name for source in optimizer.sources][1:]
     assert len(optimizer.sources[-1].graphs) == len(study.trials) - 1
     assert distinct(study) == len(study.trials)
 
 
 def test_a_study_with_a_pruner_follows_from_its_seed_in_both_directions() -> None:
-    graphs = [[t.params["graph"] for t in _prune(1, way, 16).trials] for way in ("minimize",) * 2]
-    assert graphs[0] == graphs[1]
-    other = [t.params["graph"] for t in _prune(1, "maximize", 16).trials]
-    assert other == graphs[0]
+    runs = [_prune(1, maximize, 16).trials for maximize in (False, False, True)]
+    graphs = [[trial.params["graph"] for trial in trials] for trials in runs]
+    assert graphs[0] == graphs[1] == graphs[2]
 
 
 def test_a_pruned_study_is_continued_by_another_process(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -114,6 +114,11 @@ def _check_pair(pair: Any, place: int, space: SearchSpace, objectives: Objective
         raise SettingError(f"known result {place} must be one of the space: {problem}") from None
 
 
+def count_graphs(known: Sequence[KnownResult], space: SearchSpace) -> int:
+    """How many graphs known results are of."""
+    return len({space.key(result.graph) for result in known})
+
+
 def declare_known(known: Sequence[KnownResult]) -> dict[str, Any]:
     """What must be the same when a search is resumed; nothing without any.
 
@@ -134,9 +139,12 @@ def declared_known(declaration: Mapping[str, Any]) -> tuple[KnownResult, ...]:
     return tuple(KnownResult.from_dict(each) for each in declared.get("results", ()))
 
 
-def find_best_known(known: Iterable[KnownResult]) -> KnownResult | None:
-    """The known result of lowest error, the first of equals; None without any."""
-    return min(known, key=lambda result: result.error, default=None)
+def summarise_known(known: Sequence[KnownResult]) -> dict[str, Any] | None:
+    """How many results were known and the best of them, JSON-ready; None without any."""
+    if not known:
+        return None
+    best = min(known, key=lambda result: result.error)
+    return {"results": len(known), "best": {"graph": best.graph.to_dict(), "error": best.error}}
 
 
 def describe_known(known: Sequence[KnownResult], found: float | None) -> str:
@@ -144,7 +152,7 @@ def describe_known(known: Sequence[KnownResult], found: float | None) -> str:
 
     Args:
         known: At least one.
-        found: The lowest error that the search itself has seen; None before any.
+        found: The lowest error that the search itself has seen; None if nothing can be compared.
 
     Example:
         >>> cell = LabeledGraph.from_edges(2, [(0, 1)])
@@ -154,4 +162,4 @@ def describe_known(known: Sequence[KnownResult], found: float | None) -> str:
     best = min(result.error for result in known)
     said = f"{format_count(len(known), 'known result')}, "
     said += f"error {format_number(best)}" if len(known) == 1 else f"the best {format_number(best)}"
-    return said + ": better than what was found" * (found is None or best < found)
+    return said + ": better than what was found" * (found is not None and best < found)

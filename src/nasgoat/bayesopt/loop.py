@@ -16,7 +16,7 @@ from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
-from nasgoat.bayesopt.known import Known, declare_known
+from nasgoat.bayesopt.known import Known, count_graphs, declare_known, gather_known
 from nasgoat.bayesopt.objectives import Objectives, split_limits
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.bayesopt.plan import Asker, Events, Plan
@@ -136,14 +136,16 @@ def search(  # noqa: D417 what belongs together is described together
     sought = Objectives.of(minimise, measured, learn_failures, limited)
     others = gather_sources(transfer, limited)
     # With fidelities a budget is a cost: more graphs than it may be in the initial design.
-    first = min(initial, evaluations) if levels is None else initial
+    results = gather_known(known, limited, sought)
+    most = evaluations + count_graphs(results, limited)
+    first = min(initial, most) if levels is None else initial
     common = (settings, optimizer, first, seed, progress, margin)
     asker = (
         Optimizer(limited, *common, sought, transfer=others)
         if levels is None
         else FidelityOptimizer(limited, levels, evaluations, *common, sought, others)
     )
-    asker.tell_known(known)
+    asker.tell_known(results)
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:

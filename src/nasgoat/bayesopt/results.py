@@ -213,6 +213,12 @@ class SearchResult(FrontResult, ShownAsHtml):
         return min(self.evaluations, key=lambda evaluation: evaluation.error)
 
     @property
+    def lowest_to_compare(self) -> float | None:
+        """The lowest error, if one error is all that counts."""
+        comparable = self.evaluations and self.objectives.plain
+        return self.lowest.error if comparable else None
+
+    @property
     def certified(self) -> float | None:
         """Share of the proposals after the initial design that are proven optimal."""
         given = [e.proposal.certificate for e in self.evaluations]
@@ -234,8 +240,7 @@ class SearchResult(FrontResult, ShownAsHtml):
             lines.append(f"best {first} {said}, evaluation {best.number + 1}")
             lines += self.summarise_front()
         if self.known:
-            found = min((e.error for e in self.evaluations), default=None)
-            lines.append(describe_known(self.known, found))
+            lines.append(describe_known(self.known, self.lowest_to_compare))
         return lines + self.spending.summarise()
 
     def to_dataframe(self) -> DataFrame:

@@ -18,6 +18,7 @@ from nasgoat.bayesopt import (
     SearchResult,
     Ticket,
 )
+from nasgoat.bayesopt.known import describe_known, summarise_known
 from nasgoat.cli.objectives import describe_front, show_front, show_limits, write_metrics
 from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.figures import save
@@ -177,6 +178,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "seconds": result.seconds,
         "certified": result.certified,
         **result.spending.to_dict(),
+        "known": summarise_known(result.known),
         "model": result.models[-1].to_dict() if result.models else None,
         "gain": result.gains[-1].to_dict() if result.gains else None,
         "stop": str(result.stop),
@@ -205,6 +207,7 @@ def write_files(session: Session, result: SearchResult, document: dict[str, Any]
         "gains": [gain.to_dict() for gain in result.gains],
         "history": [evaluation.to_dict() for evaluation in result.evaluations],
         "partial": [evaluation.to_dict() for evaluation in result.partial],
+        "known_results": [known.to_dict() for known in result.known],
         "failures": [
             {"number": ticket.number, "graph": ticket.graph.to_dict(), **ticket.failure.to_dict()}
             for ticket in result.failures
@@ -256,6 +259,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         show(f"model: {result.models[-1].describe()}")
     for line in result.spending.summarise():
         show(line)
+    if result.known:
+        show(describe_known(result.known, result.lowest_to_compare))
     if result.failures:
         show(f"failed evaluations: {len(result.failures)}")
     show_front(session.task.space, result, session.seeking.choose or (), document)

@@ -26,6 +26,7 @@ from nasgoat.bayesopt import (
     Ticket,
     Workers,
 )
+from nasgoat.bayesopt.known import count_graphs, declare_known
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.objectives import Seeking
@@ -92,6 +93,7 @@ class Session:
         seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
         learning.refuse(self.objectives)
         self.transfer = learning.sources(self.task.space)
+        self.known = learning.known_results(self.task.space, self.objectives)
         if ours:
             settings = settings.adapted(self.objectives, self.task.space, solving.optimizer)
         self.settings: Settings | None = settings if ours else None
@@ -119,6 +121,7 @@ class Session:
             "space": self.task.space.to_dict(),
             **self.objectives.declare(),
             **declare_sources(levels, self.transfer),
+            **declare_known(self.known),
         }
         self.declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
@@ -180,6 +183,7 @@ class Session:
             progress = None if self._output.quiet else note
             optimizer = make_optimizer(self.choice, space, progress, effort=self._effort)
             options = {"settings": self.settings, "optimizer": optimizer, "progress": progress}
+            options["known"] = self.known
             if not self.objectives.plain:
                 options["minimise"] = self.objectives
                 return self._make_method(options)
@@ -195,7 +199,7 @@ class Session:
         if (levels := self.plan.fidelities) is not None:
             initial = self.proposing.initial
             return FidelityOptimizer(space, levels, budget, initial=initial, seed=seed, **options)
-        initial = min(self.proposing.initial, budget)
+        initial = min(self.proposing.initial, budget + count_graphs(self.known, space))
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
 
 

@@ -11,6 +11,7 @@ from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Objectives
+    from nasgoat.bayesopt.known import KnownResult
     from nasgoat.evaluation import Fidelities
     from nasgoat.spaces import SearchSpace
     from nasgoat.surrogate import Source
@@ -35,12 +36,21 @@ class Learning:
         ),
     ] = None
 
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Results that you have, learnt from and not evaluated again: a .csv or .json file "
+            "with graphs and errors, or the folder of an earlier run; may be given several times."
+        ),
+    ] = None
+
     def fidelities(self, method: str) -> Fidelities | None:
         """The fidelities that are asked for; only our own method has them."""
         from nasgoat.evaluation import Fidelities
         from nasgoat.search_methods import OURS
 
-        for option, value in (("--fidelity", self.fidelity), ("--transfer", self.transfer)):
+        given = {"--fidelity": self.fidelity, "--transfer": self.transfer, "--known": self.known}
+        for option, value in given.items():
             if value and method != OURS:
                 raise SettingError(f"{option} must come with the method goat, got {method}")
         return None if self.fidelity is None else Fidelities.parse(self.fidelity)
@@ -56,3 +66,9 @@ class Learning:
         from nasgoat.bayesopt.transfer import gather_sources
 
         return gather_sources(self.transfer or (), space)
+
+    def known_results(self, space: SearchSpace, objectives: Objectives) -> tuple[KnownResult, ...]:
+        """What is known before the search."""
+        from nasgoat.bayesopt.known import gather_known
+
+        return gather_known(self.known or (), space, objectives)

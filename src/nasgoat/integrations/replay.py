@@ -65,8 +65,8 @@ class Replay:
                 running.append(graph)
         if self._told != ended[: len(self._told)]:
             self._optimizer, self._told = self._make(), []
-        for _, *told in ended[len(self._told) :]:
-            self._tell(*told)
+        for _, graph, values, curve in ended[len(self._told) :]:
+            self._tell(graph, values, curve)
         self._told = ended
         self._optimizer.expect_only(running)
         return self._optimizer

@@ -17,6 +17,7 @@ from nasgoat.bayesopt import Gain, Ticket
 from nasgoat.bayesopt.objectives import ERROR
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
+from nasgoat.figures.wording import cut
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.surrogate import ModelCheck
@@ -46,7 +47,7 @@ def list_differences(
         if isinstance(old, dict) and isinstance(new, dict):
             changes += list_differences(old, new, f"{path}{name}.")
         elif old != new:
-            changes.append(f"{path}{name} was {old!r}, asked {new!r}")
+            changes.append(f"{path}{name} was {cut(repr(old), 120)}, asked {cut(repr(new), 120)}")
     return changes
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from nasgoat.bayesopt import Objectives, Ticket
 from nasgoat.bayesopt.front import find_best
+from nasgoat.bayesopt.known import KnownResult, declared_known
 from nasgoat.bayesopt.recommendation import Estimate, estimate_errors, recommend
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError
@@ -102,6 +103,11 @@ class ReportedSearch:
     def metric(self) -> str:
         """What ``error`` means."""
         return self.benchmark.metric if self.benchmark else "error"
+
+    @cached_property
+    def known(self) -> tuple[KnownResult, ...]:
+        """What was known before the search."""
+        return declared_known(self.declaration)
 
     @property
     def tickets(self) -> Sequence[Ticket]:
@@ -237,7 +243,8 @@ class ReportedSearch:
             if ticket.proposal.mean is None or ticket.proposal.std is None:
                 continue
             if ticket.iteration not in scales:
-                before = [error_of(t) for t in self.done if t.iteration < ticket.iteration]
+                before = [result.error for result in self.known]
+                before += [error_of(t) for t in self.done if t.iteration < ticket.iteration]
                 if not before:
                     continue
                 scales[ticket.iteration] = TargetScale.of(np.array(before), target)

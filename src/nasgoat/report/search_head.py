@@ -109,6 +109,9 @@ def list_facts(search: ReportedSearch) -> list[Fact]:
     others = {"failed": status.failed, "open": status.open}
     more = ", ".join(f"{count} {name}" for name, count in others.items() if count)
     facts.append(Fact("evaluations", f"{len(search.done):,}", more))
+    if search.known:
+        best = format_number(min(result.error for result in search.known))
+        facts.append(Fact("known results", f"{len(search.known):,}", f"the best {best}"))
     if (certified := search.certified) is not None:
         made = f"of {format_count(len(search.chosen), 'proposal')}"
         facts.append(Fact("proven optimal", format_percent(certified), made))

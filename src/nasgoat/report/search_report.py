@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from nasgoat.bayesopt import Ticket
+from nasgoat.bayesopt.known import describe_known
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
     format_count,
@@ -64,6 +65,7 @@ def _make_page(search: ReportedSearch) -> str:
         ("proposals", "Proposals and certificates"): _show_proposals(search),
         ("surrogate", "The surrogate over time"): _show_surrogate(search),
         ("failures", "Failures"): _tabulate_failures(search),
+        ("known", "Known results"): _show_known(search, classes),
         ("gallery", "Gallery of cells"): _show_gallery(search, classes),
         ("space", "The search space"): _show_space(search),
         ("repeat", "Repeat this search"): _show_command(search),
@@ -310,6 +312,27 @@ def _show_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html | Non
         anchors = [_mark_place(t) for group in groups[_MOST:] for t in group]
         parts.append(element("div", anchors))
     return join(*parts)
+
+
+def _show_known(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
+    """Results that were known before, the best first; None if there were none."""
+    if not search.known:
+        return None
+    ranked = sorted(search.known, key=lambda result: result.error)
+    cards = [
+        element(
+            "li",
+            draw_card(result.graph, classes, f"known-{place}", f"Known cell {place}"),
+            element("p", element("b", format_number(result.error)), " · known, not evaluated"),
+        )
+        for place, result in enumerate(ranked[:_FIRST], start=1)
+    ]
+    found = min(map(error_of, search.done), default=None)
+    said = describe_known(search.known, found if search.objectives.plain else None)
+    rest = len(ranked) - len(cards)
+    shown = f" The best {len(cards)} are shown." if rest else ""
+    text = f"{said[:1].upper()}{said[1:]}. They were learnt from and not evaluated.{shown}"
+    return join(element("p", text), element("ul", cards, class_="gallery"))
 
 
 def _draw_item(tickets: Sequence[Ticket], classes: dict[str, str]) -> Html:
