@@ -312,7 +312,7 @@ class TestResume:
         assert status.best is not None
         assert status.best["error"] == result.best.error
         observed = read_run(tmp_path / "a.db")
-        assert [error for _, error in observed] == [e.error for e in result.evaluations]
+        assert [told["error"] for _, told in observed] == [e.error for e in result.evaluations]
 
     def test_other_fidelities_are_another_search(self, tmp_path: Path) -> None:
         plain, other = (Fidelities.parse(text) for text in (EPOCHS, DEAR))
