@@ -17,7 +17,7 @@ from nasgoat.bayesopt.plan import Plan
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.bayesopt.value_per_cost import expect_improvement, value_test
 from nasgoat.errors import ObjectiveError, SettingError
-from nasgoat.evaluation import Fidelities, Inline, Outcome
+from nasgoat.evaluation import FailureKind, Fidelities, Inline, Isolated, Outcome
 from nasgoat.integrations import StorageAddress, StudyLedger
 from nasgoat.integrations.stored_search import read_run, read_status
 from nasgoat.surrogate import SourcedGP
@@ -228,11 +228,12 @@ class TestFaults:
         with pytest.raises(ObjectiveError, match="positional argument"):
             search(lambda cell: 1.0, SPACE, 8, fidelities=EPOCHS, progress=None)
 
-    def test_a_time_out_at_a_fidelity_is_a_failure(self, tmp_path: Path) -> None:
-        outcome = Inline(lambda cell, epochs: 1 / 0)(
-            SPACE.sample(1, np.random.default_rng(0))[0], 0, Fidelities.parse(EPOCHS)[0]
-        )
+    def test_a_time_out_at_a_fidelity_is_a_failure(self) -> None:
+        cell = SPACE.sample(1, np.random.default_rng(0))[0]
+        slow = Isolated(command=("sleep", "30"), timeout=0.3, retries=0)
+        outcome = slow(cell, 0, Fidelities.parse(EPOCHS)[0])
         assert outcome.failure is not None
+        assert outcome.failure.kind is FailureKind.TIMEOUT
 
 
 class TestCheckpoints:
