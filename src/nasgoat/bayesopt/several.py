@@ -219,7 +219,7 @@ class SeveralProposer:
     def _make_front_function(self, parts: list[Part], place: int) -> SeveralAcquisition:
         """One that a point of the front minimises, for every place another."""
         name, observed = self._settings.acquisition, self._ranges
-        # What lies beyond the reference point gains nothing: weights let the ends of a front grow.
+        # Both in turn: docs/decisions/0094-several-objectives-in-turn.md has the figures.
         if name == "hypervolume" and place % 5 not in _WEIGHED:
             return HypervolumeImprovement(parts, observed, self._choose_reference())
         if name in ("hypervolume", "chebyshev"):
