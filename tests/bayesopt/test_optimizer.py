@@ -10,6 +10,7 @@ import pytest
 
 from nasgoat import (
     Catalogue,
+    ChainSpace,
     EdgeLabeledSpace,
     LabeledGraph,
     NodeLabeledSpace,
@@ -329,3 +330,19 @@ def test_constant_errors_one_or_none_give_a_proposal_without_warnings(
         (proposal,) = optimizer.ask(1)
     assert proposal.graph in SPACE
     assert proposal.graph not in [graph for graph, _ in optimizer.observations]
+
+
+def test_the_linear_kernel_is_taken_and_said_where_the_other_never_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    space = ChainSpace(20, [f"op{i}" for i in range(9)])
+    optimizer = Optimizer(space, initial=3, progress=None)
+    assert optimizer.settings.kernel == "linear"
+    assert "the linear kernel is taken" in caplog.text
+    asked = Optimizer(space, Settings(kernel="exponential"), "mutation", 3, progress=None)
+    assert asked.settings.kernel == "exponential"
+
+
+@pytest.mark.parametrize("space", ["nb101", "nb201", "darts"])
+def test_the_exponential_kernel_stays_where_it_can_be_optimised(space: str) -> None:
+    assert Optimizer(space, initial=3, progress=None).settings.kernel == "exponential"

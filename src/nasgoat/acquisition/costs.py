@@ -60,6 +60,9 @@ SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 _LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 _LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
+#: Structures at most, and labellings of one at least, that are searched by convex relaxations.
+FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
+_RELAXED = 30.0  # seconds of such a question until the gap is small; the proof may take longer
 _PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
 
@@ -198,6 +201,8 @@ def shape_cost(
     work = (variables * labels) ** 2 * features
     whole = space.structure_bound(n)
     if not on_nodes:
+        if whole <= FEW_STRUCTURES and labels ** min(variables, 300) >= MANY_LABELLINGS:
+            return ShapeCost(False, whole, _RELAXED / len(space.sizes))
         return ShapeCost(False, whole, _to_float(whole) * (4e-6 + 4e-10 * work))
     classes = _to_float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
     structures = ShapeCost(False, whole, classes * (1.2e-5 + 1.2e-9 * work))

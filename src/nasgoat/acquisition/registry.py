@@ -372,6 +372,28 @@ def _forecast(
     return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
 
 
+def forecast_seconds(
+    space: SearchSpace,
+    kernel: str,
+    name: str = "auto",
+    blocks: tuple[str, ...] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
+) -> float:
+    """Seconds of a question to the cheapest exact optimiser, or to that of a name.
+
+    Infinite if there is none.
+
+    Example:
+        >>> from nasgoat import ChainSpace
+        >>> forecast_seconds(ChainSpace(30, ["a", "b", "c"]), "exponential") > 1e6
+        True
+    """
+    names = [other for other, entry in _TABLE.items() if not entry.by_name_only]
+    chosen = names if name == "auto" else [name]
+    costs = [_forecast(_TABLE[x], space, kernel, 1, blocks, acquisition) for x in chosen]
+    return min((x.seconds for x in costs if isinstance(x, Cost) and x.exact), default=inf)
+
+
 def _rank(cost: Cost) -> tuple[bool, bool, float]:
     """Exact ones first, then those that are ready at once, then the cheapest."""
     quick = cost.once <= _QUICK and cost.seconds <= _QUICK

@@ -34,7 +34,7 @@ from nasgoat.bayesopt.evidence import (
 from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.bayesopt.known import Known, KnownResult, gather_known
 from nasgoat.bayesopt.objectives import Objectives, split_limits
-from nasgoat.bayesopt.settings import Settings
+from nasgoat.bayesopt.settings import LINEAR_INSTEAD, Settings
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SettingError, SolverLostError, SurrogateError
 from nasgoat.evaluation import Outcome
@@ -116,7 +116,11 @@ class Optimizer(AskTell):
             if isinstance(minimise, Objectives)
             else Objectives.of(minimise, measured, learn_failures, limited)
         )
-        self.settings = (settings or Settings()).adapted(self.objectives, self.space, optimizer)
+        if settings is None:
+            settings = Settings().suited(self.space, optimizer)
+            if settings.kernel == "linear":
+                logger.warning("%s", LINEAR_INSTEAD)
+        self.settings = settings.adapted(self.objectives, self.space, optimizer)
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()

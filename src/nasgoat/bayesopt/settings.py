@@ -13,6 +13,8 @@ from nasgoat.acquisition import (
     find_acquisition,
     make_optimizer,
 )
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
+from nasgoat.acquisition.registry import forecast_seconds
 from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
@@ -25,6 +27,12 @@ from nasgoat.upper_layers import SOLVERS
 STRATEGIES = ("portfolio", "top")
 #: Acquisition functions of several objectives, the default first; the first is of two alone.
 FUNCTIONS_OF_SEVERAL = ("hypervolume", "chebyshev", "epsilon")
+_HOPELESS = 10.0  # times the time limit: beyond it, even the gap will hardly be small
+#: Said when it is.
+LINEAR_INSTEAD = (
+    "the linear kernel is taken: under the exponential one no proposal can be proven best in the "
+    "time limit on this space (--kernel or Settings(kernel=...) decides otherwise)"
+)
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 8
 #: Settings that earlier versions did not have; at these values they are not declared.
@@ -148,6 +156,30 @@ class Settings:
         if name == "lcb":
             name = known[0] if self._can_minimise(known[0], space, optimizer) else known[1]
         return replace(self, acquisition=name, repeats=1)
+
+    def suited(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> Settings:
+        """The same, with the linear kernel where the exponential one can't be optimised in time.
+
+        Of both kernels the linear one needs a few evaluations more (docs/benchmarks.md), but a
+        proven proposal in seconds is worth more than one that never comes.
+
+        Example:
+            >>> from nasgoat import ChainSpace, nasbench201
+            >>> chains = ChainSpace(20, ["conv", "pool", "skip", "wide", "narrow"])
+            >>> Settings().suited(nasbench201(), "auto").kernel
+            'exponential'
+            >>> Settings().suited(chains, "auto").kernel
+            'linear'
+        """
+        if self.kernel != "exponential" or not isinstance(optimizer, str):
+            return self
+        if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
+            return self
+        terms = optimizer, self.blocks, self.acquisition
+        most = _HOPELESS * self.time_limit
+        slow = forecast_seconds(space, self.kernel, *terms) > most
+        quick = slow and forecast_seconds(space, "linear", *terms) <= most
+        return replace(self, kernel="linear") if quick else self
 
     def _can_minimise(
         self, function: str, space: SearchSpace, optimizer: str | AcquisitionOptimizer

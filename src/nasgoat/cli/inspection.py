@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,6 +55,9 @@ def check(
         batch_strategy=batch_strategy,
         blocks=blocks,
     ).settings()
+    settings = replace(settings, time_limit=time_limit or settings.time_limit)
+    if kernel is None:  # as a search would take it
+        settings = settings.suited(found, "auto")
     form, features = settings.widest_kernel
     choice = choose(
         found,
@@ -63,7 +66,7 @@ def check(
         blocks=features,
         acquisition=settings.acquisition,
     )
-    warning = choice.warn(settings.time_limit if time_limit is None else time_limit)
+    warning = choice.warn(settings.time_limit)
     if json:
         print_json(_document_check(found, choice, warning))
     else:

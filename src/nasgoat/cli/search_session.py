@@ -27,6 +27,7 @@ from nasgoat.bayesopt import (
     Workers,
 )
 from nasgoat.bayesopt.known import count_graphs, declare_known
+from nasgoat.bayesopt.settings import LINEAR_INSTEAD
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.objectives import Seeking
@@ -94,6 +95,10 @@ class Session:
         learning.refuse(self.objectives)
         self.transfer = learning.sources(self.task.space)
         self.known = learning.known_results(self.task.space, self.objectives)
+        if ours and proposing.kernel is None:
+            given, settings = settings, settings.suited(self.task.space, solving.optimizer)
+            if settings != given and not output.quiet:
+                note(LINEAR_INSTEAD)
         if ours:
             settings = settings.adapted(self.objectives, self.task.space, solving.optimizer)
         self.settings: Settings | None = settings if ours else None

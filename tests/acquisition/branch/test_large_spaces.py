@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import (
+    ChainSpace,
     EdgeLabeledSpace,
     GraphGP,
     LowerConfidenceBound,
@@ -134,3 +135,11 @@ def test_a_time_limit_ends_the_listing_of_structures(
     assert pool.certificate.bound is not None
     listed = next(iter(space.structures(space.sizes[-1])))
     assert len(listed) <= 2**17  # a portion, not all of them
+
+
+def test_half_of_a_long_chain_is_never_listed_under_the_exponential_kernel() -> None:
+    space = ChainSpace(20, [f"op{i}" for i in range(9)])
+    acquisition = random_problem(space, 8, kernel="exponential").acquisition
+    pool = BranchAndBound(space, time_limit=0.5).optimize(acquisition, 2)
+    assert len(pool) == 2
+    assert pool.certificate.status is Status.FEASIBLE

@@ -49,6 +49,7 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, P
 _MANY = 20_000  # shapes from which a second thread pays
 _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
+_LARGEST_HALF = 200_000  # labellings of half the edges that fit in memory as a matrix
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
 _Run = LinearRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
 
@@ -272,7 +273,8 @@ class BranchAndBound:
             problem = ExponentialProblem(block, factors, model, limits, bounds)
             most = block.labels ** int(block.shapes.variables.max(initial=0))
             threads = self.threads if len(bounds) * most >= _MANY_LABELLINGS else 1
-            split = self.space.labels_on == "edges" and most > _LABELLINGS
+            half = block.labels ** ((int(block.shapes.variables.max(initial=0)) + 1) // 2)
+            split = self.space.labels_on == "edges" and most > _LABELLINGS and half <= _LARGEST_HALF
             yield (SplitRun if split else ExponentialRun)(problem, Threads(threads, pool))
 
     def _finish(self, run: _Run, best: KBest | Sieve, deadline: float | None) -> bool:

@@ -18,9 +18,8 @@ import numpy as np
 from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.convex_bound import AddedColumns, Allowed, ConvexBound, Relaxed
 from nasgoat.acquisition.branch.records import Floats, Found, Integers, LimitRows, Tables
+from nasgoat.acquisition.costs import FEW_STRUCTURES, MANY_LABELLINGS
 
-FEW_STRUCTURES = 128  # at most, for a block to be searched by relaxations
-MANY_LABELLINGS = 1e10  # of one structure at least
 _LISTED = 20_000  # labellings below a node that are scored one by one
 _STARTS, _LATER_STARTS = 12, 1  # of local search, at the root of a structure and below
 _WIDEST = 700  # variables times labels up to which two labels are changed at a time
