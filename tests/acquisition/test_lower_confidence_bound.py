@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from nasgoat import BranchAndBound, Catalogue, EdgeLabeledSpace, LowerConfidenceBound
 from nasgoat.acquisition import Sampling, random_problem
+from nasgoat.acquisition.lower_confidence_bound import Measure
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
@@ -36,6 +37,12 @@ class Narrow:
 
     def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[NDArray[np.float64], ...]:
         return self._inner.assess(graphs)
+
+    def gather(self, measure: Measure) -> NDArray[np.float64]:
+        return self.combine(*measure(self))
+
+    def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[()]]:
+        return [()] * len(graphs)
 
     @property
     def linear(self) -> "Narrow":

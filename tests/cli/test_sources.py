@@ -174,7 +174,6 @@ class TestWrongCalls:
             (["--fidelity", "epochs=0,200"], "must be positive, got 0"),
             (["--fidelity", "epochs=12,200", "--method", "random"], "method goat, got random"),
             (["--transfer", "nowhere"], "folder of a run or a file"),
-            (["--fidelity", "epochs=12,200", "--evaluations", "1"], "at least 1.06 full"),
         ],
     )
     def test_they_get_one_line(
@@ -184,6 +183,18 @@ class TestWrongCalls:
         assert code == 2
         assert said in err
         assert "Traceback" not in err
+
+    def test_a_budget_below_one_promotion_is_refused(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        shared_data: Path,
+    ) -> None:
+        monkeypatch.setenv("NASGOAT_DATA", str(shared_data))
+        arguments = ["--fidelity", "epochs=12,200", "--evaluations", "1"]
+        code, err = call(capsys, "search", "--quiet", *arguments)
+        assert code == 2
+        assert "at least 1.06 full" in err
 
     def test_short_trainings_that_are_not_there_say_what_is_missing(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
