@@ -120,7 +120,9 @@ class Sieve:
 
 def cap(function: SeveralAcquisition, weights: Array, value: float, floor: Array) -> float:
     """What a sum is below where the function is below a value by more than rounding."""
-    if value == np.inf and weights[0] == 0.0:
+    if value == np.inf:
+        if weights[0] != 0.0:
+            return np.inf  # any graph may be among the k best
         value = 1e300  # a limit alone does not need one
     return function.cap_sum(weights, value - _ROUNDING * (1.0 + abs(value)), floor)
 
@@ -321,7 +323,8 @@ def _find_allowed(search: _Search, seconds: float | None) -> None:
         return
     pool = minimize_parts(excess, search.engine, best.k, best.exclude, seconds, best.gap)
     search.look_at([proposal.graph for proposal in pool])
-    if all(proposal.certificate.certified for proposal in pool):
+    ended = len(pool) > 0 or pool.certificate.status is Status.EXHAUSTED
+    if ended and all(proposal.certificate.certified for proposal in pool):
         worst = pool[len(pool) - 1].lcb if len(pool) else None
         search.complete = len(pool) < best.k or (worst is not None and worst > 0)
 
