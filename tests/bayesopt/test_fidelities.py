@@ -265,7 +265,7 @@ class TestResume:
                 raise KeyboardInterrupt
             return Outcome.of(train(graph, fidelity.value))
 
-        asker = FidelityOptimizer(SPACE, DEAR, 9, None, "auto", 5, seed, None)
+        asker = FidelityOptimizer(SPACE, DEAR, 9, initial=5, seed=seed, progress=None)
         plan = Plan(9, 5, fidelities=asker.fidelities)
         declaration = {"seed": seed, **declare_sources(asker.fidelities, ())}
         with StudyLedger(StorageAddress.of(path), "run", SPACE, declaration) as ledger:

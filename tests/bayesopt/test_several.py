@@ -12,8 +12,8 @@ import nasgoat
 from nasgoat import EdgeLabeledSpace, Optimizer, Settings, nasbench201
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Objectives
-from nasgoat.bayesopt.objectives import split_limits
-from nasgoat.bayesopt.several import spread_weights
+from nasgoat.bayesopt.front_functions import spread_weights
+from nasgoat.bayesopt.measured_limits import split_limits
 from nasgoat.errors import ObjectiveError, ObservationError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 

@@ -27,7 +27,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from nasgoat.acquisition.ask_tell import initial_design
 from nasgoat.baselines.categorical import CategoricalSpace
-from nasgoat.bayesopt.several import spread_weights
+from nasgoat.bayesopt.front_functions import spread_weights
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 

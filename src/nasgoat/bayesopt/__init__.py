@@ -8,10 +8,12 @@ from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, Ticket
 from nasgoat.bayesopt.loop import run, search
-from nasgoat.bayesopt.objectives import MeasuredLimit, Objectives
+from nasgoat.bayesopt.measured_limits import MeasuredLimit
+from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.optimizer import Optimizer
-from nasgoat.bayesopt.plan import Asker, Events, Plan
-from nasgoat.bayesopt.results import Iteration, Recommended, SearchResult, Stop
+from nasgoat.bayesopt.plan import Asker, Events, Iteration, Plan
+from nasgoat.bayesopt.results import SearchResult, Stop
+from nasgoat.bayesopt.selection import Recommended
 from nasgoat.bayesopt.settings import PRESETS, STRATEGIES, Settings
 from nasgoat.evaluation import Objective
 

@@ -18,9 +18,16 @@ from typing import Any
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, read_outcome
 from nasgoat.bayesopt.history import Evaluation, Ledger, Ticket
-from nasgoat.bayesopt.objectives import Objectives
-from nasgoat.bayesopt.plan import Asker, Events, Plan, describe_fit, tell
-from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
+from nasgoat.bayesopt.plan import (
+    Asker,
+    Events,
+    Iteration,
+    Plan,
+    describe_fit,
+    find_objectives,
+    tell,
+)
+from nasgoat.bayesopt.results import SearchResult, Stop
 from nasgoat.evaluation import Evaluator, FailureKind, Outcome
 
 logger = logging.getLogger(__name__)
@@ -82,23 +89,14 @@ class Driver:
                 break
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
-        stop = self._find_stop_reason()
-        result = SearchResult.of(finished, self._elapsed, stop, self._objectives)
+        exhausted = self.plan.count_left(self._tickets.values()) > 0
+        stop = self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
+        result = SearchResult.of(finished, self._elapsed, stop, find_objectives(self.asker))
         return replace(result, known=tuple(getattr(self.asker, "known", ())))
-
-    @property
-    def _objectives(self) -> Objectives:
-        """What the method minimises: its error, unless it says otherwise."""
-        found: Objectives = getattr(self.asker, "objectives", Objectives())
-        return found
 
     @property
     def _elapsed(self) -> float:
         return self._earlier + time.monotonic() - self._start
-
-    def _find_stop_reason(self) -> Stop:
-        exhausted = self.plan.count_left(self._tickets.values()) > 0
-        return self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
 
     def _restore(self) -> None:
         """Tell the asker what the ledger holds and queue what never ended."""
@@ -119,20 +117,15 @@ class Driver:
 
     def _complete_batch(self, iteration: int) -> None:
         """A batch that was cut off while it was proposed gets the rest of its proposals."""
-        missing = self._batch_size(iteration) - len(self._batch)
+        size = self.plan.size_batch(iteration, self.asker, self._tickets.values())
+        missing = size - len(self._batch)
         if iteration < 0 or missing <= 0:
             return
         batch = [self._tickets[number] for number in self._batch]
         known = {(ticket.graph, ticket.fidelity) for ticket in batch}
-        proposals = self.asker.ask(self._batch_size(iteration))
+        proposals = self.asker.ask(size)
         fresh = [p for p in proposals if (p.graph, p.fidelity) not in known][:missing]
         self._propose(fresh, iteration)
-
-    def _batch_size(self, iteration: int) -> int:
-        """Size of a batch, cut off at the budget."""
-        size = (self.asker.initial if iteration == 0 else 0) or self.plan.batch
-        before = [ticket for ticket in self._tickets.values() if ticket.iteration < iteration]
-        return min(size, self.plan.count_left(before))
 
     def _close_batch(self) -> None:
         """Synchronous: tell a batch once all of it has ended, in the order of its proposals."""
@@ -154,16 +147,14 @@ class Driver:
             return
         if self.plan.asynchronous:
             slots = self.workers.slots()
-            most = slots + self._pace.count_ahead(slots) - len(self._running) - len(self._waiting)
+            count = slots + self._pace.count_ahead(slots) - len(self._running) - len(self._waiting)
             # Nothing can be learnt before something ended: the initial design comes first.
-            started = any(ticket.finished for ticket in self._tickets.values())
-            count = (
-                most if started else min(most, (self.asker.initial or most) - len(self._tickets))
-            )
+            if not any(ticket.finished for ticket in self._tickets.values()):
+                count = min(count, (self.asker.initial or count) - len(self._tickets))
         elif self._batch or self._waiting:
             return
         else:
-            count = self._batch_size(self._next_iteration())
+            count = self.plan.size_batch(self._next_iteration(), self.asker, self._tickets.values())
         count = min(count, self.plan.count_left(self._tickets.values()))
         if count > 0:
             self._pace.begin("ask")
@@ -187,10 +178,9 @@ class Driver:
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
         fitted, model = describe_fit(self.asker)
         gain = getattr(self.asker, "gain", None)
-        first = len(self._tickets)
         fresh = [
-            Ticket(first + i, iteration, proposal, fitted, model=model, gain=gain)
-            for i, proposal in enumerate(proposals)
+            Ticket(number, iteration, proposal, fitted, model=model, gain=gain)
+            for number, proposal in enumerate(proposals, start=len(self._tickets))
         ]
         self.ledger.propose(fresh)
         self._tickets |= {ticket.number: ticket for ticket in fresh}
@@ -202,20 +192,18 @@ class Driver:
                 self.events.proposed(ticket)
 
     def _submit(self) -> None:
+        submit = self.workers.executor.submit
         while self._waiting and len(self._running) < self.workers.slots():
             ticket = self._waiting.popleft()
             self._pace.begin(ticket.number)
-            at = () if ticket.fidelity is None else (ticket.fidelity,)
-            future = self.workers.executor.submit(self.evaluator, ticket.graph, ticket.number, *at)
+            future = submit(self.evaluator, ticket.graph, ticket.number, *ticket.at)
             self._running[future] = ticket
             if future.done():  # a serial executor: its outcome is kept before the next one starts
                 return
 
     def _collect(self) -> None:
         """Wait a moment; keep every outcome that came and take finished proposals."""
-        waited: set[Future[Any]] = set(self._running)
-        if self._asking is not None:
-            waited.add(self._asking)
+        waited: set[Future[Any]] = {*self._running, *filter(None, [self._asking])}
         wait(waited, timeout=_POLL, return_when=FIRST_COMPLETED)
         self._take_proposals()
         done = [future for future in self._running if future.done()]
@@ -255,6 +243,6 @@ class Driver:
 
     def _report(self, batch: list[Ticket]) -> None:
         tickets = self._tickets.values()
-        iteration = Iteration.of(batch, tickets, self._elapsed, self._objectives)
+        iteration = Iteration.of(batch, tickets, self._elapsed, find_objectives(self.asker))
         if iteration is not None and self.events.iteration is not None:
             self.events.iteration(iteration)

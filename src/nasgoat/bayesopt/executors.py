@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable
+import warnings
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from nasgoat.errors import SettingError, WorkersLostError
-from nasgoat.evaluation import FailureKind, Outcome
+from nasgoat.evaluation import FailureKind, Inline, Isolated, Objective, Outcome, Share
+from nasgoat.evaluation.objectives import function_path
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -88,6 +90,38 @@ class Workers:
         if executor is not None:
             return cls.on(executor, count)
         return cls.local(count) if count else cls.serial()
+
+
+def make_evaluator(
+    objective: Objective | str, limits: Mapping[str, Any], seed: int, in_processes: bool
+) -> Inline | Isolated:
+    """What evaluates a graph: in a process of its own where the objective allows and needs it.
+
+    Args:
+        objective: A function, or ``"module:function"``.
+        limits: Of :class:`~nasgoat.evaluation.Isolated`: time, memory, devices.
+        seed: Of the global random generators before each evaluation.
+        in_processes: Whether evaluations are to run beside each other in processes.
+    """
+    needed = limits["needed"]
+    limited = any(value not in (None, False, Share(), needed) for value in limits.values())
+    path = objective if isinstance(objective, str) else function_path(objective)
+    if isinstance(objective, str) or ((limited or in_processes) and path is not None):
+        isolated = Isolated(path, seed=seed, **limits)
+        isolated.check()
+        return isolated
+    if limited:
+        raise SettingError(
+            "an objective with limits, devices or processes of its own must be a function that "
+            f"another process can import, got {objective!r}; define it in a module"
+        )
+    if in_processes:
+        warnings.warn(
+            "the objective runs in threads of this process, because no other process can import "
+            f"{objective!r}; define it in a module to run it in processes of its own",
+            stacklevel=3,
+        )
+    return Inline(objective, needed)
 
 
 def read_outcome(future: Future[Outcome]) -> Outcome:

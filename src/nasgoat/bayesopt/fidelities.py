@@ -11,23 +11,21 @@ of each fidelity at the next one, so that something is known of how fidelities h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
+from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt.evidence import choose_speaker
 from nasgoat.bayesopt.known import Known
-from nasgoat.bayesopt.objectives import Objectives
+from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.optimizer import Optimizer
-from nasgoat.bayesopt.settings import Settings
 from nasgoat.bayesopt.value_per_cost import Step, choose_step
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Fidelities, Fidelity
 from nasgoat.graphs import LabeledGraph
-from nasgoat.progress import show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP, Source, SourcedGP
 
@@ -42,8 +40,8 @@ class FidelityOptimizer(Optimizer):
         space: The space to search, or its name as for :func:`~nasgoat.load_space`.
         fidelities: As for :meth:`nasgoat.evaluation.Fidelities.of`.
         budget: What may be spent, in full evaluations.
-        initial: Random graphs at the lowest fidelity.
-        options: Anything else that :class:`~nasgoat.Optimizer` takes.
+        options: Anything else that :class:`~nasgoat.Optimizer` takes; its ``initial`` random graphs
+            are evaluated at the lowest fidelity.
 
     Example:
         >>> optimizer = FidelityOptimizer("nb201", "epochs=12,200", initial=5, seed=0)
@@ -60,30 +58,16 @@ class FidelityOptimizer(Optimizer):
         space: SearchSpace | str,
         fidelities: Fidelities | str | Mapping[str, Any],
         budget: float = 160,
-        settings: Settings | None = None,
-        optimizer: str | AcquisitionOptimizer = "auto",
-        initial: int = 10,
-        seed: int = 0,
-        progress: Callable[[str], None] | None = show_progress,
-        gain_margin: float | None = None,
-        minimise: Sequence[str] | str | Objectives | None = None,
-        transfer: Sequence[Source] = (),
-        known: Known = (),
+        **options: Unpack[LearnerOptions],
     ) -> None:
-        common = (initial, seed, progress, gain_margin, minimise)
-        super().__init__(space, settings, optimizer, *common, transfer=transfer)
+        known = options.pop("known", ())
+        super().__init__(space, **options)
         if not self.objectives.plain:
-            raise SettingError(
-                "fidelities must come with one error to minimise, got several values"
-            )
+            raise SettingError("fidelities must come with one error to minimise, got several")
         self.fidelities = Fidelities.of(fidelities)
         if self.settings.repeats > 1:
-            raise SettingError(
-                f"repeats must be 1 with fidelities, got {self.settings.repeats}; nothing is "
-                "evaluated twice at one fidelity"
-            )
-        if budget < 1 + self.fidelities[0].cost:
-            least = 1 + self.fidelities[0].cost
+            raise SettingError(f"repeats must be 1 with fidelities, got {self.settings.repeats}")
+        if budget < (least := 1 + self.fidelities[0].cost):
             raise SettingError(
                 f"the budget must be at least {least:g} full evaluations with these fidelities, "
                 f"got {budget:g}"

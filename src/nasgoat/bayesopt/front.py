@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nasgoat.bayesopt.objectives import MeasuredLimit, Objectives
+from nasgoat.bayesopt.measured_limits import MeasuredLimit
+from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 
 Array = NDArray[np.float64]
@@ -200,7 +201,7 @@ def choose(
         >>> choose(objectives, evaluated, ["latency <= 4"])
         1
     """
-    wanted = [MeasuredLimit.parse(each) if isinstance(each, str) else each for each in limits]
+    wanted = [MeasuredLimit.of(each) for each in limits]
     if not evaluated:
         raise SettingError("there must be an evaluation to choose from, got none")
     measured = [name for name, value in evaluated[0].items() if isinstance(value, int | float)]

@@ -7,14 +7,19 @@ of it. Whatever a ledger returned from was kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.gain import Gain
+from nasgoat.errors import SettingError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
 from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import ModelCheck
+from nasgoat.upper_layers import find
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,11 @@ class Ticket:
     def fidelity(self) -> Fidelity | None:
         """How it is evaluated; None in a search without fidelities."""
         return self.proposal.fidelity
+
+    @property
+    def at(self) -> tuple[Fidelity, ...]:
+        """The fidelity as further arguments of a call; none where there is none."""
+        return () if self.fidelity is None else (self.fidelity,)
 
     @property
     def cost(self) -> float:
@@ -119,6 +129,27 @@ class MemoryLedger:
     def finish(self, ticket: Ticket) -> None:
         """Keep the outcome of a ticket."""
         self.propose([ticket])
+
+
+def open_ledger(
+    ledger: Ledger | None,
+    storage: str | Path | None,
+    study: str | None,
+    space: SearchSpace,
+    declaration: dict[str, Any],
+    evaluations: int,
+) -> AbstractContextManager[Ledger | None]:
+    """The ledger that was given, or that of a stored search."""
+    if storage is None:
+        if study is not None:
+            raise SettingError(f"study must come with storage, got {study!r} alone")
+        return nullcontext(ledger)
+    if ledger is not None:
+        raise SettingError("storage must come without a ledger, got both")
+    opened: AbstractContextManager[Ledger | None] = find("open a study")(
+        storage, study or "search", space, declaration, evaluations
+    )
+    return opened
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from nasgoat.bayesopt.objectives import Objectives
+from nasgoat.bayesopt.objectives import PLAIN, Objectives
 from nasgoat.bayesopt.transfer import read_results
 from nasgoat.errors import GraphError, ObservationError, SettingError
 from nasgoat.evaluation import check_metrics
@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 Pair: TypeAlias = tuple[LabeledGraph, float | Mapping[str, Any]]
 #: Files, folders of runs, and pairs; one or several.
 Known: TypeAlias = str | Path | Sequence["str | Path | Pair | KnownResult"]
-_PLAIN = Objectives()
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class KnownResult:
 
 
 def gather_known(
-    known: Known, space: SearchSpace, objectives: Objectives = _PLAIN
+    known: Known, space: SearchSpace, objectives: Objectives = PLAIN
 ) -> tuple[KnownResult, ...]:
     """The results that ``known=`` names, each once.
 

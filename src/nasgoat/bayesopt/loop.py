@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import AcquisitionOptimizer
 from nasgoat.bayesopt.driver import Driver
-from nasgoat.bayesopt.executors import SerialExecutor, Workers
+from nasgoat.bayesopt.executors import SerialExecutor, Workers, make_evaluator
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import StopRule
-from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger
+from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, open_ledger
 from nasgoat.bayesopt.known import Known, count_graphs, declare_known, gather_known
-from nasgoat.bayesopt.objectives import Objectives, split_limits
+from nasgoat.bayesopt.learner import LearnerOptions
+from nasgoat.bayesopt.measured_limits import split_limits
+from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.optimizer import Optimizer
-from nasgoat.bayesopt.plan import Asker, Events, Plan
-from nasgoat.bayesopt.results import Iteration, SearchResult, Stop
+from nasgoat.bayesopt.plan import Asker, Events, Iteration, Plan, find_objectives, tell_progress
+from nasgoat.bayesopt.results import SearchResult, Stop
 from nasgoat.bayesopt.settings import Settings
-from nasgoat.bayesopt.transfer import Transfer, declare_sources, gather_sources, open_checkpoints
+from nasgoat.bayesopt.transfer import Transfer, declare_sources, gather_sources
 from nasgoat.errors import ObjectiveError, SettingError
-from nasgoat.evaluation import (
-    Evaluator,
-    Fidelities,
-    Inline,
-    Isolated,
-    Objective,
-    Share,
-    list_devices,
-)
-from nasgoat.evaluation.objectives import function_path
+from nasgoat.evaluation import Evaluator, Fidelities, Inline, Objective, Share, list_devices
+from nasgoat.evaluation.fidelities import open_checkpoints
 from nasgoat.progress import find_progress, say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace, load_space
-from nasgoat.upper_layers import find
 
 
 def search(  # noqa: D417 what belongs together is described together
@@ -138,20 +129,27 @@ def search(  # noqa: D417 what belongs together is described together
     # With fidelities a budget is a cost: more graphs than it may be in the initial design.
     results = gather_known(known, limited, sought)
     most = evaluations + count_graphs(results, limited)
-    first = min(initial, most) if levels is None else initial
-    common = (settings, optimizer, first, seed, progress, margin)
-    asker = (
-        Optimizer(limited, *common, sought, transfer=others)
-        if levels is None
-        else FidelityOptimizer(limited, levels, evaluations, *common, sought, others)
-    )
-    asker.tell_known(results)
+    options: LearnerOptions = {
+        "settings": settings,
+        "optimizer": optimizer,
+        "initial": min(initial, most) if levels is None else initial,
+        "seed": seed,
+        "progress": progress,
+        "gain_margin": margin,
+        "minimise": sought,
+        "transfer": others,
+        "known": results,
+    }
+    if levels is None:
+        asker = Optimizer(limited, **options)
+    else:
+        asker = FidelityOptimizer(limited, levels, evaluations, **options)
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:
         raise SettingError("gpus must come without an executor, got both; give its workers theirs")
     workers = workers or len(share.devices) or None
-    options: dict[str, Any] = {
+    isolation: dict[str, Any] = {
         "timeout": timeout,
         "memory_limit": memory_limit,
         "share": share,
@@ -160,11 +158,14 @@ def search(  # noqa: D417 what belongs together is described together
     }
     in_processes = executor is None and bool(workers)
     with say_if_slow(progress, "importing the objective in another process"):
-        evaluator = _make_evaluator(objective, options, seed, in_processes)
-    told = _tell_both(on_iteration, progress, evaluations, sought)
+        evaluator = make_evaluator(objective, isolation, seed, in_processes)
+    told = tell_progress(on_iteration, progress, evaluations, sought)
     events = Events(on_evaluation, iteration=told)
     folder = open_checkpoints(levels, checkpoints, storage, study)
-    with folder as kept_in, _open_ledger(ledger, storage, study, asker, said, plan) as kept:
+    with (
+        folder as kept_in,
+        open_ledger(ledger, storage, study, asker.space, said, evaluations) as kept,
+    ):
         evaluator = replace(evaluator, checkpoints=kept_in) if kept_in else evaluator
         return _drive(asker, evaluator, plan, events, kept, Workers.find(executor, workers))
 
@@ -187,28 +188,8 @@ def run(
         20
     """
     events = Events(on_evaluation, iteration=on_iteration)
-    needed = getattr(asker, "objectives", Objectives()).needed
+    needed = find_objectives(asker).needed
     return _drive(asker, Inline(objective, needed), Plan(evaluations, batch), events)
-
-
-def _tell_both(
-    on_iteration: Callable[[Iteration], None] | None,
-    progress: Callable[[str], None] | None,
-    evaluations: int,
-    objectives: Objectives,
-) -> Callable[[Iteration], None]:
-    """What happens after a batch: a line of progress, and what the caller wants."""
-
-    def tell(iteration: Iteration) -> None:
-        if progress is not None:
-            name = objectives.names[0]
-            best = f"best {name} {iteration.best.metrics[name]:.6g}"
-            best += f", front of {len(iteration.front)}" * objectives.several
-            progress(f"{iteration.evaluations} of {evaluations} evaluations, {best}")
-        if on_iteration is not None:
-            on_iteration(iteration)
-
-    return tell
 
 
 def _declare(
@@ -237,51 +218,6 @@ def _declare(
         **declare_sources(plan.fidelities, asker.transfer),
         **declare_known(asker.known),
     }
-
-
-def _open_ledger(
-    ledger: Ledger | None,
-    storage: str | Path | None,
-    study: str | None,
-    asker: Optimizer,
-    declaration: dict[str, Any],
-    plan: Plan,
-) -> AbstractContextManager[Ledger | None]:
-    """The ledger that was given, or that of a stored search."""
-    if storage is None:
-        if study is not None:
-            raise SettingError(f"study must come with storage, got {study!r} alone")
-        return nullcontext(ledger)
-    if ledger is not None:
-        raise SettingError("storage must come without a ledger, got both")
-    opened: AbstractContextManager[Ledger | None] = find("open a study")(
-        storage, study or "search", asker.space, declaration, plan.evaluations
-    )
-    return opened
-
-
-def _make_evaluator(
-    objective: Objective | str, limits: Mapping[str, Any], seed: int, in_processes: bool
-) -> Inline | Isolated:
-    needed = limits["needed"]
-    limited = any(value not in (None, False, Share(), needed) for value in limits.values())
-    path = objective if isinstance(objective, str) else function_path(objective)
-    if isinstance(objective, str) or ((limited or in_processes) and path is not None):
-        isolated = Isolated(path, seed=seed, **limits)
-        isolated.check()
-        return isolated
-    if limited:
-        raise SettingError(
-            "an objective with limits, devices or processes of its own must be a function that "
-            f"another process can import, got {objective!r}; define it in a module"
-        )
-    if in_processes:
-        warnings.warn(
-            "the objective runs in threads of this process, because no other process can import "
-            f"{objective!r}; define it in a module to run it in processes of its own",
-            stacklevel=3,
-        )
-    return Inline(objective, needed)
 
 
 def _drive(

@@ -8,69 +8,18 @@ limit on anything else is *measured*: whether a graph keeps it is known once it 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nasgoat.errors import NasgoatError, SettingError, SpaceError, UnknownNameError
+from nasgoat.bayesopt.measured_limits import MeasuredLimit, refuse_contradictions
+from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.evaluation import Outcome, check_metrics
+from nasgoat.evaluation.objectives import ERROR
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
-#: What is minimised unless somebody says otherwise.
-ERROR = ("error",)
 MOST_OBJECTIVES = 3
-_LIMIT = re.compile(r"\s*([^<>=]+?)\s*(<=|>=)\s*([0-9.eE+-]+)\s*")
-
-
-@dataclass(frozen=True)
-class MeasuredLimit:
-    """A limit on a metric that is known only once a graph is evaluated.
-
-    Args:
-        name: The metric.
-        sense: ``"<="`` or ``">="``.
-        bound: What it must not exceed, or fall below.
-
-    Example:
-        >>> limit = MeasuredLimit.parse("latency <= 5")
-        >>> limit.holds({"error": 6.1, "latency": 5.0}), limit.holds({"latency": 5.1})
-        (True, False)
-    """
-
-    name: str
-    sense: str
-    bound: float
-
-    @classmethod
-    def parse(cls, text: str) -> MeasuredLimit:
-        """The limit that a text such as ``latency <= 5`` says."""
-        found = _LIMIT.fullmatch(text)
-        try:
-            if found is not None:
-                return cls(found[1], found[2], float(found[3]))
-        except ValueError:
-            pass
-        raise SettingError(f"a limit must read 'NAME <= NUMBER' or 'NAME >= NUMBER', got {text!r}")
-
-    @property
-    def text(self) -> str:
-        """The limit as it is written."""
-        return f"{self.name} {self.sense} {self.bound:.15g}"
-
-    @property
-    def sign(self) -> float:
-        """What the metric is multiplied with, so that the limit is an upper one."""
-        return 1.0 if self.sense == "<=" else -1.0
-
-    def excess(self, metrics: Mapping[str, Any]) -> float:
-        """By how much measured metrics break the limit; 0 if they keep it."""
-        return max(self.sign * (float(metrics[self.name]) - self.bound), 0.0)
-
-    def holds(self, metrics: Mapping[str, Any]) -> bool:
-        """Whether measured metrics keep the limit."""
-        return self.excess(metrics) == 0.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +57,7 @@ class Objectives:
                 "at least one value must be measured, got costs of the space alone: "
                 f"{', '.join(self.names)}; what is known of every graph needs no search"
             )
-        _refuse_contradictions(self.limits)
+        refuse_contradictions(self.limits)
 
     @classmethod
     def of(
@@ -127,7 +76,7 @@ class Objectives:
             space: The space, which knows its costs.
         """
         names = (minimise,) if isinstance(minimise, str) else tuple(minimise or ERROR)
-        found = [MeasuredLimit.parse(each) if isinstance(each, str) else each for each in limits]
+        found = [MeasuredLimit.of(each) for each in limits]
         costs = {cost.name for cost in getattr(space, "costs", ())}
         known = tuple(name for name in names if name in costs)
         return cls(names, tuple(found), known, learn_failures)
@@ -135,7 +84,7 @@ class Objectives:
     @property
     def plain(self) -> bool:
         """Whether one error is minimised and nothing else counts."""
-        return self == Objectives()
+        return self == PLAIN
 
     @property
     def several(self) -> bool:
@@ -215,36 +164,5 @@ class Objectives:
                     raise UnknownNameError(kind, name, [*metrics, *self.known])
 
 
-def split_limits(
-    space: SearchSpace, limits: Sequence[str]
-) -> tuple[SearchSpace, list[MeasuredLimit]]:
-    """The space under those limits that it knows the names of, and the others as measured ones.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> space, measured = split_limits(nasbench201(), ["nor_conv_3x3 <= 2", "latency <= 5"])
-        >>> [limit.text for limit in space.limits], [limit.text for limit in measured]
-        (['nor_conv_3x3 <= 2'], ['latency <= 5'])
-    """
-    measured = []
-    for text in limits:
-        try:
-            space = space.constrain(text)
-        except (SpaceError, UnknownNameError) as unknown:
-            try:
-                measured.append(MeasuredLimit.parse(text))
-            except NasgoatError:
-                raise unknown from None
-    return space, measured
-
-
-def _refuse_contradictions(limits: Sequence[MeasuredLimit]) -> None:
-    """Raise :class:`SettingError` if no value of some metric keeps all its limits."""
-    for name in {limit.name for limit in limits}:
-        own = [limit for limit in limits if limit.name == name]
-        most = min((x for x in own if x.sense == "<="), key=lambda x: x.bound, default=None)
-        least = max((x for x in own if x.sense == ">="), key=lambda x: x.bound, default=None)
-        if most and least and least.bound > most.bound:
-            raise SettingError(
-                f"limits must leave some value of {name}, got {least.text} and {most.text}"
-            )
+#: One error to minimise, and nothing else: what is sought unless somebody says otherwise.
+PLAIN = Objectives()

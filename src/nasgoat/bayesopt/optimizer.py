@@ -7,15 +7,11 @@ the settings and what it was told, so that a replay proposes the same graphs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from nasgoat.acquisition import (
     Acquisition,
-    AcquisitionOptimizer,
-    AskTell,
     Certificate,
     Proposal,
     Status,
@@ -23,27 +19,11 @@ from nasgoat.acquisition import (
     find_acquisition,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
-from nasgoat.bayesopt.evidence import (
-    EVIDENCE,
-    RANDOM_EVERY,
-    Candidate,
-    choose_speaker,
-    has_learnt,
-    list_candidates,
-)
-from nasgoat.bayesopt.gain import Gain, measure_gain
-from nasgoat.bayesopt.known import Known, KnownResult, gather_known
-from nasgoat.bayesopt.objectives import Objectives, split_limits
-from nasgoat.bayesopt.settings import LINEAR_INSTEAD, Settings
+from nasgoat.bayesopt.evidence import EVIDENCE, RANDOM_EVERY, choose_speaker, has_learnt
+from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.several import SeveralProposer, Told
-from nasgoat.errors import SettingError, SolverLostError, SurrogateError
-from nasgoat.evaluation import Outcome
-from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import PAPER_FORMS
-from nasgoat.progress import say_if_slow, show_progress
-from nasgoat.spaces import SearchSpace, load_space
-from nasgoat.surrogate import GraphGP, Source, SourcedGP
-from nasgoat.surrogate.model_check import find_weak_points
+from nasgoat.errors import SolverLostError, SurrogateError
+from nasgoat.surrogate import GraphGP
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +33,7 @@ REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
 PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
 
 
-class Optimizer(AskTell):
+class Optimizer(Learner):
     """Proposes graphs to evaluate and learns from their errors.
 
     Args:
@@ -90,137 +70,6 @@ class Optimizer(AskTell):
         >>> len(optimizer.ask(5)), optimizer.settings.acquisition
         (5, 'hypervolume')
     """
-
-    def __init__(
-        self,
-        space: SearchSpace | str,
-        settings: Settings | None = None,
-        optimizer: str | AcquisitionOptimizer = "auto",
-        initial: int = 10,
-        seed: int = 0,
-        progress: Callable[[str], None] | None = show_progress,
-        gain_margin: float | None = None,
-        minimise: Sequence[str] | str | Objectives | None = None,
-        limits: Sequence[str] = (),
-        learn_failures: bool = False,
-        transfer: Sequence[Source] = (),
-        known: Known = (),
-    ) -> None:
-        limited, measured = split_limits(load_space(space), limits)
-        super().__init__(limited, initial, seed)
-        #: Other sources that the surrogate learns from.
-        self.transfer = tuple(transfer)
-        #: What is minimised, and which measured limits must hold.
-        self.objectives = (
-            minimise
-            if isinstance(minimise, Objectives)
-            else Objectives.of(minimise, measured, learn_failures, limited)
-        )
-        if settings is None:
-            settings = Settings().suited(self.space, optimizer)
-            if settings.kernel == "linear":
-                logger.warning("%s", LINEAR_INSTEAD)
-        self.settings = settings.adapted(self.objectives, self.space, optimizer)
-        self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
-        #: The kernels that are fitted before each batch: those that the optimiser knows.
-        self.candidates = self._list_candidates()
-        self.surrogate: GraphGP | None = None
-        self.gain: Gain | None = None
-        self._gain_margin = gain_margin
-        self._progress = progress
-        self._said: set[str] = set()  # what the fit can't support, each once
-        #: Of several values, or under measured limits: a surrogate for each.
-        self.surrogates: dict[str, GraphGP] = {}
-        self._metrics: list[dict[str, float]] = []
-        self._failed: list[LabeledGraph] = []
-        if self.transfer and not self.objectives.plain:
-            raise SettingError("transfer must come with one error to minimise, got several values")
-        if gain_margin is not None and not self.objectives.plain:
-            raise SettingError("what is left to gain must be of one error, got several objectives")
-        #: What was known before.
-        self.known: tuple[KnownResult, ...] = ()
-        self.tell_known(known)
-
-    def tell(self, graph: LabeledGraph, error: float | Mapping[str, Any]) -> None:
-        """Learn the error of a graph, proposed or not; of several objectives its metrics.
-
-        Raises:
-            GraphError: If the graph is not in the space.
-            ObservationError: If a value is missing or no finite number.
-        """
-        if self.objectives.plain:
-            super().tell(graph, error)  # type: ignore[arg-type]
-            return
-        metrics = self.objectives.check(self.space, graph, error)
-        super().tell(graph, metrics[self.objectives.names[0]])
-        self._metrics.append(metrics)
-
-    def tell_failed(self, graph: LabeledGraph) -> None:
-        """Note that a graph could not be evaluated: it is not proposed again.
-
-        Nothing is learnt from it unless failures are to be learnt.
-        """
-        super().tell_failed(graph)
-        self._failed.append(graph)
-
-    def tell_known(self, known: Known) -> None:
-        """Learn results that were had before: their graphs are not evaluated again.
-
-        Example:
-            >>> optimizer = Optimizer("nb201", initial=5)
-            >>> optimizer.tell_known([(optimizer.space.from_digits([1, 0, 2, 3, 0, 4]), 5.5)])
-            >>> optimizer.initial, optimizer.observations[0][1]
-            (4, 5.5)
-        """
-        results = gather_known(known, self.space, self.objectives)
-        for result in results:
-            self.tell(result.graph, result.error if self.objectives.plain else result.metrics)
-        keys = {self.space.key(result.graph) for result in results}
-        for key in keys:
-            self._times[key] = max(self._times[key], self.settings.repeats)
-        self.initial = max(self.initial - len(keys), 0)
-        self.known += results
-
-    def complete(self, graph: LabeledGraph, outcome: Outcome) -> Outcome:
-        """An outcome with the costs that are minimised and that the space knows of its graph."""
-        return self.objectives.complete(self.space, graph, outcome)
-
-    def _list_candidates(self) -> list[Candidate]:
-        settings = self.settings
-        known = getattr(self.acquisition_optimizer, "blocks", None)
-        if settings.kernel == EVIDENCE:
-            return list_candidates(known)
-        blocks = settings.blocks if known is None else tuple(known)
-        return [Candidate(settings.kernel, blocks, settings.priors)]
-
-    def _fit(
-        self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str
-    ) -> list[GraphGP]:
-        """Every candidate, fitted to values of graphs."""
-        settings = self.settings
-        common: dict[str, Any] = {
-            "noise": settings.noise,
-            "target": target,
-            "restarts": settings.restarts,
-        }
-        with say_if_slow(self._progress, f"fitting the surrogate to {len(graphs)} graphs"):
-            return [
-                self._fit_candidate(
-                    {"seed": self.seed, **candidate.options, **common}, graphs, values
-                )
-                for candidate in self.candidates
-            ]
-
-    def _fit_candidate(
-        self,
-        options: dict[str, Any],
-        graphs: Sequence[LabeledGraph],
-        values: Sequence[float],
-    ) -> GraphGP:
-        """One candidate, fitted to what was told and to what other runs have seen."""
-        if not self.transfer:
-            return GraphGP(self.space, **options).fit(graphs, values)
-        return SourcedGP(self.space, **options).fit_if_better(graphs, values, self.transfer)
 
     def _propose_several(self, k: int) -> list[Proposal]:
         """A batch for several values or under measured limits, one graph after the other."""
@@ -279,23 +128,6 @@ class Optimizer(AskTell):
                 again = Certificate(Status.REPEAT)
                 proposals.append(Proposal(graphs[i], again, float(mean[i]), float(std[i])))
         return proposals[:count]
-
-    def _measure_gain(self, margin: float) -> Gain | None:
-        kernel = self.settings.kernel if self.settings.kernel in PAPER_FORMS else "exponential"
-        told, taken = self.observations, self._list_taken()
-        try:
-            return measure_gain(self.space, self.acquisition_optimizer, told, taken, kernel, margin)
-        except (MemoryError, SolverLostError, SurrogateError) as problem:
-            logger.warning("what is left to gain could not be measured: %s", problem)
-            return None
-
-    def _say_weak_points(self, surrogate: GraphGP) -> None:
-        fixed = set() if self.settings.noise == "fit" else {"noise"}
-        free = [name for name in surrogate.hyperparameters if name not in fixed]
-        for name, line in find_weak_points(self._errors, self.settings.target, free).items():
-            if name not in self._said:
-                logger.warning("%s", line)
-                self._said.add(name)
 
     def _propose_portfolio(
         self, surrogate: GraphGP, k: int, exclude: set[bytes], explore: bool = False

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.gain import Gain, StopRule
 from nasgoat.bayesopt.history import Evaluation, Ticket
-from nasgoat.bayesopt.objectives import Objectives
-from nasgoat.bayesopt.results import Iteration
+from nasgoat.bayesopt.objectives import PLAIN, Objectives
+from nasgoat.bayesopt.selection import Recommended, pick_front, recommend_evaluation
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Fidelities
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import ModelCheck
-
-_PLAIN = Objectives()
 
 _ROUNDING = 1e-9  # of sums of costs
 
@@ -71,6 +69,11 @@ class Plan:
         left = self.evaluations - sum(ticket.cost for ticket in tickets)
         return max(int(left / self.fidelities[0].cost), 1) if left >= 1 - _ROUNDING else 0
 
+    def size_batch(self, iteration: int, asker: Asker, tickets: Collection[Ticket]) -> int:
+        """Size of a batch, cut off at the budget."""
+        size = (asker.initial if iteration == 0 else 0) or self.batch
+        return min(size, self.count_left([t for t in tickets if t.iteration < iteration]))
+
     def has_converged(self, tickets: Collection[Ticket], gain: Gain | None) -> bool:
         """Whether too little is left to gain to go on, now and when these were proposed."""
         if self.stop is None:
@@ -78,6 +81,49 @@ class Plan:
         known = {ticket.iteration: ticket.gain for ticket in tickets if ticket.gain}
         gains = [*(known[i] for i in sorted(known)), gain]
         return self.stop.is_met(gains, sum(ticket.finished for ticket in tickets))
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """A search after a batch: its best graph, the quality of its model, what is left to gain.
+
+    ``cost`` is what was spent, in full evaluations, where there are fidelities; ``evaluations``
+    counts those of any fidelity, ``best`` is one of the full ones.
+    """
+
+    number: int
+    batch: tuple[Evaluation, ...]
+    best: Recommended
+    evaluations: int
+    seconds: float
+    model: ModelCheck | None = None
+    gain: Gain | None = None
+    front: tuple[Evaluation, ...] = ()
+    cost: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        batch: Sequence[Ticket],
+        tickets: Collection[Ticket],
+        seconds: float,
+        objectives: Objectives = PLAIN,
+    ) -> Iteration | None:
+        """What progress shows when a batch has ended; None before the first success."""
+        evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
+        full = [Evaluation.of(t) for t in tickets if t.metrics and t.full]
+        if not full:
+            return None
+        best = recommend_evaluation(full, objectives)
+        front = tuple(pick_front(full, objectives))
+        numbers = {ticket.number for ticket in batch}
+        shown = tuple(e for e in evaluations if e.number in numbers)
+        done = sum(ticket.finished for ticket in tickets)
+        last = batch[-1]
+        spent = sum(ticket.cost for ticket in tickets if ticket.finished)
+        cost = None if last.fidelity is None else spent
+        said = (last.model, last.gain, front, cost)
+        return cls(last.iteration, shown, best, done, seconds, *said)
 
 
 @dataclass(frozen=True)
@@ -90,23 +136,28 @@ class Events:
     proposed: Callable[[Ticket], None] | None = None
 
 
+def find_objectives(asker: Asker) -> Objectives:
+    """What a method minimises: its error, unless it says otherwise."""
+    found: Objectives = getattr(asker, "objectives", PLAIN)
+    return found
+
+
 def tell(asker: Asker, ticket: Ticket) -> None:
     """Tell how a ticket's evaluation ended, or that it is still to be expected.
 
     A method that says what it minimises (``objectives``) is told all metrics, any other the error.
     """
-    plain = getattr(asker, "objectives", _PLAIN).plain
-    at = () if ticket.fidelity is None else (ticket.fidelity,)
+    plain = find_objectives(asker).plain
     if not ticket.finished:
         expect = getattr(asker, "expect", None)
         if expect is not None:
-            expect(ticket.graph, *at)
+            expect(ticket.graph, *ticket.at)
     elif ticket.metrics is None:
-        asker.tell_failed(ticket.graph, *at)
+        asker.tell_failed(ticket.graph, *ticket.at)
     elif plain:
-        asker.tell(ticket.graph, ticket.metrics["error"], *at)
+        asker.tell(ticket.graph, ticket.metrics["error"], *ticket.at)
     else:
-        asker.tell(ticket.graph, ticket.metrics, *at)
+        asker.tell(ticket.graph, ticket.metrics, *ticket.at)
 
 
 def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | None]:
@@ -125,3 +176,23 @@ def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | No
     if surrogate is None:
         return None, None
     return dict(surrogate.hyperparameters), getattr(surrogate, "check_", None)
+
+
+def tell_progress(
+    on_iteration: Callable[[Iteration], None] | None,
+    progress: Callable[[str], None] | None,
+    evaluations: int,
+    objectives: Objectives,
+) -> Callable[[Iteration], None]:
+    """What happens after a batch: a line of progress, and what the caller wants."""
+
+    def tell(iteration: Iteration) -> None:
+        if progress is not None:
+            name = objectives.names[0]
+            best = f"best {name} {iteration.best.metrics[name]:.6g}"
+            best += f", front of {len(iteration.front)}" * objectives.several
+            progress(f"{iteration.evaluations} of {evaluations} evaluations, {best}")
+        if on_iteration is not None:
+            on_iteration(iteration)
+
+    return tell

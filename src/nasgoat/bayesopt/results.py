@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.front import find_best
-from nasgoat.bayesopt.front_result import FrontResult, pick_front
 from nasgoat.bayesopt.gain import Gain
 from nasgoat.bayesopt.history import Evaluation, Ticket
 from nasgoat.bayesopt.known import KnownResult, describe_known
-from nasgoat.bayesopt.objectives import Objectives
-from nasgoat.bayesopt.recommendation import recommend
+from nasgoat.bayesopt.objectives import PLAIN, Objectives
+from nasgoat.bayesopt.selection import FrontResult, Recommended, recommend_evaluation
 from nasgoat.bayesopt.spending import Spending
 from nasgoat.errors import MissingPackageError
 from nasgoat.figures import ladder
-from nasgoat.figures.wording import format_count, format_duration, format_fixed, format_percent
+from nasgoat.figures.wording import format_count, format_duration, format_percent
 from nasgoat.surrogate import ModelCheck
 from nasgoat.upper_layers import ShownAsHtml
 
@@ -28,95 +26,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_PLAIN, _NOTHING = Objectives(), Spending()
-
-
-@dataclass(frozen=True, repr=False)
-class Recommended(Evaluation):
-    """The evaluation of the graph that a search recommends.
-
-    Where evaluations were repeated, its error is the mean over those of this graph, not the lowest.
-
-    Args:
-        uncertainty: Standard error of its error; None where nothing was evaluated twice.
-        times: How often it was evaluated.
-    """
-
-    uncertainty: float | None = None
-    times: int = 1
-
-    def describe_error(self) -> str:
-        """The error with its uncertainty, if that is known: ``26.507 ± 0.120 (8 evaluations)``."""
-        if self.uncertainty is None:
-            return format_fixed(self.error)
-        of = format_count(self.times, "evaluation")
-        return f"{format_fixed(self.error)} ± {format_fixed(self.uncertainty)} ({of})"
-
-
-def recommend_evaluation(
-    evaluations: Sequence[Evaluation], objectives: Objectives = _PLAIN
-) -> Recommended:
-    """The graph to take, as :mod:`nasgoat.bayesopt.recommendation` says.
-
-    Of several objectives, or under measured limits, it is the evaluation of lowest first value
-    among those that keep the limits.
-    """
-    if not objectives.plain:
-        first = evaluations[find_best(objectives, [e.metrics for e in evaluations])]
-        return Recommended(first.number, first.iteration, first.proposal, first.metrics)
-    found = recommend([e.graph for e in evaluations], [e.error for e in evaluations])
-    first = evaluations[found.place]
-    return Recommended(
-        first.number,
-        first.iteration,
-        first.proposal,
-        {**first.metrics, "error": found.error},
-        found.uncertainty,
-        found.times,
-    )
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """A search after a batch: its best graph, the quality of its model, what is left to gain.
-
-    ``cost`` is what was spent, in full evaluations, where there are fidelities; ``evaluations``
-    counts those of any fidelity, ``best`` is one of the full ones.
-    """
-
-    number: int
-    batch: tuple[Evaluation, ...]
-    best: Recommended
-    evaluations: int
-    seconds: float
-    model: ModelCheck | None = None
-    gain: Gain | None = None
-    front: tuple[Evaluation, ...] = ()
-    cost: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        batch: Sequence[Ticket],
-        tickets: Collection[Ticket],
-        seconds: float,
-        objectives: Objectives = _PLAIN,
-    ) -> Iteration | None:
-        """What progress shows when a batch has ended; None before the first success."""
-        evaluations = [Evaluation.of(t) for t in tickets if t.metrics]
-        full = [Evaluation.of(t) for t in tickets if t.metrics and t.full]
-        if not full:
-            return None
-        best = recommend_evaluation(full, objectives)
-        front = tuple(pick_front(full, objectives))
-        numbers = {ticket.number for ticket in batch}
-        shown = tuple(e for e in evaluations if e.number in numbers)
-        done = sum(ticket.finished for ticket in tickets)
-        last = batch[-1]
-        spent = sum(ticket.cost for ticket in tickets if ticket.finished)
-        cost = None if last.fidelity is None else spent
-        said = (last.model, last.gain, front, cost)
-        return cls(last.iteration, shown, best, done, seconds, *said)
+_NOTHING = Spending()
 
 
 class Stop(enum.StrEnum):
@@ -158,7 +68,7 @@ class SearchResult(FrontResult, ShownAsHtml):
     stop: Stop = Stop.FINISHED
     models: tuple[ModelCheck, ...] = ()
     gains: tuple[Gain, ...] = ()
-    objectives: Objectives = _PLAIN
+    objectives: Objectives = PLAIN
     partial: tuple[Evaluation, ...] = ()
     spending: Spending = _NOTHING
     known: tuple[KnownResult, ...] = ()
@@ -169,7 +79,7 @@ class SearchResult(FrontResult, ShownAsHtml):
         tickets: list[Ticket],
         seconds: float,
         stop: Stop,
-        objectives: Objectives = _PLAIN,
+        objectives: Objectives = PLAIN,
     ) -> SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}

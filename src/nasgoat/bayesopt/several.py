@@ -22,14 +22,13 @@ from scipy.special import ndtr
 from nasgoat.acquisition import (
     Chebyshev,
     Constrained,
-    HypervolumeImprovement,
     KnownCost,
     LowerConfidenceBound,
     Proposal,
     SeveralAcquisition,
 )
 from nasgoat.acquisition.several import Part
-from nasgoat.bayesopt.front import find_nondominated
+from nasgoat.bayesopt.front_functions import Limited, make_front_function, weigh
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.settings import Settings
 from nasgoat.graphs import LabeledGraph
@@ -40,45 +39,10 @@ Array = NDArray[np.float64]
 #: What a failure is called among the surrogates.
 FAILURE = "failure"
 _LIKELY = 0.5  # a graph whose predicted share of failures is larger is left out
-_PRIMES = (2, 3)
-_BEYOND = 0.1  # of the observed range: how far the reference point lies beyond the front
-_WEIGHED = (1, 3)  # of five proposals those that minimise a weighted maximum instead
 #: Fits a surrogate to graphs and values, with a target.
 Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str], GraphGP]
 #: Minimises an acquisition function: the k best graphs but those with some keys.
 Minimise = Callable[[SeveralAcquisition, int, set[bytes]], list[Proposal]]
-
-
-@dataclass(frozen=True, eq=False)
-class Limited(SeveralAcquisition):
-    """An acquisition function of several values where further parts keep their limits.
-
-    Elsewhere it is infinite. With lower bounds as parts this is optimistic: a graph is left out
-    only where even the lower bound of a limited value is above its limit.
-
-    Args:
-        parts: Those of the function, then those that the limits are on.
-        function: What is minimised.
-        limits: c_j, one for each further part.
-    """
-
-    parts: Sequence[Part]
-    function: SeveralAcquisition
-    limits: Sequence[float]
-
-    def join(self, values: Array) -> Array:
-        """The function, or infinity."""
-        count = len(self.function.parts)
-        within = (values[count:] <= np.array(self.limits)[:, None]).all(axis=0)
-        return np.where(within, self.function.join(values[:count]), np.inf)
-
-    def combine(self, mean: Array, std: Array) -> Array:
-        """The function of means and deviations, or infinity."""
-        count = len(self.function.parts)
-        rows = zip(self.parts[count:], mean[count:], std[count:], strict=True)
-        bounds = np.stack([part.combine(m, s) for part, m, s in rows])
-        within = (bounds <= np.array(self.limits)[:, None]).all(axis=0)
-        return np.where(within, self.function.combine(mean[:count], std[:count]), np.inf)
 
 
 @dataclass(frozen=True)
@@ -213,31 +177,8 @@ class SeveralProposer:
         limited, bounds = [part for part, _ in limits], [bound for _, bound in limits]
         if not self.objectives.several:
             return Constrained([*parts, *limited], bounds)
-        function = self._make_front_function(parts, place)
+        function = make_front_function(self._settings.acquisition, parts, place, self._ranges)
         return Limited([*function.parts, *limited], function, bounds) if limits else function
-
-    def _make_front_function(self, parts: list[Part], place: int) -> SeveralAcquisition:
-        """One that a point of the front minimises, for every place another."""
-        name, observed = self._settings.acquisition, self._ranges
-        # Both in turn: docs/decisions/0094-several-objectives-in-turn.md has the figures.
-        if name == "hypervolume" and place % 5 not in _WEIGHED:
-            return HypervolumeImprovement(parts, observed, self._choose_reference())
-        if name in ("hypervolume", "chebyshev"):
-            return self._weigh(parts, place)
-        # The lowest bound of one value where others are within some share of the front's range.
-        front, first = observed[find_nondominated(observed)], place % len(parts)
-        others = [i for i in range(len(parts)) if i != first]
-        share = [_reverse_digits(place + 1, base) for base in _PRIMES[: len(others)]]
-        bounds = front.min(axis=0)[others] + np.array(share) * np.ptp(front, axis=0)[others]
-        return Constrained([parts[i] for i in (first, *others)], bounds.tolist())
-
-    def _choose_reference(self) -> list[float]:
-        """The values beyond which nothing counts, a little further out than the front."""
-        observed = self._ranges
-        front = observed[find_nondominated(observed)].max(axis=0)
-        spread = np.ptp(observed, axis=0)
-        found: list[float] = (front + _BEYOND * np.where(spread > 0, spread, 1.0)).tolist()
-        return found
 
     def _make_relaxed(self, place: int) -> SeveralAcquisition:
         """For where no graph is left within the limits: how much one breaks them.
@@ -249,13 +190,7 @@ class SeveralProposer:
         if limits := self._list_limits(sqrt_beta):
             bounds = [bound for _, bound in limits]
             return Chebyshev([part for part, _ in limits], [1.0] * len(limits), bounds)
-        return self._weigh(self._list_parts(sqrt_beta), place)
-
-    def _weigh(self, parts: list[Part], place: int) -> SeveralAcquisition:
-        """The weighted maximum of the values, each scaled to the range of those observed."""
-        low, spread = self._ranges.min(axis=0), np.ptp(self._ranges, axis=0)
-        weights = spread_weights(place, len(parts)) / np.where(spread > 0, spread, 1.0)
-        return Chebyshev(parts, weights.tolist(), low.tolist())
+        return weigh(self._list_parts(sqrt_beta), place, self._ranges)
 
     def _find_probability(self, graph: LabeledGraph) -> float | None:
         """The probability that a graph keeps all measured limits; None without any."""
@@ -268,26 +203,3 @@ class SeveralProposer:
             noise = part.gp.noise_ if isinstance(part, LowerConfidenceBound) else 0.0
             share *= float(ndtr((bound - mean) / max(np.sqrt(std**2 + noise), 1e-12)))
         return share
-
-
-def spread_weights(place: int, count: int) -> Array:
-    """Weights that add up to 1: the next of a sequence that fills the simplex evenly.
-
-    Radical inverses (van der Corput, Halton) cut the unit interval; the weights are the pieces.
-
-    Example:
-        >>> [spread_weights(place, 2).round(3).tolist() for place in range(3)]
-        [[0.5, 0.5], [0.25, 0.75], [0.75, 0.25]]
-    """
-    cuts = sorted(_reverse_digits(place + 1, base) for base in _PRIMES[: count - 1])
-    return np.diff([0.0, *cuts, 1.0])
-
-
-def _reverse_digits(number: int, base: int) -> float:
-    """The radical inverse: the digits of a number behind the point, in reverse order."""
-    found, share = 0.0, 1.0
-    while number:
-        number, digit = divmod(number, base)
-        share /= base
-        found += digit * share
-    return found

@@ -3,7 +3,6 @@
 A table is a CSV file with the columns ``graph`` (a graph as JSON, or a digit for each place of an
 operation) and ``error``, or a JSON file with a list of such objects; ``result.json`` of a run and
 what ``nasgoat search --json`` prints are tables too. Graphs must be in the space.
-Here is also the folder of checkpoints of a search with fidelities.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ import csv
 import json
 import logging
 import math
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -219,33 +216,3 @@ def _thin(name: str, observed: Sequence[Observation]) -> Source:
         order = np.concatenate([best, rest[places]])
     kept = [observed[i] for i in sorted(order.tolist())]
     return Source(name, [graph for graph, _ in kept], [error for _, error in kept])
-
-
-def open_checkpoints(
-    fidelities: Fidelities | None,
-    checkpoints: str | Path | None,
-    storage: str | Path | None,
-    study: str | None,
-) -> AbstractContextManager[str | None]:
-    """The folder of checkpoints: the one that is named, one beside the storage, or a passing one.
-
-    Example:
-        >>> epochs = Fidelities.parse("epochs=1,2")
-        >>> with open_checkpoints(epochs, None, "runs/a.db", None) as folder:
-        ...     Path(folder).name
-        'a-checkpoints'
-    """
-    if fidelities is None:
-        if checkpoints is not None:
-            raise SettingError("checkpoints must come with fidelities, got none")
-        return nullcontext()
-    if checkpoints is not None:
-        return nullcontext(str(Path(checkpoints).absolute()))
-    if storage is None:
-        return tempfile.TemporaryDirectory(
-            prefix="nasgoat-checkpoints-", ignore_cleanup_errors=True
-        )
-    text = str(storage).removeprefix("sqlite:///")
-    file = Path("checkpoints.db") if "://" in text else Path(text)
-    ending = f"-{study}" if study else ""
-    return nullcontext(str(file.with_name(f"{file.stem}{ending}-checkpoints").absolute()))

@@ -49,7 +49,7 @@ class Seeking:
         """The task under its hard limits, whose evaluator returns what is needed."""
         from nasgoat.acquisition import require_satisfiable
         from nasgoat.bayesopt import Objectives
-        from nasgoat.bayesopt.objectives import split_limits
+        from nasgoat.bayesopt.measured_limits import split_limits
 
         space, measured = split_limits(task.space, self.limit or ())
         objectives = Objectives.of(self.minimise, measured, self.learn_failures, space)

@@ -12,7 +12,9 @@ import hashlib
 import inspect
 import itertools
 import math
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,36 @@ def make_checkpoint(folder: str | None, graph: LabeledGraph) -> Path | None:
     path = Path(folder) / name
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def open_checkpoints(
+    fidelities: Fidelities | None,
+    checkpoints: str | Path | None,
+    storage: str | Path | None,
+    study: str | None,
+) -> AbstractContextManager[str | None]:
+    """The folder of checkpoints: the one that is named, one beside the storage, or a passing one.
+
+    Example:
+        >>> epochs = Fidelities.parse("epochs=1,2")
+        >>> with open_checkpoints(epochs, None, "runs/a.db", None) as folder:
+        ...     Path(folder).name
+        'a-checkpoints'
+    """
+    if fidelities is None:
+        if checkpoints is not None:
+            raise SettingError("checkpoints must come with fidelities, got none")
+        return nullcontext()
+    if checkpoints is not None:
+        return nullcontext(str(Path(checkpoints).absolute()))
+    if storage is None:
+        return tempfile.TemporaryDirectory(
+            prefix="nasgoat-checkpoints-", ignore_cleanup_errors=True
+        )
+    text = str(storage).removeprefix("sqlite:///")
+    file = Path("checkpoints.db") if "://" in text else Path(text)
+    ending = f"-{study}" if study else ""
+    return nullcontext(str(file.with_name(f"{file.stem}{ending}-checkpoints").absolute()))
 
 
 def call_objective(

@@ -14,9 +14,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Certificate, PartPosterior, Proposal, Status
 from nasgoat.bayesopt import Gain, Ticket
-from nasgoat.bayesopt.objectives import ERROR
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
+from nasgoat.evaluation.objectives import ERROR
 from nasgoat.figures.wording import cut
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.trial_graphs import GraphParameters

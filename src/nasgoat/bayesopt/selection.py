@@ -1,18 +1,68 @@
-"""What several objectives and measured limits add to a result: a front, and choices from it."""
+"""Which evaluations stand out: the recommended one, the front, and choices from it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from nasgoat.bayesopt.front import (
     choose,
+    find_best,
     find_knee,
     find_reference,
     hypervolume,
     list_front,
 )
 from nasgoat.bayesopt.history import Evaluation
-from nasgoat.bayesopt.objectives import MeasuredLimit, Objectives
+from nasgoat.bayesopt.measured_limits import MeasuredLimit
+from nasgoat.bayesopt.objectives import PLAIN, Objectives
+from nasgoat.bayesopt.recommendation import recommend
+from nasgoat.figures.wording import format_count, format_fixed
+
+
+@dataclass(frozen=True, repr=False)
+class Recommended(Evaluation):
+    """The evaluation of the graph that a search recommends.
+
+    Where evaluations were repeated, its error is the mean over those of this graph, not the lowest.
+
+    Args:
+        uncertainty: Standard error of its error; None where nothing was evaluated twice.
+        times: How often it was evaluated.
+    """
+
+    uncertainty: float | None = None
+    times: int = 1
+
+    def describe_error(self) -> str:
+        """The error with its uncertainty, if that is known: ``26.507 ± 0.120 (8 evaluations)``."""
+        if self.uncertainty is None:
+            return format_fixed(self.error)
+        of = format_count(self.times, "evaluation")
+        return f"{format_fixed(self.error)} ± {format_fixed(self.uncertainty)} ({of})"
+
+
+def recommend_evaluation(
+    evaluations: Sequence[Evaluation], objectives: Objectives = PLAIN
+) -> Recommended:
+    """The graph to take, as :mod:`nasgoat.bayesopt.recommendation` says.
+
+    Of several objectives, or under measured limits, it is the evaluation of lowest first value
+    among those that keep the limits.
+    """
+    if not objectives.plain:
+        first = evaluations[find_best(objectives, [e.metrics for e in evaluations])]
+        return Recommended(first.number, first.iteration, first.proposal, first.metrics)
+    found = recommend([e.graph for e in evaluations], [e.error for e in evaluations])
+    first = evaluations[found.place]
+    return Recommended(
+        first.number,
+        first.iteration,
+        first.proposal,
+        {**first.metrics, "error": found.error},
+        found.uncertainty,
+        found.times,
+    )
 
 
 def pick_front(evaluations: Sequence[Evaluation], objectives: Objectives) -> list[Evaluation]:
