@@ -11,8 +11,8 @@ from nasgoat.evaluation import Outcome
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.report import ReportedSearch, search_page
-from nasgoat.report.reported_search import error_of
-from nasgoat.report.search_report import find_sqrt_beta
+from nasgoat.report.model_charts import list_forecasts
+from nasgoat.report.proposals import find_sqrt_beta
 from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
 from tests.report.documents import assert_sound
 from tests.report.studies import OURS, RANDOM, hostile_space, made, store
@@ -127,9 +127,7 @@ def test_a_study_of_an_earlier_version_says_nothing_of_models() -> None:
 
 def test_a_chart_of_errors_that_stands_alone_has_the_whole_width() -> None:
     run = made(nasbench201(), 12)
-    without = [
-        replace(ticket, outcome=Outcome.of({"error": error_of(ticket)})) for ticket in run.done
-    ]
+    without = [replace(ticket, outcome=Outcome.of({"error": ticket.error})) for ticket in run.done]
     alone = replace(run, stored=replace(run.stored, tickets=tuple(without)))
     figures = [next(iter(assert_sound(search_page(x)).iter("figure"))) for x in (run, alone)]
     assert [figure.get("class") for figure in figures] == [None, "wide"]
@@ -225,14 +223,14 @@ def test_160_evaluations_take_less_than_a_megabyte() -> None:
 
 def test_a_forecast_is_on_the_scale_of_what_was_known() -> None:
     run = made(nasbench201(), 8)
-    assert [t.number for t, _ in run.forecasts] == [4, 5, 6, 7]
+    assert [t.number for t, _ in list_forecasts(run)] == [4, 5, 6, 7]
     # The initial errors are 5, 6, 7 and 8: their normal scores are ±0.319 and ±1.150, and what
     # comes out above all of them counts as the highest.
-    assert [round(value, 2) for _, value in run.forecasts[:2]] == [1.15, 1.15]
+    assert [round(value, 2) for _, value in list_forecasts(run)[:2]] == [1.15, 1.15]
 
 
 def test_a_search_whose_evaluations_end_in_any_order_has_no_forecasts() -> None:
-    assert made(nasbench201(), 8, {**OURS, "asynchronous": True}).forecasts == []
+    assert list_forecasts(made(nasbench201(), 8, {**OURS, "asynchronous": True})) == []
 
 
 def test_the_state_says_why_a_search_ended(tmp_path: Path) -> None:
@@ -273,4 +271,4 @@ def test_beta_is_what_the_acquisition_says() -> None:
     assert find_sqrt_beta(run.tickets[0]) is None
     assert find_sqrt_beta(run.tickets[4]) == pytest.approx(3.0)
     with pytest.raises(ValueError, match="must have an error"):
-        error_of(replace(run.tickets[4], outcome=None))
+        _ = replace(run.tickets[4], outcome=None).error

@@ -16,6 +16,7 @@ from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.gain import Gain
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
+from nasgoat.evaluation.objectives import read_error
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import ModelCheck
@@ -80,6 +81,13 @@ class Ticket:
     def metrics(self) -> Mapping[str, Any] | None:
         """What its evaluation measured; None if it failed or has not ended."""
         return self.outcome.metrics if self.outcome else None
+
+    @property
+    def error(self) -> float:
+        """The error that the search minimises; the first metric where none is called so."""
+        if self.metrics is None:
+            raise ValueError(f"proposal {self.number} must have an error, got none")
+        return read_error(self.metrics)
 
     @property
     def failure(self) -> Failure | None:
@@ -174,9 +182,7 @@ class Evaluation:
     @property
     def error(self) -> float:
         """The error that the search minimises; the first metric where none is called so."""
-        metrics = self.metrics
-        error: float = metrics["error"] if "error" in metrics else next(iter(metrics.values()))
-        return error
+        return read_error(self.metrics)
 
     def __repr__(self) -> str:
         size = f"{self.graph.n} nodes, {len(self.graph.edges)} edges"

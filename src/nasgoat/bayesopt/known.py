@@ -19,6 +19,7 @@ from nasgoat.bayesopt.objectives import PLAIN, Objectives
 from nasgoat.bayesopt.transfer import read_results
 from nasgoat.errors import GraphError, ObservationError, SettingError
 from nasgoat.evaluation import check_metrics
+from nasgoat.evaluation.objectives import read_error
 from nasgoat.figures.wording import format_count, format_number
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
@@ -46,8 +47,7 @@ class KnownResult:
     @property
     def error(self) -> float:
         """The error; the first metric where none is called so."""
-        found = self.metrics
-        return float(found["error"] if "error" in found else next(iter(found.values())))
+        return read_error(self.metrics)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""

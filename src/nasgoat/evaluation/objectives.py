@@ -103,6 +103,16 @@ class Outcome:
         return cls(None, Failure(kind, reason, traceback))
 
 
+def read_error(metrics: Mapping[str, Any]) -> float:
+    """The error among metrics; the first of them where none is called so.
+
+    Example:
+        >>> read_error({"latency": 3, "error": 5.5}), read_error({"latency": 3})
+        (5.5, 3.0)
+    """
+    return float(metrics["error"] if "error" in metrics else next(iter(metrics.values())))
+
+
 def check_metrics(answer: object, needed: Sequence[str] = ERROR) -> dict[str, Any]:
     """What an objective returned, as metrics of which those that are needed come first.
 

@@ -27,6 +27,7 @@ from nasgoat.report.cells import draw_card, draw_legend
 from nasgoat.report.chart_svg import draw_figure
 from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact
+from nasgoat.report.proposals import link_to_cell
 from nasgoat.report.reported_search import ReportedSearch
 
 _LONGEST = 30  # characters of a name on an axis
@@ -194,7 +195,7 @@ def _tabulate_front(search: ReportedSearch, front: list[Ticket]) -> Html:
     knee = find_knee_ticket(search)
     rows: list[list[Child]] = [
         [
-            element("a", ticket.number + 1, href=f"#cell-{ticket.number + 1}"),
+            link_to_cell(ticket),
             *(format_number((ticket.metrics or {}).get(name)) for name in names),
         ]
         for ticket in front

@@ -7,11 +7,15 @@ one set for each fit of the surrogate.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
+
+from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Points, Rule
 from nasgoat.figures.wording import format_fixed, format_number, format_percent
 from nasgoat.report.reported_search import ReportedSearch
-from nasgoat.surrogate import ModelCheck
+from nasgoat.surrogate import ModelCheck, TargetScale
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
 
 #: Symbol and meaning of each hyperparameter.
@@ -52,6 +56,33 @@ def describe_models(search: ReportedSearch) -> str:
     return text
 
 
+def list_forecasts(search: ReportedSearch) -> list[tuple[Ticket, float]]:
+    """Proposals with a posterior, each with what came out on the scale of that posterior.
+
+    The scale is the one that the errors known at the time call for. When evaluations end in any
+    order it can't be told which those were, and there are none.
+    """
+    target = search.settings.get("target")
+    if not isinstance(target, str) or search.declaration.get("asynchronous"):
+        return []
+    if not search.objectives.plain:  # each objective has a target of its own
+        return []
+    found, scales = [], dict[int, TargetScale]()
+    for ticket in search.done:
+        if ticket.proposal.mean is None or ticket.proposal.std is None:
+            continue
+        if ticket.iteration not in scales:
+            before = [result.error for result in search.known]
+            before += [t.error for t in search.done if t.iteration < ticket.iteration]
+            if not before:
+                continue
+            scales[ticket.iteration] = TargetScale.of(np.array(before), target)
+        scored = scales[ticket.iteration].to_target(np.array([ticket.error]))
+        if np.isfinite(scored[0]):
+            found.append((ticket, float(scored[0])))
+    return found
+
+
 def _chart_gain(search: ReportedSearch) -> Chart | None:
     """The error of the best so far, and below it how much better any other graph can be."""
     x, high, low = [], [], []
@@ -78,42 +109,52 @@ def _chart_gain(search: ReportedSearch) -> Chart | None:
 
 
 def _chart_correlation(models: Mapping[int, ModelCheck]) -> Chart | None:
-    known = {
-        x: model.rank_correlation
-        for x, model in models.items()
-        if model.rank_correlation is not None
-    }
+    ranked = {x: model.rank_correlation for x, model in models.items()}
+    known = {x: value for x, value in ranked.items() if value is not None}
     if not known:
         return None
-    x, y = [*known], [*known.values()]
-    said = f"From {format_fixed(y[0], 2)} to {format_fixed(y[-1], 2)}."
-    return Chart(
-        "Leave-one-out rank correlation of the model over the iterations",
-        said,
-        Axis("iteration", integer=True),
-        Axis("rank correlation", also=(0.0, 1.0)),
-        [Rule(LEAST_CORRELATION, "nothing learnt below"), Line(x, y, 1), Points(x, y, 1)],
-        heading="What the model knows.",
-        caption="Each evaluated graph is predicted from all others: 1 if they come in the right "
-        f"order, about 0 or less if nothing was learnt. {said}",
-        identity="model-correlation",
+    values = [*known.values()]
+    return _chart_over_time(
+        Chart(
+            "Leave-one-out rank correlation of the model over the iterations",
+            f"From {format_fixed(values[0], 2)} to {format_fixed(values[-1], 2)}.",
+            Axis("iteration", integer=True),
+            Axis("rank correlation", also=(0.0, 1.0)),
+            [Rule(LEAST_CORRELATION, "nothing learnt below")],
+            heading="What the model knows.",
+            caption="Each evaluated graph is predicted from all others: 1 if they come in the "
+            "right order, about 0 or less if nothing was learnt.",
+            identity="model-correlation",
+        ),
+        known,
+        series=1,
     )
 
 
 def _chart_coverage(models: Mapping[int, ModelCheck]) -> Chart:
-    x, y = [*models], [model.coverage for model in models.values()]
-    said = f"In the end {format_percent(y[-1])}."
-    return Chart(
-        "Share of the errors within two standard deviations over the iterations",
-        said,
-        Axis("iteration", integer=True),
-        Axis("share", also=(0.0, 1.0)),
-        [Rule(0.95, "right"), Line(x, y, 3), Points(x, y, 3)],
-        heading="Coverage.",
-        caption="Share of the evaluated graphs whose error lies within two standard deviations of "
-        f"its prediction from all others; 95 % is right, less is too sure. {said}",
-        identity="model-coverage",
+    shares = {x: model.coverage for x, model in models.items()}
+    return _chart_over_time(
+        Chart(
+            "Share of the errors within two standard deviations over the iterations",
+            f"In the end {format_percent([*shares.values()][-1])}.",
+            Axis("iteration", integer=True),
+            Axis("share", also=(0.0, 1.0)),
+            [Rule(0.95, "right")],
+            heading="Coverage.",
+            caption="Share of the evaluated graphs whose error lies within two standard deviations "
+            "of its prediction from all others; 95 % is right, less is too sure.",
+            identity="model-coverage",
+        ),
+        shares,
+        series=3,
     )
+
+
+def _chart_over_time(chart: Chart, values: Mapping[int, float], series: int) -> Chart:
+    """A chart with a value for each iteration; what it says in the end stands below it too."""
+    x, y = [*values], [*values.values()]
+    marks = [*chart.marks, Line(x, y, series), Points(x, y, series)]
+    return replace(chart, marks=marks, caption=f"{chart.caption} {chart.description}")
 
 
 def _chart_calibration(models: Mapping[int, ModelCheck]) -> Chart | None:

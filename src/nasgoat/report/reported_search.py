@@ -21,7 +21,7 @@ from nasgoat.errors import NasgoatError
 from nasgoat.figures.wording import cut
 from nasgoat.integrations.stored_search import StoredSearch
 from nasgoat.search_methods import OURS
-from nasgoat.surrogate import ModelCheck, TargetScale
+from nasgoat.surrogate import ModelCheck
 
 logger = logging.getLogger(__name__)
 
@@ -117,12 +117,12 @@ class ReportedSearch:
     @cached_property
     def done(self) -> list[Ticket]:
         """Proposals with an error of a full evaluation: the one that the search is about."""
-        return [t for t in self.tickets if t.outcome and t.outcome.metrics and t.full]
+        return [t for t in self.tickets if t.metrics and t.full]
 
     @cached_property
     def failed(self) -> list[Ticket]:
         """Proposals whose evaluation failed."""
-        return [t for t in self.tickets if t.outcome and t.outcome.failure]
+        return [t for t in self.tickets if t.failure]
 
     @cached_property
     def best(self) -> Ticket | None:
@@ -137,7 +137,7 @@ class ReportedSearch:
     @cached_property
     def recommendations(self) -> list[Estimate]:
         """What would have been recommended after each evaluation with an error."""
-        graphs, errors = [t.graph for t in self.done], [error_of(t) for t in self.done]
+        graphs, errors = [t.graph for t in self.done], [t.error for t in self.done]
         if not self.objectives.plain:
             evaluated = [t.metrics or {} for t in self.done]
             ends = range(1, len(evaluated) + 1)
@@ -151,7 +151,7 @@ class ReportedSearch:
     @cached_property
     def estimates(self) -> list[Estimate]:
         """What the evaluations of each graph say of its error, in the order of their first ones."""
-        return estimate_errors([t.graph for t in self.done], [error_of(t) for t in self.done])
+        return estimate_errors([t.graph for t in self.done], [t.error for t in self.done])
 
     @property
     def noisy(self) -> bool:
@@ -226,46 +226,10 @@ class ReportedSearch:
         """The names of the hyperparameters, each once."""
         return list(dict.fromkeys(name for values in self.fits.values() for name in values))
 
-    @cached_property
-    def forecasts(self) -> list[tuple[Ticket, float]]:
-        """Proposals with a posterior, each with what came out on the scale of that posterior.
-
-        The scale is the one that the errors known at the time call for. When evaluations end in any
-        order it can't be told which those were, and there are none.
-        """
-        target = self.settings.get("target")
-        if not isinstance(target, str) or self.declaration.get("asynchronous"):
-            return []
-        if not self.objectives.plain:  # each objective has a target of its own
-            return []
-        found, scales = [], dict[int, TargetScale]()
-        for ticket in self.done:
-            if ticket.proposal.mean is None or ticket.proposal.std is None:
-                continue
-            if ticket.iteration not in scales:
-                before = [result.error for result in self.known]
-                before += [error_of(t) for t in self.done if t.iteration < ticket.iteration]
-                if not before:
-                    continue
-                scales[ticket.iteration] = TargetScale.of(np.array(before), target)
-            scored = scales[ticket.iteration].to_target(np.array([error_of(ticket)]))
-            if np.isfinite(scored[0]):
-                found.append((ticket, float(scored[0])))
-        return found
-
-
-def error_of(ticket: Ticket) -> float:
-    """The error of a proposal that has one."""
-    if ticket.outcome is None or ticket.outcome.metrics is None:
-        raise ValueError(f"proposal {ticket.number} must have an error, got none")
-    metrics = ticket.outcome.metrics
-    return float(metrics["error"] if "error" in metrics else next(iter(metrics.values())))
-
 
 def read_test_error(ticket: Ticket) -> float | None:
     """The test error of a proposal, if its objective gave one."""
-    metrics = (ticket.outcome.metrics if ticket.outcome else None) or {}
-    value = metrics.get("test_error")
+    value = (ticket.metrics or {}).get("test_error")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)

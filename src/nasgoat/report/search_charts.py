@@ -17,7 +17,8 @@ from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_count, format_number, format_percent
 from nasgoat.report.chart_svg import FULL_WIDTH
-from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
+from nasgoat.report.model_charts import list_forecasts
+from nasgoat.report.reported_search import ReportedSearch, read_test_error
 
 _WIDE_RATIO = 3.0  # errors further apart than this are drawn on a logarithmic axis
 #: How each certificate is drawn: series, shape and name.
@@ -46,9 +47,9 @@ def chart_proposals(search: ReportedSearch) -> list[Chart]:
 
 def _chart_errors(search: ReportedSearch, alone: bool) -> Chart:
     """Every error, and the lowest so far; a wide chart if it stands alone."""
-    errors = [error_of(ticket) for ticket in search.done]
+    errors = [ticket.error for ticket in search.done]
     at, lowest = [t.number + 1 for t in search.done], np.minimum.accumulate(errors).tolist()
-    titles = [f"evaluation {t.number + 1}: {error_of(t):.4g}" for t in search.done]
+    titles = [f"evaluation {t.number + 1}: {t.error:.4g}" for t in search.done]
     marks: list[Mark] = [Line(at, lowest, 2, True, name="lowest so far")]
     if search.recommendations[-1].uncertainty is not None:
         marks = _draw_recommended(search, at)
@@ -160,7 +161,7 @@ def _chart_posterior(search: ReportedSearch) -> Chart | None:
 
 def _chart_forecasts(search: ReportedSearch) -> Chart | None:
     """What the surrogate expected against what came out; None without a surrogate."""
-    pairs = search.forecasts
+    pairs = list_forecasts(search)
     if len(pairs) < 3:
         return None
     seen, titles = [value for _, value in pairs], [f"evaluation {t.number + 1}" for t, _ in pairs]

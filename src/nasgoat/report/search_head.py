@@ -1,8 +1,9 @@
-"""The head of a search's report: what came of it, in a few sentences and in figures."""
+"""What came of a search, in a few sentences and figures, and what each source cost and gave."""
 
 from __future__ import annotations
 
 from nasgoat.bayesopt.recommendation import Estimate
+from nasgoat.bayesopt.spending import Spending
 from nasgoat.figures.wording import (
     format_count,
     format_duration,
@@ -10,10 +11,11 @@ from nasgoat.figures.wording import (
     format_number,
     format_percent,
 )  # fmt: skip
+from nasgoat.report import markup
 from nasgoat.report.front_charts import describe_objectives, list_front_facts
-from nasgoat.report.markup import Child, element
+from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact
-from nasgoat.report.reported_search import ReportedSearch, error_of, read_test_error
+from nasgoat.report.reported_search import ReportedSearch, read_test_error
 
 #: How a state of the search is marked, unless as a warning, and said, unless by its name.
 _STATE_MARKS = {"finished": "good", "exhausted": "good", "failing": "bad"}
@@ -57,7 +59,7 @@ def _describe_best(search: ReportedSearch) -> str:
             f"The best graph has {search.metric} {format_number(found.error)} and was found at "
             f"{where}."
         )
-    lowest = format_number(min(map(error_of, search.done)))
+    lowest = format_number(min(t.error for t in search.done))
     if found.uncertainty is None:
         return (
             f"The lowest {search.metric} that was observed is {lowest}, in one noisy evaluation, "
@@ -136,7 +138,7 @@ def _list_errors(search: ReportedSearch) -> list[Fact]:
         low, high = (estimate.error + side * 2 * estimate.uncertainty for side in (-1, 1))
         said = f"mean of {estimate.times}; {format_number(low)} to {format_number(high)}"
         facts.append(Fact(search.metric, format_number(estimate.error), said))
-        lowest = format_number(min(map(error_of, search.done)))
+        lowest = format_number(min(t.error for t in search.done))
         facts.append(Fact("lowest observed", lowest, "one evaluation"))
     else:
         said = f"observed once, {found}" if search.noisy else found
@@ -151,3 +153,43 @@ def _list_errors(search: ReportedSearch) -> list[Fact]:
         regret = format_number(search.regret(best))
         facts.append(Fact("regret", regret, f"{of} {format_number(table.optimum)}"))
     return facts
+
+
+def show_sources(search: ReportedSearch) -> Html | None:
+    """A table of the sources, and the saving; None where full evaluations are the only one."""
+    spending = Spending.of(search.tickets, search.best.number if search.best else None)
+    if not spending.sources:
+        return None
+    rows: list[list[Child]] = [
+        [
+            label(use.name),
+            str(use.evaluations) if use.evaluations else "–",
+            format_fixed(use.cost, 2) if use.evaluations else "–",
+            "–" if use.correlation is None else format_fixed(use.correlation, 2),
+            "–" if use.contribution is None else format_fixed(use.contribution, 2),
+        ]
+        for use in spending.sources
+    ]
+    names = ("evaluations", "cost", "correlation", "contribution")
+    columns = [markup.Column("source", numeric=False), *map(markup.Column, names)]
+    caption = (
+        "Costs are in full evaluations. The correlation is that with full evaluations, as the last "
+        "fit has it; the contribution says how much better full evaluations are predicted, each "
+        "from all others, with this source than without it (nats)."
+    )
+    return join(
+        element("p", _describe_saving(spending)) if search.stored.status.cost else None,
+        markup.table(caption, columns, rows, "Table of sources"),
+    )
+
+
+def _describe_saving(spending: Spending) -> str:
+    until = ""
+    if spending.cost_to_best is not None:
+        until = f", the best graph after {format_number(spending.cost_to_best)}"
+    saved = format_number(max(spending.saved, 0.0))
+    return (
+        f"The search spent {format_number(spending.cost)} full evaluations{until}. It has seen "
+        f"{format_count(spending.graphs, 'graph')}; a full evaluation of each would have cost "
+        f"{saved} more."
+    )
