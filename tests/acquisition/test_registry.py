@@ -36,7 +36,7 @@ from nasgoat.acquisition import (
     register_optimizer,
     registry,
 )
-from nasgoat.acquisition.branch import BranchAndBound, blocks
+from nasgoat.acquisition.branch import BranchAndBound, structures
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli import run
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
@@ -304,7 +304,7 @@ def test_check_announces_a_forecast_above_the_limit(
 def test_one_number_of_structures_is_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     space = NodeLabeledSpace(5, OPS)
     monkeypatch.setattr(costs, "LARGEST_BRANCH", 10)
-    monkeypatch.setattr(blocks, "LARGEST_BRANCH", 10)
+    monkeypatch.setattr(structures, "LARGEST_BRANCH", 10)
     refused = costs.branch_cost(space, "exponential", 1)
     assert isinstance(refused, Reason)
     with pytest.raises(TooLargeError, match="at most 10 structures"):

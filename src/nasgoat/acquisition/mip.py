@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, replace
-from math import comb, inf
+from math import inf
 
 import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.blocks import OutOfTimeError
-from nasgoat.acquisition.branch.structure_bounds import bound_compositions
+from nasgoat.acquisition.branch.composition_bounds import choose_columns
+from nasgoat.acquisition.branch.structures import OutOfTimeError
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest, fill_up
@@ -28,16 +28,14 @@ from nasgoat.acquisition.relaxation import Sieve, minimize_parts, require_bounde
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
-from nasgoat.formulations.compositions import PARTS, compositions
-from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
+from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
+from nasgoat.kernels import PAPER_BLOCKS, require_paper_blocks
 from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.progress import say_if_slow
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import ExponentialPosterior, of_paper_kernel
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
@@ -45,8 +43,6 @@ logger = logging.getLogger(__name__)
 
 _GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
 _WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
-_SMALLEST = 4  # nodes of models with columns: below, there is no pair of labelled nodes
-_COLUMNS = 30_000  # structures beyond which layers are the smaller model
 
 
 class MipOptimizer:
@@ -273,54 +269,3 @@ class _SumEngine:
         left = max(deadline - time.perf_counter(), 0.01)
         hurried.limits = replace(self.mip.limits, seconds=min(left, self.mip.limits.seconds))
         return hurried
-
-
-def choose_columns(
-    search: BranchAndBound,
-    acquisition: LinearAcquisition,
-    n: int,
-    value: float,
-    deadline: float,
-) -> StructureColumns | None:
-    """The structures of n nodes that may have graphs below a value, as columns of a model.
-
-    A structure whose bound for a composition of labels is not below the value has no graph of it
-    that the search could still want. Those that are left are far fewer, and the model's relaxation
-    is far tighter than that of layered paths (docs/compact-formulation.md, section 10). This is the
-    one place where the MIP asks for columns.
-
-    Args:
-        search: Knows the structures of the space.
-        acquisition: What is minimised.
-        n: Number of nodes.
-        value: What a graph must be worth less than.
-        deadline: Of ``time.perf_counter``, for bounds.
-
-    Returns:
-        The structures for each composition; None where layers are the better model, or where
-        branch and bound can't list structures in time.
-    """
-    space, posterior = search.space, acquisition.posterior
-    if space.labels_on != "nodes" or not isinstance(posterior, LinearPosterior):
-        return None
-    inner, ops = n - 2, len(space.node_vocabulary) - 2
-    if n < _SMALLEST or not np.isfinite(value) or comb(inner + ops - 1, inner) > PARTS:
-        return None
-    try:
-        block = search.structures(n, deadline)
-    except (OutOfTimeError, TooLargeError):
-        return None
-    if block is None:
-        return None
-    every, features = compositions(inner, ops), FeatureMap(space)
-    found = bound_compositions(
-        block, features, posterior, acquisition.sqrt_beta, n, every, value, deadline
-    )
-    none = np.zeros(0, dtype=np.int64)
-    kept = np.unique(np.concatenate([none, *(rows for rows, _ in found.values())]))
-    if len(kept) > _COLUMNS:
-        return None
-    allowed = {
-        C: ColumnBounds(np.searchsorted(kept, rows), best) for C, (rows, best) in found.items()
-    }
-    return StructureColumns(block.adjacency[kept, :n, :n], allowed)

@@ -10,8 +10,9 @@ The matrices of a list differ, and a binary A is no mean of other binary matrice
 where A is. These rows take the place of layers; D and W are determined by X.
 
 A list holds all structures of a family that has no rows over edges. Or it holds those that may
-still beat a value, for each composition of labels: :func:`nasgoat.acquisition.mip.choose_columns`
-asks branch and bound for them, and the relaxation is then far tighter than that of layers.
+still beat a value, for each composition of labels, by the bounds of branch and bound
+(``acquisition/branch/composition_bounds.py``): the relaxation is then far tighter than that of
+layers.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from nasgoat import Catalogue, LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.mip import choose_columns
+from nasgoat.acquisition.branch.composition_bounds import choose_columns
 from nasgoat.acquisition.proposals import Proposal
 from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.structure_columns import StructureColumns

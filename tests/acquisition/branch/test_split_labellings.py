@@ -14,8 +14,8 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Status
 from nasgoat.acquisition.branch import BranchAndBound, optimizer
-from nasgoat.acquisition.branch.exponential import score_kernels, take_tangent
 from nasgoat.acquisition.branch.records import Model
+from nasgoat.acquisition.branch.split_labellings import score_kernels, take_tangent
 from nasgoat.spaces import SearchSpace
 
 from .problems import fitted, observed

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.records import Floats, Index, LimitRows, Prefixes, Shapes, Stack
+from nasgoat.acquisition.branch.structures import Block
 from nasgoat.compiled import inner, merged
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
 

@@ -1,4 +1,4 @@
-"""The exponential kernel: bounds of structures, and the searches below them (Lemmas 5 to 7).
+"""The exponential kernel: bounds of structures, then every labelling below them (Lemmas 5 and 6).
 
 Notation (docs/branch-and-bound.md)
     Q        k_lin of a graph with itself;  κ = σ² exp(Q) its prior variance
@@ -9,54 +9,48 @@ Bounds of structures (Lemma 6): by Cauchy and Schwarz a·k = (L⁻¹ y)·(L⁻¹
 because a variance is never negative. So the value is at least -s √v - √β √(κ - v) ≥ -√(s² + β) √κ.
 What is left is to bound Q.
 
-Where edges carry the labels, all labellings of a structure are split in two (Lemma 7):
-    l, r     a labelling of the first half of the edges, and of the second half
-    k, κ     k_j = base_j · left_j(l) · right_j(r), and κ likewise
-    ψ        L⁻¹ k;  value a·k - √β S with S² = κ - ‖ψ‖²
-    k₀, S₀   any kernel vector and any positive number: the *tangent*
-
-S ≤ (S² + S₀²) / 2S₀ and ‖ψ - ψ₀‖² ≥ 0 give value ≥ g·k - √β (κ + κ₀) / 2S₀ with
-g = a + √β K⁻¹ k₀ / S₀ and κ₀ = S₀² + ‖ψ₀‖². For all l and r at once g·k is one product of two
-matrices. Only labellings whose bound is low enough are looked at one by one.
+The compiled search looks at every labelling of a structure (Lemma 5). k is a product over the
+features of a graph, so a label multiplies the vector of the labels before it; Q is Σ_f λ_f z_f², so
+a feature adds λ_f (2 z_f + 1). What the first observations explain of the variance is a lower bound
+on what all do, so a few rows of L⁻¹ k dismiss most graphs.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.blocks import Block
 from nasgoat.acquisition.branch.domains import EPSILON
-from nasgoat.acquisition.branch.labellings import (
-    Labelling,
-    new_labelling,
-    search_labellings,
-)
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
     FOUND,
     MARGIN,
     NODES,
+    PAUSED,
     POSITION,
     SHAPE,
     Factors,
     Floats,
     Found,
+    Index,
     Integers,
     LimitRows,
     Model,
+    Shapes,
+    new_place,
 )
-from nasgoat.compiled import Threads
+from nasgoat.acquisition.branch.structures import Block
+from nasgoat.compiled import Threads, compiled, inner
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import ExponentialPosterior
 
 _PAUSE = 50_000  # nodes between two looks at the clock, some 20 ms
-_ENTRIES = 3_000_000  # bounds that are computed at a time
-_BATCH = 4096  # labellings that are looked at one by one before the threshold is asked for again
-_SAMPLE = 512  # random labellings from which the first tangent of a structure is taken
 
 
 @dataclass(frozen=True)
@@ -157,6 +151,222 @@ def _list_codes(factors: Factors, n: int, indexed: bool) -> list[list[int]]:
     return [[0], list(range(1, last)) or [0], [last]]
 
 
+class Labelling(NamedTuple):
+    """The state of the enumeration; row t belongs to the first t variables."""
+
+    kernel: Floats  # (V + 1, m)
+    single: Floats  # (V, L, m) factor of all features of one variable's label alone
+    own: Floats  # (V + 1,) k_lin with itself
+    counts: NDArray[np.int16]  # (V + 1, columns)
+    spent: Floats  # (V + 1, K) what the limits have used up
+    least: Floats  # (K, places) the smallest cost of a label
+    needed: Floats  # (V + 1, K) what the variables from t on use up at least
+    labels: Integers  # (V,)
+    place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
+
+
+def new_labelling(variables: int, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
+    """An empty state for that many variables and labels."""
+    depth, m, columns = variables + 1, factors.path.shape[-1], factors.square.shape[1]
+    return Labelling(
+        kernel=np.zeros((depth, m)),
+        single=np.zeros((variables, labels, m)),
+        own=np.zeros(depth),
+        counts=np.zeros((depth, columns), dtype=np.int16),
+        spent=np.zeros((depth, len(limits.cap))),
+        least=limits.state.min(axis=2),
+        needed=np.zeros((depth, len(limits.cap))),
+        labels=np.full(variables, -1, dtype=np.int64),
+        place=new_place(),
+    )
+
+
+@compiled
+def search_labellings(
+    factors: Factors,
+    model: Model,
+    shapes: Shapes,
+    limits: LimitRows,
+    state: Labelling,
+    labels: int,
+    order: Integers,
+    roots: Floats,
+    best: float,
+    margin: float,
+    pause: int,
+) -> tuple[int, float]:
+    """Go on until a graph better than ``best`` is found, nodes are used up, or all is done.
+
+    Returns how the call ended and the value of the graph: its shape is ``place[SHAPE]``.
+    """
+    place, stop = state.place, state.place[NODES] + pause
+    while place[NODES] < stop:
+        place[NODES] += 1
+        if place[DEPTH] < 0:
+            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= best + margin:
+                return DONE, 0.0
+            place[SHAPE] = order[place[POSITION]]
+            place[POSITION] += 1
+            if not _begin_costs(shapes, limits, state, place[SHAPE]):
+                continue
+            _begin(factors, model, shapes, state, place[SHAPE])
+            place[DEPTH] = 0
+        s, t = place[SHAPE], place[DEPTH]
+        if t == shapes.variables[s]:
+            place[DEPTH] -= 1
+            value = _evaluate(model, state, t, best)
+            if value < best:
+                return FOUND, value
+            continue
+        k = _next_label(shapes, state, s, t)
+        if k >= labels:
+            state.labels[t] = -1
+            place[DEPTH] -= 1
+            continue
+        state.labels[t] = k
+        if _is_affordable(limits, state, s, t, k):
+            _extend(factors, shapes, state, s, t, k)
+            place[DEPTH] = t + 1
+    return PAUSED, 0.0
+
+
+@inner
+def _count(factors: Factors, state: Labelling, t: Index, size: Index, column: Index) -> None:
+    """One more feature in row t: k_lin with itself."""
+    state.own[t] += factors.square[size, column] * (2 * state.counts[t, column] + 1)
+    state.counts[t, column] += 1
+
+
+@inner
+def _multiply(kernel: Floats, factor: Floats) -> None:
+    for j in range(len(kernel)):
+        kernel[j] *= factor[j]
+
+
+@inner
+def _add_pair(
+    factors: Factors, state: Labelling, t: Index, size: Index, d: Index, a: Index, b: Index
+) -> None:
+    """A pair of nodes with codes a and b at distance d, in row t."""
+    _multiply(state.kernel[t], factors.path[size, d, a, b])
+    _count(factors, state, t, size, factors.path_column[d, a, b])
+
+
+@inner
+def _begin(factors: Factors, model: Model, shapes: Shapes, state: Labelling, s: Index) -> None:
+    """Row 0: everything that does not depend on labels; then the factors of single labels."""
+    size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
+    first, state.own[0] = np.int64(0), 0.0
+    state.kernel[0, :] = model.settings[0]
+    state.counts[0, :] = 0
+    state.labels[:] = -1
+    state.single[:] = 1.0
+    if shapes.ends.shape[1] > 0:
+        for u in range(n):
+            for v in range(u, n):
+                if u == v or d[u, v] > 0:
+                    _add_pair(factors, state, first, size, np.int64(d[u, v]), u, v)
+        for i in range(shapes.variables[s]):
+            u, v = shapes.ends[s, i, 0], shapes.ends[s, i, 1]
+            for k in range(state.single.shape[1]):
+                _multiply(state.single[i, k], factors.edge[size, u, v, k])
+        return
+    out = factors.path.shape[2] - 1
+    _add_pair(factors, state, first, size, first, first, first)
+    _add_pair(factors, state, first, size, first, out, out)
+    _add_pair(factors, state, first, size, np.int64(d[0, n - 1]), first, out)
+    for i in range(n - 2):
+        for k in range(state.single.shape[1]):
+            _multiply(state.single[i, k], factors.path[size, 0, k + 1, k + 1])
+            _multiply(state.single[i, k], factors.path[size, d[0, i + 1], 0, k + 1])
+            _multiply(state.single[i, k], factors.path[size, d[i + 1, n - 1], k + 1, out])
+
+
+@inner
+def _extend(
+    factors: Factors, shapes: Shapes, state: Labelling, s: Index, t: Index, k: Index
+) -> None:
+    """Row t + 1: variable t takes label k."""
+    size, n = shapes.size[s], shapes.nodes[s]
+    before, after, single = state.kernel[t], state.kernel[t + 1], state.single[t, k]
+    for j in range(len(after)):
+        after[j] = before[j] * single[j]
+    state.own[t + 1] = state.own[t]
+    for c in range(state.counts.shape[1]):
+        state.counts[t + 1, c] = state.counts[t, c]
+    if shapes.ends.shape[1] > 0:
+        column = factors.edge_column[shapes.ends[s, t, 0], shapes.ends[s, t, 1], k]
+        _count(factors, state, t + 1, size, column)
+        return
+    d, out = shapes.distance[s], factors.path.shape[2] - 1
+    _count(factors, state, t + 1, size, factors.path_column[0, k + 1, k + 1])
+    _count(factors, state, t + 1, size, factors.path_column[d[0, t + 1], 0, k + 1])
+    _count(factors, state, t + 1, size, factors.path_column[d[t + 1, n - 1], k + 1, out])
+    for u in range(1, t + 1):
+        far = np.int64(d[u, t + 1])
+        if far > 0:
+            _add_pair(factors, state, t + 1, size, far, state.labels[u - 1] + 1, k + 1)
+
+
+@inner
+def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
+    """The value of the complete row t; inf as soon as Lemma 5 shows it is not below ``best``."""
+    kernel, sqrt_beta = state.kernel[t], model.settings[1]
+    mean = 0.0
+    for j in range(len(kernel)):
+        mean += model.dual[j] * kernel[j]
+    left = model.settings[0] * math.exp(state.own[t])
+    for j in range(len(kernel)):
+        # mean - √β √left ≥ best, without the root
+        slack = mean - best
+        if slack >= 0.0 and slack * slack >= sqrt_beta * sqrt_beta * left:
+            return np.inf
+        row = model.whitening[j]
+        u = 0.0
+        for x in range(j + 1):
+            u += row[x] * kernel[x]
+        left -= u * u
+    return float(mean - sqrt_beta * math.sqrt(max(left, 0.0)))
+
+
+@inner
+def _begin_costs(shapes: Shapes, limits: LimitRows, state: Labelling, s: Index) -> bool:
+    """What the limits have used up in row 0; False if the labels can't be paid for."""
+    total = shapes.variables[s]
+    for row in range(len(limits.cap)):
+        state.spent[0, row] = limits.shape[row, s]
+        state.needed[total, row] = 0.0
+        for back in range(total):
+            t = total - 1 - back
+            least = state.least[row, limits.place[s, t]]
+            state.needed[t, row] = state.needed[t + 1, row] + least
+        if state.spent[0, row] + state.needed[0, row] > limits.cap[row] + EPSILON:
+            return False
+    return True
+
+
+@inner
+def _is_affordable(limits: LimitRows, state: Labelling, s: Index, t: Index, k: Index) -> bool:
+    """Whether label k on variable t leaves enough for the variables after it."""
+    for row in range(len(limits.cap)):
+        cost = limits.state[row, limits.place[s, t], k]
+        state.spent[t + 1, row] = state.spent[t, row] + cost
+        if state.spent[t + 1, row] + state.needed[t + 1, row] > limits.cap[row] + EPSILON:
+            return False
+    return True
+
+
+@inner
+def _next_label(shapes: Shapes, state: Labelling, s: Index, t: Index) -> Index:
+    """The label that variable t takes next: twins in ascending order."""
+    if state.labels[t] >= 0:
+        return int(state.labels[t] + 1)
+    for u in range(t - 1, -1, -1):
+        if shapes.twin[s, u] == shapes.twin[s, t]:
+            return int(state.labels[u])
+    return 0
+
+
 @dataclass
 class _Worker:
     """The state of one thread."""
@@ -222,218 +432,3 @@ class ExponentialRun:
             current = [int(place[SHAPE])] if place[DEPTH] >= 0 else []
             lowest = min([lowest, *self._problem.roots[current + waiting].tolist()])
         return lowest
-
-
-@dataclass
-class HalfLabellings:
-    """Factors and costs of all labellings of one half of the edges."""
-
-    kernel: Floats  # (l, m)
-    prior: Floats  # (l,)
-    labels: Integers  # (l, edges)
-    cost: Floats  # (limits, l)
-
-
-@dataclass
-class KernelTangent:
-    """A bound that is linear in the kernel vector and in κ.
-
-    Args:
-        weights: g.
-        slope: √β / 2S₀, the factor of κ.
-        constant: √β κ₀ / 2S₀.
-    """
-
-    weights: Floats
-    slope: float
-    constant: float
-
-    def bounds(self, kernel: Floats, prior: Floats) -> Floats:
-        """Lower bounds of the values at these kernel vectors."""
-        return kernel @ self.weights - self.slope * prior - self.constant
-
-
-def take_tangent(model: Model, white: Floats, deviation: float) -> KernelTangent:
-    """The tangent at ψ₀ = ``white`` and S₀ = ``deviation`` (Lemma 7).
-
-    Example:
-        >>> model = Model(dual=np.ones(1), whitening=np.eye(1), settings=np.array([1.0, 2.0]))
-        >>> tangent = take_tangent(model, np.zeros(1), 1.0)
-        >>> tangent.bounds(np.array([[0.5]]), np.array([1.0])).tolist()
-        [-1.5]
-    """
-    sqrt_beta = model.settings[1]
-    weights = model.dual + sqrt_beta / deviation * (white @ model.whitening)
-    square = deviation**2 + white @ white
-    slope = sqrt_beta / (2 * deviation)
-    return KernelTangent(weights, float(slope), float(slope * square))
-
-
-def score_kernels(model: Model, kernel: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:
-    """Values, whitened kernel vectors and S of labellings."""
-    white = kernel @ model.whitening.T
-    deviation = np.sqrt(np.maximum(prior - np.einsum("ij,ij->i", white, white), 0.0))
-    values: Floats = kernel @ model.dual - model.settings[1] * deviation
-    return values, white, deviation
-
-
-@dataclass
-class StructureSearch:
-    """The search through one structure: bounds of all labellings, then those that they leave."""
-
-    shape: int
-    model: Model
-    left: HalfLabellings
-    right: HalfLabellings
-    room: Floats  # (limits,) what the limits leave for the labels
-    _row: int = 0  # first labelling of the left half whose bounds are next
-    _waiting: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _bounds: Floats = field(default_factory=lambda: np.zeros(0))
-
-    def __post_init__(self) -> None:
-        rng = np.random.default_rng(self.shape)
-        sides = len(self.left.prior), len(self.right.prior)
-        first, second = (rng.integers(0, side, _SAMPLE) for side in sides)
-        values, white, deviation = score_kernels(self.model, *self._kernel(first, second))
-        low = np.argsort(values, kind="stable")[: max(_SAMPLE // 20, 1)]
-        spread = float(deviation[low].mean()) or 1.0
-        self._tangent = take_tangent(self.model, white[low].mean(axis=0), spread)
-        self.margin = MARGIN + self._rounding()
-
-    @property
-    def labellings(self) -> int:
-        """How many labellings the structure has."""
-        return len(self.left.prior) * len(self.right.prior)
-
-    def _kernel(self, first: Integers, second: Integers) -> tuple[Floats, Floats]:
-        kernel = self.left.kernel[first] * self.right.kernel[second]
-        return kernel, self.left.prior[first] * self.right.prior[second]
-
-    def _rounding(self) -> float:
-        """More than what rounding changes in any bound: m + 8 operations on sums of this size."""
-        size = np.abs(self._tangent.weights) @ (
-            self.left.kernel.max(axis=0) * self.right.kernel.max(axis=0)
-        )
-        size += self._tangent.slope * self.left.prior.max() * self.right.prior.max()
-        size += self._tangent.constant
-        return float(2.0**-52 * (len(self._tangent.weights) + 8) * size)
-
-    def go_on(self, best: float) -> list[Found] | None:
-        """Labellings better than ``best``; None when all are ruled out or looked at."""
-        if not len(self._waiting):
-            if self._row >= len(self.left.prior):
-                return None
-            self._bound_next(best)
-        open_ = self._bounds < best + self.margin
-        self._waiting, self._bounds = self._waiting[open_], self._bounds[open_]
-        chosen, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
-        self._bounds = self._bounds[_BATCH:]
-        if not len(chosen):
-            return []
-        first, second = np.divmod(chosen, len(self.right.prior))
-        values, _, _ = score_kernels(self.model, *self._kernel(first, second))
-        spent = self.left.cost[:, first] + self.right.cost[:, second]
-        better = np.flatnonzero((values < best) & (spent <= self.room[:, None]).all(axis=0))
-        better = better[np.argsort(values[better], kind="stable")]
-        labels = np.hstack([self.left.labels[first[better]], self.right.labels[second[better]]])
-        return [
-            (self.shape, row, value)
-            for row, value in zip(labels, values[better].tolist(), strict=True)
-        ]
-
-    def _bound_next(self, best: float) -> None:
-        """Bounds of the next labellings, lowest first."""
-        rows = slice(self._row, self._row + max(_ENTRIES // len(self.right.prior), 1))
-        self._row = rows.stop
-        tangent = self._tangent
-        weighted = self.left.kernel[rows] * tangent.weights
-        bounds = weighted @ self.right.kernel.T
-        bounds -= np.multiply.outer(tangent.slope * self.left.prior[rows], self.right.prior)
-        bounds -= tangent.constant
-        flat = bounds.ravel()
-        waiting = np.flatnonzero(flat < best + self.margin)
-        order = np.argsort(flat[waiting], kind="stable")
-        self._bounds = flat[waiting][order]
-        self._waiting = waiting[order] + rows.start * len(self.right.prior)
-
-
-class SplitRun:
-    """Structure after structure with labelled edges, in the order of their bounds."""
-
-    def __init__(self, problem: ExponentialProblem, threads: Threads) -> None:
-        self._problem, self._threads, self.block = problem, threads, problem.block
-        self._order = np.argsort(problem.roots, kind="stable").tolist()
-        self._working: list[StructureSearch | None] = [None] * threads.total
-        self._next = 0
-        self.nodes = 0
-
-    def go_on(self, best: float) -> list[Found] | None:
-        """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        for at, structure in enumerate(self._working):
-            if structure is None and self._next < len(self._order):
-                s = self._order[self._next]
-                hopeful = self._problem.roots[s] < best + MARGIN
-                self._next = self._next + 1 if hopeful else len(self._order)
-                if hopeful:
-                    self._working[at] = self._begin(s)
-        places = [at for at, structure in enumerate(self._working) if structure is not None]
-        if not places:
-            return None
-        working = [s for s in self._working if s is not None]
-        answers = self._threads.map(lambda structure: structure.go_on(best), working)
-        for at, structure, answer in zip(places, working, answers, strict=True):
-            if answer is None:
-                self._working[at] = None
-                self.nodes += structure.labellings
-        return [found for answer in answers for found in answer or ()]
-
-    def open_bound(self) -> float:
-        """A lower bound on everything that is not explored yet."""
-        left = self._order[self._next :][:1] + [s.shape for s in self._working if s is not None]
-        return min((float(self._problem.roots[s]) for s in left), default=np.inf)
-
-    def _begin(self, s: int) -> StructureSearch:
-        total, limits = int(self.block.shapes.variables[s]), self._problem.limits
-        kernel, prior = self._measure_paths(s)
-        left = self._label_edges(s, range(total // 2), kernel, prior)
-        right = self._label_edges(s, range(total // 2, total), np.ones_like(kernel), 1.0)
-        room = limits.cap - limits.shape[:, s] + EPSILON
-        return StructureSearch(s, self._problem.model, left, right, room)
-
-    def _measure_paths(self, s: int) -> tuple[Floats, float]:
-        """Kernel vector and prior variance of the paths alone."""
-        shapes, factors, model = self.block.shapes, self._problem.factors, self._problem.model
-        n, size, distance = int(shapes.nodes[s]), shapes.size[s], shapes.distance[s]
-        kernel, square = np.full(len(model.dual), model.settings[0]), 0.0
-        for u in range(n):
-            for v in range(u, n):
-                if u == v or distance[u, v] > 0:
-                    kernel *= factors.path[size, distance[u, v], u, v]
-                    square += factors.square[size, factors.path_column[distance[u, v], u, v]]
-        return kernel, float(model.settings[0] * np.exp(square))
-
-    def _label_edges(self, s: int, edges: range, kernel: Floats, prior: float) -> HalfLabellings:
-        """All labellings of some edges, from the kernel vector and prior variance without them."""
-        factors, size = self._problem.factors, self.block.shapes.size[s]
-        limits = self._problem.limits
-        m, count = len(kernel), self.block.labels
-        found = HalfLabellings(
-            kernel=np.ones((1, m)),
-            prior=np.ones(1),
-            labels=np.zeros((1, 0), dtype=np.int64),
-            cost=np.zeros((len(limits.cap), 1)),
-        )
-        for i in edges:
-            u, v = self.block.shapes.ends[s, i]
-            squares = np.exp(factors.square[size, factors.edge_column[u, v]])
-            each = np.tile(np.arange(count), len(found.labels))[:, None]
-            cost = limits.state[:, None, limits.place[s, i]]
-            found = HalfLabellings(
-                kernel=(found.kernel[:, None] * factors.edge[size, u, v]).reshape(-1, m),
-                prior=np.multiply.outer(found.prior, squares).ravel(),
-                labels=np.hstack([np.repeat(found.labels, count, axis=0), each]),
-                cost=(found.cost[:, :, None] + cost).reshape(len(limits.cap), len(each)),
-            )
-        found.kernel *= kernel
-        found.prior *= prior
-        return found

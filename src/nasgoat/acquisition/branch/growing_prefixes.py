@@ -23,15 +23,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.blocks import Block, prefix_block
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers, PairTables, Tables
 from nasgoat.acquisition.branch.search import LinearRun
-from nasgoat.acquisition.branch.shape_classes import find_twins, measure_distances
+from nasgoat.acquisition.branch.structures import Block, find_twins, measure_distances, prefix_block
 from nasgoat.acquisition.branch.tables import (
     edge_columns,
     feature_columns,
     find_interactions,
+    find_largest_products,
     find_shifts,
     path_columns,
 )
@@ -230,20 +230,9 @@ def _make_floating_tables(
         vectors.append(added.reshape(-1, wide.shape[-1])[:, 1:])
     counts = np.array([0] * n + [len(options) for options in open_distances], dtype=np.int64)
     return Tables(
-        pairs=PairTables(path=wide, both=both, both_gram=_largest_products(vectors)[None]),
+        pairs=PairTables(path=wide, both=both, both_gram=find_largest_products(vectors)[None]),
         shift=find_shifts(labels, wide),
         edge=edge_columns(features, columns)[None],
         option=table,
         options=counts,
     )
-
-
-def _largest_products(vectors: list[Floats]) -> Floats:
-    """The largest product of a vector of one list with one of another; never negative."""
-    total = len(vectors)
-    largest = np.zeros((total, total))
-    for c in range(total):
-        for e in range(c, total):
-            most = max(float((vectors[c] @ vectors[e].T).max(initial=0.0)), 0.0)
-            largest[c, e] = largest[e, c] = most
-    return largest

@@ -6,28 +6,28 @@ import functools
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
 
-from nasgoat.acquisition.branch.blocks import Block, Listing, OutOfTimeError, require_described
+from nasgoat.acquisition.branch.declared_search import LabelledRun
+from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.exponential import (
     ExponentialProblem,
     ExponentialRun,
-    SplitRun,
     bound_exponential,
     make_factors,
     make_model,
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.labelled_search import LabelledRun
-from nasgoat.acquisition.branch.labelled_structures import LabelledBlock, LabelledListing
-from nasgoat.acquisition.branch.labelled_tables import make_label_tables
-from nasgoat.acquisition.branch.part_engine import PartEngine
-from nasgoat.acquisition.branch.relaxed_search import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.search import LinearRun
-from nasgoat.acquisition.branch.tables import bound_space, make_tables
+from nasgoat.acquisition.branch.split_labellings import SplitRun
+from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
+from nasgoat.acquisition.branch.tables import bound_space, make_label_tables, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest, fill_up
@@ -43,6 +43,7 @@ from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
 
@@ -334,3 +335,53 @@ def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
     space = NodeLabeledSpace(4, ["a", "b"])
     (block,) = Listing(space, prefixes).blocks()
     return block, FeatureMap(space)
+
+
+@dataclass(frozen=True)
+class PartEngine:
+    """Minimises lower confidence bounds, and offers a sieve every graph below its cut-off."""
+
+    search: BranchAndBound
+
+    @property
+    def space(self) -> SearchSpace:
+        """The space that is searched."""
+        return self.search.space
+
+    def solve(
+        self,
+        acquisition: LinearAcquisition,
+        k: int,
+        exclude: Collection[bytes],
+        deadline: float | None,
+    ) -> Pool:
+        """The k best graphs that are not excluded, or as far as it came by the deadline."""
+        return self.search._minimize(acquisition, k, exclude, deadline)
+
+    def limit(self, limits: Collection[Limit]) -> PartEngine:
+        """The same engine within further limits; what it has listed serves both."""
+        return PartEngine(limit_search(self.search, limits)) if limits else self
+
+    def sift(
+        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
+    ) -> float | None:
+        """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
+        with one_blas_thread():
+            return self.search._search(acquisition, sieve, deadline)
+
+
+def limit_search(search: BranchAndBound, limits: Collection[Limit]) -> BranchAndBound:
+    """The same search within further limits; what it has listed serves both."""
+    limited = copy(search)
+    limited.space = search.space.constrain(*limits)
+    if search._labelled is not None:
+        limited._labelled = search._labelled.limit(cast(GraphSpace, limited.space))
+    cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
+    limited._linear = _limit_listing(search._linear, cells)
+    limited._exponential = _limit_listing(search._exponential, cells)
+    return limited
+
+
+def _limit_listing(listing: Listing, space: CellSpace) -> Listing:
+    blocks = [replace(block, space=space) for block in listing._blocks]
+    return replace(listing, space=space, _blocks=blocks, growing=list(listing.growing))

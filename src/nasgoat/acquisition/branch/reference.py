@@ -6,7 +6,7 @@ Notation (docs/branch-and-bound.md)
 
 With every variable open, m_i(l) and p_i(l) depend only on how many nodes there are at each distance
 before and after node i, and where the ends are; for an edge that carries a label, only on its place
-and on the number of nodes. Such a *change class* (``blocks``) comes back in many shapes, and so
+and on the number of nodes. Such a *change class* (``structures``) comes back in many shapes, and so
 does a pair of classes, so that changes and their products are computed once for all shapes.
 """
 
@@ -24,10 +24,7 @@ from nasgoat.acquisition.branch.records import (
     Prefixes,
     Shapes,
     Stack,
-    States,
-    StateScratch,
     Tables,
-    new_place,
 )
 from nasgoat.compiled import compiled, inner, merged
 
@@ -211,40 +208,3 @@ def _change_moves(
             _copy_to(stack.move[t + 1, j, other], stack.move[t, j, other])
             if d > 0:
                 add_to(stack.move[t + 1, j, other], both[size, d, a, b])
-
-
-def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
-    """An empty stack; ``width`` is that of a column."""
-    depth = variables + 1
-    return Stack(
-        reference=np.zeros((depth, width)),
-        move=np.zeros((depth, variables, labels, width)),
-        domain=np.zeros((depth, variables, domain), dtype=np.int64),
-        width=np.zeros((depth, variables), dtype=np.int64),
-        move_bound=np.zeros((depth, variables, domain)),
-        message=np.zeros((depth, variables, variables, domain)),
-        origin=np.zeros((depth, variables, domain), dtype=np.int64),
-        scale=np.zeros((depth, 2)),
-        states=np.full(variables, -1, dtype=np.int64),
-        variable=np.zeros(depth, dtype=np.int64),
-        order=np.zeros((depth, domain), dtype=np.int64),
-        order_bound=np.zeros((depth, domain)),
-        next=np.zeros(depth, dtype=np.int64),
-        place=new_place(),
-    )
-
-
-def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
-    """Scratch for these states, and that many variables, labels and states of a variable."""
-    total, links = len(states.label), states.link_vector.shape[1]
-    return StateScratch(
-        along=np.zeros(total),
-        link_along=np.zeros(links),
-        link_gram=np.zeros((variables, labels, links)),
-        option_along=np.zeros(states.option.shape[:-1]),
-        used=np.zeros(total, dtype=np.int64),
-        used_link=np.zeros(links, dtype=np.int64),
-        mask=np.zeros((variables, 2), dtype=np.int64),
-        row=np.zeros((labels + 1, domain)),
-        run=np.zeros((variables, domain), dtype=np.int64),
-    )

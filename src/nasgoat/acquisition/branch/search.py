@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition.branch.blocks import Block
-from nasgoat.acquisition.branch.bound import bound_completions, new_scratch
 from nasgoat.acquisition.branch.domains import (
     is_consistent,
     keep_affordable,
@@ -26,6 +24,7 @@ from nasgoat.acquisition.branch.domains import (
     narrow_domains,
     open_domains,
 )
+from nasgoat.acquisition.branch.message_passing import bound_completions
 from nasgoat.acquisition.branch.potentials import measure_products
 from nasgoat.acquisition.branch.records import (
     DEPTH,
@@ -40,6 +39,7 @@ from nasgoat.acquisition.branch.records import (
     Found,
     Index,
     Integers,
+    LabelStack,
     LimitRows,
     Potentials,
     Prefixes,
@@ -48,17 +48,18 @@ from nasgoat.acquisition.branch.records import (
     Shapes,
     Stack,
     Tables,
+    new_scratch,
+    new_stack,
+    new_state_scratch,
 )
 from nasgoat.acquisition.branch.reference import (
     assign,
     load_moves,
     load_reference,
     measure_changes,
-    new_stack,
-    new_state_scratch,
 )
-from nasgoat.acquisition.branch.shape_classes import Group
 from nasgoat.acquisition.branch.structure_bounds import bound_structures
+from nasgoat.acquisition.branch.structures import Block, Group
 from nasgoat.acquisition.branch.tables import measure_states
 from nasgoat.compiled import ALONE, Threads, called, compiled, inner, merged
 
@@ -199,6 +200,12 @@ def _choose_variable(
         if worth > best:
             best = worth
             stack.variable[t] = i
+    order_states(stack, t)
+
+
+@merged
+def order_states(stack: Stack | LabelStack, t: Index) -> None:
+    """Sort the states of the branching variable of depth t, lowest bound first."""
     i = stack.variable[t]
     for c in range(stack.width[t, i]):
         bound, y = stack.move_bound[t, i, c], c

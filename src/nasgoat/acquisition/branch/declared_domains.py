@@ -1,14 +1,13 @@
 """Which labels nodes and edges can still take: degrees, twins and limits, compiled.
 
-Notation: see ``labelled_records``. Every rule only removes labels that no graph of the space has,
+Notation: see ``records``. Every rule only removes labels that no graph of the space has,
 or of which an isomorphic copy remains (docs/branch-and-bound.md, "Why nothing is lost").
 """
 
 from __future__ import annotations
 
 from nasgoat.acquisition.branch.domains import EPSILON
-from nasgoat.acquisition.branch.labelled_records import DegreeRules, LabelProblem, LabelStack
-from nasgoat.acquisition.branch.records import Index
+from nasgoat.acquisition.branch.records import DegreeRules, Index, LabelProblem, LabelStack
 from nasgoat.compiled import called, inner
 
 

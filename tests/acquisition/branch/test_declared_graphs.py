@@ -7,10 +7,10 @@ import pytest
 
 from nasgoat import Catalogue, GraphSpace, LowerConfidenceBound, ShortestPathKernel, molecules
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.labelled_search import LabelledRun
-from nasgoat.acquisition.branch.labelled_structures import LabelledListing
-from nasgoat.acquisition.branch.labelled_tables import make_label_tables
-from nasgoat.acquisition.branch.part_engine import limit_search
+from nasgoat.acquisition.branch.declared_search import LabelledRun
+from nasgoat.acquisition.branch.declared_structures import LabelledListing
+from nasgoat.acquisition.branch.optimizer import limit_search
+from nasgoat.acquisition.branch.tables import make_label_tables
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.mip import MipOptimizer

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from nasgoat import ChainSpace
 from nasgoat.acquisition import Catalogue, Status, random_problem
-from nasgoat.acquisition.branch import BranchAndBound, relaxed_search
-from nasgoat.acquisition.branch.blocks import Listing
-from nasgoat.acquisition.branch.convex_bound import (
+from nasgoat.acquisition.branch import BranchAndBound, long_chains
+from nasgoat.acquisition.branch.domains import make_limit_rows
+from nasgoat.acquisition.branch.long_chains import (
     AddedColumns,
     ConvexBound,
     find_block_majorant,
 )
-from nasgoat.acquisition.branch.domains import make_limit_rows
+from nasgoat.acquisition.branch.structures import Listing
 from nasgoat.acquisition.branch.tables import make_tables
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import LinearPosterior
@@ -102,8 +102,8 @@ CASES = [(6, 3, 1.0), (6, 3, 0.4), ((2, 6), 3, 0.5), (5, 4, 0.3), ((1, 5), 2, 0.
 
 def compare_with_catalogue(case: Case, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     layers, labels, share = case
-    monkeypatch.setattr(relaxed_search, "MANY_LABELLINGS", 0)
-    monkeypatch.setattr(relaxed_search, "_LISTED", 4)
+    monkeypatch.setattr(long_chains, "MANY_LABELLINGS", 0)
+    monkeypatch.setattr(long_chains, "_LISTED", 4)
     space = make_space(layers, labels, seed, share)
     problem = random_problem(space, 8, seed=seed)
     expected = Catalogue(space).optimize(problem.acquisition, 5, problem.observed)
@@ -131,7 +131,7 @@ def test_relaxations_agree_with_the_catalogue_on_200_problems(
 
 
 def test_a_stopped_search_of_relaxations_has_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaxed_search, "MANY_LABELLINGS", 0)
+    monkeypatch.setattr(long_chains, "MANY_LABELLINGS", 0)
     space = make_space(6, 3, 5, 0.5)
     problem = random_problem(space, 10, seed=5)
     best = Catalogue(space).optimize(problem.acquisition, 1, problem.observed).certificate.value
@@ -145,7 +145,7 @@ def test_a_stopped_search_of_relaxations_has_a_valid_bound(monkeypatch: pytest.M
 
 
 def test_limits_that_no_chain_satisfies_leave_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relaxed_search, "MANY_LABELLINGS", 0)
+    monkeypatch.setattr(long_chains, "MANY_LABELLINGS", 0)
     whole = ChainSpace(6, ["a", "b", "c"])
     acquisition = random_problem(whole, 10).acquisition
     space = whole.constrain("a + b <= 2", "c <= 3")

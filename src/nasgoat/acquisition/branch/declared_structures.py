@@ -1,6 +1,6 @@
 """The structures of a declared graph space as blocks of arrays, and what labels may be put on them.
 
-Notation: see ``labelled_records``.
+Notation: see ``records``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.blocks import OutOfTimeError
-from nasgoat.acquisition.branch.labelled_records import (
+from nasgoat.acquisition.branch.records import (
     Bytes,
     DegreeRules,
+    Floats,
+    Integers,
     LabelledShapes,
     LabelRows,
 )
-from nasgoat.acquisition.branch.records import Floats, Integers
-from nasgoat.acquisition.branch.shape_classes import find_twins
+from nasgoat.acquisition.branch.structures import OutOfTimeError, find_twins
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths

@@ -20,10 +20,15 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.bound import make_sweep
-from nasgoat.acquisition.branch.labelled_domains import least_weight
-from nasgoat.acquisition.branch.labelled_records import LabelProblem, LabelScratch, LabelStack
-from nasgoat.acquisition.branch.records import Index, Potentials
+from nasgoat.acquisition.branch.declared_domains import least_weight
+from nasgoat.acquisition.branch.message_passing import keep_move_bounds, make_sweep
+from nasgoat.acquisition.branch.records import (
+    Index,
+    LabelProblem,
+    LabelScratch,
+    LabelStack,
+    Potentials,
+)
 from nasgoat.acquisition.branch.reference import add_to, dot
 from nasgoat.compiled import called, inner, merged
 
@@ -269,24 +274,9 @@ def bound_labels(
         lower = potentials.bound[0] + reference[0] - rest * rho
         if lower > best:
             best = lower
-            _keep_move_bounds(stack, potentials, t, total, lower)
+            keep_move_bounds(stack, potentials, t, total, lower)
         _rescale(stack, scratch, t, total, square, omega)
     return best
-
-
-@merged
-def _keep_move_bounds(
-    stack: LabelStack, potentials: Potentials, t: Index, total: Index, lower: float
-) -> None:
-    """The bound of each further choice (after Lemma 3), from what the variables have kept."""
-    for y in range(total):
-        i = potentials.open[y]
-        least = np.inf
-        for c in range(stack.width[t, i]):
-            least = min(least, potentials.belief[i, c])
-        for c in range(stack.width[t, i]):
-            more = potentials.kept[i] * (potentials.belief[i, c] - least)
-            stack.move_bound[t, i, c] = lower + more
 
 
 @merged

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nasgoat import NodeLabeledSpace
-from nasgoat.acquisition.branch.blocks import Listing
+from nasgoat.acquisition.branch.structures import Listing
 from nasgoat.graphs import canonical
 from nasgoat.spaces.node_labeled import count_matrices, count_prefixes
 from nasgoat.spaces.structures import acyclic_structures, list_rows, matrices_of

@@ -33,6 +33,7 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Index,
     Integers,
+    LabelStack,
     PairTables,
     Potentials,
     Prefixes,
@@ -50,21 +51,6 @@ _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their l
 Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
 #: Takes potentials, messages, the number of states of each variable, and two variables.
 Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
-
-
-def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
-    """Scratch for that many variables, states of a variable and lanes."""
-    blocks = variables * (variables - 1) // 2 * domain * domain * lanes
-    return Potentials(
-        open=np.arange(variables),
-        unary=np.zeros((variables, domain * lanes)),
-        pair=np.zeros(max(blocks, 1)),
-        pair_at=np.zeros((variables, variables), dtype=np.int64),
-        belief=np.zeros((variables, domain * lanes)),
-        given=np.zeros(domain * lanes),
-        kept=np.zeros(variables),
-        bound=np.zeros(lanes),
-    )
 
 
 def _make_messages(lanes: int) -> tuple[Message, Message]:
@@ -159,7 +145,7 @@ def start_messages(stack: Stack, potentials: Potentials, t: Index, total: Index)
 
 @merged
 def keep_move_bounds(
-    stack: Stack, potentials: Potentials, t: Index, total: Index, lower: float
+    stack: Stack | LabelStack, potentials: Potentials, t: Index, total: Index, lower: float
 ) -> None:
     """The bound of each further choice (after Lemma 3), from what the variables have kept."""
     for y in range(total):
@@ -232,19 +218,3 @@ def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None
         for c in range(1, stack.width[t, i]):
             if belief[i, c] < belief[i, choice[i]]:
                 choice[i] = c
-
-
-def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
-    """Scratch for that many variables, labels, states of a variable and codes of distances."""
-    return Scratch(
-        along=np.zeros((variables, labels)),
-        square=np.zeros((variables, labels)),
-        gram=np.zeros((variables, variables, labels, labels)),
-        both_along=np.zeros((distances, labels, labels)),
-        norm=np.zeros((variables, domain)),
-        apart=np.zeros((variables, variables), dtype=np.int64),
-        pairs=np.zeros(distances, dtype=np.int64),
-        choice=np.zeros(variables, dtype=np.int64),
-        factor=np.zeros(2),
-        potentials=new_potentials(variables, domain),
-    )
