@@ -28,9 +28,9 @@ from nasgoat.acquisition import (
     random_problem,
 )
 from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.engines import cap_sum
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.part_sums import PartSum, count_cost
-from nasgoat.acquisition.relaxation import cap
 from nasgoat.acquisition.several import Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
@@ -171,8 +171,8 @@ def test_every_graph_is_looked_at_while_there_are_fewer_than_k() -> None:
     parts: list[Part] = [random_problem(space, 9, seed=seed).acquisition for seed in (0, 1)]
     floor = np.full(2, -10.0)
     for function in (Constrained(parts, [0.0]), Chebyshev(parts, [0.6, 0.4], [0.0, 0.0])):
-        assert cap(function, np.array([0.5, 0.5]), np.inf, floor) == np.inf
-        assert not np.isnan(cap(function, np.array([0.0, 1.0]), np.inf, floor))
+        assert cap_sum(function, np.array([0.5, 0.5]), np.inf, floor) == np.inf
+        assert not np.isnan(cap_sum(function, np.array([0.0, 1.0]), np.inf, floor))
 
 
 def test_limits_that_contradict_leave_nothing() -> None:

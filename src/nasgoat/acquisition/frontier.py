@@ -15,11 +15,12 @@ optimal; if not, the next slope is that of the level line of a through the best 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from nasgoat.acquisition.engines import ROUNDING, Solve
 from nasgoat.acquisition.functions import LargestDeviation
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import (
@@ -31,12 +32,8 @@ from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
-#: Minimises a linear acquisition: how many graphs, what is excluded, and until when.
-Solve = Callable[[LinearAcquisition, int, Collection[bytes], float | None], Pool]
 Corner = tuple[float, float, float]  # σ, μ and the value a there
 
-#: Of the size of a value: what it differs by if its μ and σ are rounded, 1e-13 or so.
-_ROUNDING = 1e-11
 _FIRST_SHARE = 0.25  # of the time, for each of the two lines at the ends
 _GROWTH = 1.5  # of the number of graphs that a search finds, from the fifth search on
 _PATIENCE = 4
@@ -160,7 +157,7 @@ def trace_frontier(
 
 
 def _allow_rounding(value: float) -> float:
-    return value - _ROUNDING * (1.0 + abs(value)) if np.isfinite(value) else value
+    return value - ROUNDING * (1.0 + abs(value)) if np.isfinite(value) else value
 
 
 def _certify(best: KBest, left: float, seconds: float) -> Pool:

@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -19,12 +19,13 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.composition_bounds import choose_columns
 from nasgoat.acquisition.branch.structures import OutOfTimeError
 from nasgoat.acquisition.costs import mip_cost
+from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
-from nasgoat.acquisition.relaxation import Sieve, minimize_parts, require_bounded
+from nasgoat.acquisition.relaxation import minimize_several, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
@@ -115,9 +116,50 @@ class MipOptimizer:
     ) -> Pool:
         """The k best graphs under a function of several parts (acquisition/relaxation.py)."""
         require_bounded(acquisition, "the MIP")
-        engine = _SumEngine(self).limit(acquisition.known_limits.values())
         limits = self.limits
-        return minimize_parts(acquisition, engine, k, exclude, limits.seconds, limits.gap)
+        return minimize_several(acquisition, self.engine, (k, exclude), limits.seconds, limits.gap)
+
+    @property
+    def engine(self) -> Engine:
+        """What minimises lower confidence bounds for other functions."""
+
+        def solve(
+            acquisition: LinearAcquisition, k: int, exclude: Collection[bytes], end: float | None
+        ) -> Pool:
+            return self._within(end)._minimize(acquisition, k, exclude)
+
+        return Engine(self.space, solve, self._sift, lambda limits: self._limit(limits).engine)
+
+    def _limit(self, limits: Collection[Limit]) -> MipOptimizer:
+        """The same optimiser within further limits."""
+        limited = copy(self)
+        limited.space = self.space.constrain(*limits)
+        limited._first = limited._first and limited._branch_and_bound()
+        return limited
+
+    def _within(self, deadline: float | None) -> MipOptimizer:
+        """The same optimiser with the time that is left."""
+        if deadline is None:
+            return self
+        hurried = copy(self)
+        left = max(deadline - time.perf_counter(), 0.01)
+        hurried.limits = replace(self.limits, seconds=min(left, self.limits.seconds))
+        return hurried
+
+    def _sift(
+        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
+    ) -> float | None:
+        """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
+        mip, best, answer = self._within(deadline), sieve.best, MipAnswer()
+        asked = mip.space, acquisition, best.k, frozenset(best.exclude)
+        problem = MipProblem(*asked, mip.name, mip.formulation, mip.limits, sieve=sieve)
+        try:
+            mip._work(problem, answer)
+        except (SolverError, ChildError) as failure:
+            logger.warning("%s; going on with the best graphs found so far", failure)
+            return -inf
+        best.add(answer.graphs)
+        return None if answer.complete else answer.bound
 
     def _minimize(
         self,
@@ -214,58 +256,3 @@ class MipOptimizer:
         seconds = problem.limits.seconds + _GRACE
         for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
-
-
-@dataclass(frozen=True)
-class _SumEngine:
-    """Minimises sums of parts by programs, and offers a sieve every graph below its cut-off."""
-
-    mip: MipOptimizer
-
-    @property
-    def space(self) -> SearchSpace:
-        """The space that is searched."""
-        return self.mip.space
-
-    def limit(self, limits: Collection[Limit]) -> _SumEngine:
-        """The same engine within further limits."""
-        if not limits:
-            return self
-        limited = copy(self.mip)
-        limited.space = self.space.constrain(*limits)
-        limited._first = limited._first and limited._branch_and_bound()
-        return _SumEngine(limited)
-
-    def solve(
-        self,
-        acquisition: LinearAcquisition,
-        k: int,
-        exclude: Collection[bytes],
-        deadline: float | None,
-    ) -> Pool:
-        """The k best graphs that are not excluded, or as far as it came by the deadline."""
-        return self._within(deadline)._minimize(acquisition, k, exclude)
-
-    def sift(
-        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
-    ) -> float | None:
-        """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
-        mip, best, answer = self._within(deadline), sieve.best, MipAnswer()
-        asked = mip.space, acquisition, best.k, frozenset(best.exclude)
-        problem = MipProblem(*asked, mip.name, mip.formulation, mip.limits, sieve=sieve)
-        try:
-            mip._work(problem, answer)
-        except (SolverError, ChildError) as failure:
-            logger.warning("%s; going on with the best graphs found so far", failure)
-            return -inf
-        best.add(answer.graphs)
-        return None if answer.complete else answer.bound
-
-    def _within(self, deadline: float | None) -> MipOptimizer:
-        """The optimiser with the time that is left."""
-        if deadline is None:
-            return self.mip
-        hurried = copy(self.mip)
-        left = max(deadline - time.perf_counter(), 0.01)
-        hurried.limits = replace(self.mip.limits, seconds=min(left, self.mip.limits.seconds))
-        return hurried

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from nasgoat.acquisition.engines import Sieve
 from nasgoat.acquisition.k_best import KBest, descend
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.relaxation import Sieve
 from nasgoat.child_process import Message
 from nasgoat.errors import GraphError, NasgoatError, SpaceError
 from nasgoat.formulations import AcquisitionModel, formulate

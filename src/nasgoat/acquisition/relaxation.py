@@ -15,116 +15,25 @@ That gives good graphs as well, and with L a bound at any time.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
-from nasgoat.acquisition.k_best import KBest, Scored, descend, fill_up
+from nasgoat.acquisition.engines import ROUNDING, Engine, Sieve, cap_sum
+from nasgoat.acquisition.k_best import KBest, descend, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.part_sums import PartSum, find_factors
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost, SeveralAcquisition, measure_part
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate import LinearPosterior
 
 _ROUNDS = 6  # sums that are minimised, at most, before graphs are looked at one by one
 _SUM_SHARE = 0.4  # of the time, for minimising sums
-_ROUNDING = 1e-11  # of the size of a value: what rounding may change in it
 _HALVINGS = 50
-
-
-class Engine(Protocol):
-    """Minimises lower confidence bounds over a space, and finds all graphs below a cut-off."""
-
-    @property
-    def space(self) -> SearchSpace:
-        """The space that is searched."""
-        ...
-
-    def solve(
-        self,
-        acquisition: LinearAcquisition,
-        k: int,
-        exclude: Collection[bytes],
-        deadline: float | None,
-    ) -> Pool:
-        """The k best graphs that are not excluded, or as far as it came by the deadline."""
-        ...
-
-    def limit(self, limits: Collection[Limit]) -> Engine:
-        """The same engine within further limits."""
-        ...
-
-    def sift(
-        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
-    ) -> float | None:
-        """Offer the sieve every graph below its cut-off, which falls meanwhile.
-
-        Returns a bound on what was not looked at; None if all was.
-        """
-        ...
-
-
-@dataclass
-class Sieve:
-    """Takes graphs that an engine finds below a cut-off, and keeps the best by their own values.
-
-    Args:
-        best: Keeps the k best.
-        function: What they are the best of.
-        weights: g.
-        floor: L.
-    """
-
-    best: KBest
-    function: SeveralAcquisition
-    weights: Array
-    floor: Array
-    _waiting: list[LabeledGraph] = field(default_factory=list)
-    _seen: int = 0
-
-    @property
-    def found(self) -> list[Scored]:
-        """The best graphs so far, by their own values."""
-        return self.best.found
-
-    def add(self, graphs: Iterable[LabeledGraph]) -> None:
-        """Score graphs of the space at once."""
-        self.best.add(graphs)
-
-    @property
-    def cutoff(self) -> float:
-        """C of the k-th best value so far."""
-        if len(self._waiting) > self._seen // 8:  # scoring many at a time is cheaper
-            self.flush()
-        return cap(self.function, self.weights, self.best.cutoff, self.floor)
-
-    def offer(self, graph: LabeledGraph, value: float) -> None:
-        """Take a graph, if it is within the limits of the space."""
-        space = self.best.space
-        if not space.all_limits or graph in space:
-            self._waiting.append(graph)
-
-    def flush(self) -> None:
-        """Score the graphs that wait."""
-        self._seen += len(self._waiting)
-        self.best.add(self._waiting)
-        self._waiting.clear()
-
-
-def cap(function: SeveralAcquisition, weights: Array, value: float, floor: Array) -> float:
-    """What a sum is below where the function is below a value by more than rounding."""
-    if value == np.inf:
-        if weights[0] != 0.0:
-            return np.inf  # any graph may be among the k best
-        value = 1e300  # a limit alone does not need one
-    return function.cap_sum(weights, value - _ROUNDING * (1.0 + abs(value)), floor)
 
 
 @dataclass
@@ -195,7 +104,7 @@ class _Search:
 
     def expect_graphs(self, weights: Array) -> Array:
         """How low C lies among the values of each sum at usual graphs, in standard deviations."""
-        caps = [cap(self.function, g, self.best.cutoff, self.floor) for g in weights]
+        caps = [cap_sum(self.function, g, self.best.cutoff, self.floor) for g in weights]
         values = weights @ self.usual
         return np.asarray((np.array(caps) - values.mean(axis=1)) / (values.std(axis=1) + 1e-12))
 
@@ -220,7 +129,8 @@ class _Search:
         limits = []
         for i, part in enumerate(self.function.parts):
             if isinstance(part, KnownCost) and i not in self.function.known_limits:
-                most = cap(self.function, np.eye(len(self.floor))[i], self.best.cutoff, self.floor)
+                alone = np.eye(len(self.floor))[i]
+                most = cap_sum(self.function, alone, self.best.cutoff, self.floor)
                 if most < np.inf:
                     total = part.total
                     limits.append(replace(total, sense="<=", bound=most + total.bound))
@@ -236,11 +146,11 @@ class _Search:
         """A lower bound of the function where a sum is at least a total."""
         high = self.best.found[-1].value if self.best.found else 1e300
         low = -1e300
-        if cap(self.function, weights, high, self.floor) <= total:
+        if cap_sum(self.function, weights, high, self.floor) <= total:
             return high
         for _ in range(_HALVINGS):
             middle = low / 2 + high / 2
-            if cap(self.function, weights, middle, self.floor) <= total:
+            if cap_sum(self.function, weights, middle, self.floor) <= total:
                 low = middle
             else:
                 high = middle
@@ -263,6 +173,27 @@ def is_over(deadline: float | None) -> bool:
     return deadline is not None and time.perf_counter() > deadline
 
 
+def minimize_several(
+    function: SeveralAcquisition,
+    engine: Engine,
+    asked: tuple[int, Collection[bytes]],
+    seconds: float | None,
+    gap: float = 0.0,
+) -> Pool:
+    """The k best graphs within a function's limits that are not excluded.
+
+    Args:
+        function: What is minimised.
+        engine: Minimises lower confidence bounds over the space.
+        asked: How many graphs, and the keys of those that must not be proposed.
+        seconds: Time for everything.
+        gap: Relative gap that counts as optimal.
+    """
+    engine = engine.limit(function.known_limits.values())
+    best = KBest(engine.space, function, *asked, gap)
+    return minimize_parts(function, engine, best, seconds)
+
+
 def require_bounded(function: SeveralAcquisition, who: str) -> None:
     """Refuse a function that bounds of its parts do not bound."""
     if refusal := function.explain_unbounded("linear"):
@@ -273,28 +204,20 @@ def require_bounded(function: SeveralAcquisition, who: str) -> None:
 
 
 def minimize_parts(
-    function: SeveralAcquisition,
-    engine: Engine,
-    k: int,
-    exclude: Collection[bytes],
-    seconds: float | None = None,
-    gap: float = 0.0,
+    function: SeveralAcquisition, engine: Engine, best: KBest, seconds: float | None
 ) -> Pool:
-    """The k best graphs under a function of several parts, proven as far as time allows.
+    """The best graphs under a function of several parts, proven as far as time allows.
 
     Args:
         function: What is minimised.
         engine: Minimises lower confidence bounds over the space; where the function has limits on
             known costs, over those of its graphs that are within them.
-        k: How many graphs.
-        exclude: Keys of graphs that must not be proposed.
+        best: Keeps the best graphs: how many, and which not.
         seconds: Time for everything.
-        gap: Relative gap that counts as optimal.
     """
     start = time.perf_counter()
     deadline, early = (seconds and start + share * seconds for share in (1.0, _SUM_SHARE))
     m = len(function.parts)
-    best = KBest(engine.space, function, k, exclude, gap)
     search = _Search(function, engine, best, np.full(m, -np.inf), _find_usual(function))
     left: float | None = None
     for i in range(m):
@@ -321,7 +244,8 @@ def _find_allowed(search: _Search, seconds: float | None) -> None:
     best, excess = search.best, search.function.excess
     if excess is None or search.complete or len(best.found) == best.k:
         return
-    pool = minimize_parts(excess, search.engine, best.k, best.exclude, seconds, best.gap)
+    least = KBest(search.engine.space, excess, best.k, best.exclude, best.gap)
+    pool = minimize_parts(excess, search.engine, least, seconds)
     search.look_at([proposal.graph for proposal in pool])
     ended = len(pool) > 0 or pool.certificate.status is Status.EXHAUSTED
     if ended and all(proposal.certificate.certified for proposal in pool):
@@ -347,7 +271,7 @@ def _certify(search: _Search, left: float | None, seconds: float) -> Pool:
             fill_up(best, np.random.default_rng(0))
 
     def certify(value: float) -> Certificate:
-        close = left is None or left >= value - _ROUNDING * (1.0 + abs(value))
+        close = left is None or left >= value - ROUNDING * (1.0 + abs(value))
         bound = min(value, best.cutoff) if close or left is None else left
         status = Status.OPTIMAL if close else Status.FEASIBLE
         return Certificate(status, value, bound if np.isfinite(bound) else None, seconds)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -29,6 +29,7 @@ from nasgoat.acquisition.branch.split_labellings import SplitRun
 from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
 from nasgoat.acquisition.branch.tables import bound_space, make_label_tables, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
+from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest, fill_up
 from nasgoat.acquisition.lower_confidence_bound import (
@@ -36,7 +37,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
 )
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.relaxation import Sieve, minimize_parts, require_bounded
+from nasgoat.acquisition.relaxation import minimize_several, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
@@ -176,8 +177,20 @@ class BranchAndBound:
         require_bounded(acquisition, "branch and bound")
         for part in acquisition.modelled:
             self._get_ready(part)
-        engine = PartEngine(self).limit(acquisition.known_limits.values())
-        return minimize_parts(acquisition, engine, k, exclude, self.time_limit)
+        return minimize_several(acquisition, self.engine, (k, exclude), self.time_limit)
+
+    @property
+    def engine(self) -> Engine:
+        """What minimises lower confidence bounds for other functions."""
+        return Engine(
+            self.space, self._minimize, self._sift, lambda limits: limit_search(self, limits).engine
+        )
+
+    def _sift(
+        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
+    ) -> float | None:
+        with one_blas_thread():
+            return self._search(acquisition, sieve, deadline)
 
     def _minimize(
         self,
@@ -335,39 +348,6 @@ def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
     space = NodeLabeledSpace(4, ["a", "b"])
     (block,) = Listing(space, prefixes).blocks()
     return block, FeatureMap(space)
-
-
-@dataclass(frozen=True)
-class PartEngine:
-    """Minimises lower confidence bounds, and offers a sieve every graph below its cut-off."""
-
-    search: BranchAndBound
-
-    @property
-    def space(self) -> SearchSpace:
-        """The space that is searched."""
-        return self.search.space
-
-    def solve(
-        self,
-        acquisition: LinearAcquisition,
-        k: int,
-        exclude: Collection[bytes],
-        deadline: float | None,
-    ) -> Pool:
-        """The k best graphs that are not excluded, or as far as it came by the deadline."""
-        return self.search._minimize(acquisition, k, exclude, deadline)
-
-    def limit(self, limits: Collection[Limit]) -> PartEngine:
-        """The same engine within further limits; what it has listed serves both."""
-        return PartEngine(limit_search(self.search, limits)) if limits else self
-
-    def sift(
-        self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
-    ) -> float | None:
-        """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
-        with one_blas_thread():
-            return self.search._search(acquisition, sieve, deadline)
 
 
 def limit_search(search: BranchAndBound, limits: Collection[Limit]) -> BranchAndBound:

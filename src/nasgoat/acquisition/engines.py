@@ -1,0 +1,104 @@
+"""What an exact optimiser does for functions that it can't minimise itself: an *engine*.
+
+An engine minimises lower confidence bounds over a space, and finds every graph below a cut-off.
+:mod:`~nasgoat.acquisition.frontier` and :mod:`~nasgoat.acquisition.relaxation` make exact
+optimisers of other functions of it. Branch and bound and the program each have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nasgoat.acquisition.k_best import KBest, Scored
+from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
+from nasgoat.acquisition.proposals import Pool
+from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.graphs import LabeledGraph
+from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.limits import Limit
+
+#: Minimises a linear acquisition: how many graphs, what is excluded, and until when.
+Solve = Callable[[LinearAcquisition, int, Collection[bytes], float | None], Pool]
+#: Of the size of a value: what rounding may change in it.
+ROUNDING = 1e-11
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An exact optimiser of lower confidence bounds.
+
+    Args:
+        space: The space that is searched.
+        solve: The k best graphs that are not excluded, or as far as it came by the deadline.
+        sift: Offers a sieve every graph below its cut-off, which falls meanwhile, until a deadline.
+            Returns a bound on what was not looked at; None if all was.
+        limited: The same engine within further limits.
+    """
+
+    space: SearchSpace
+    solve: Solve
+    sift: Callable[[LinearAcquisition, Sieve, float | None], float | None]
+    limited: Callable[[Collection[Limit]], Engine]
+
+    def limit(self, limits: Collection[Limit]) -> Engine:
+        """The same engine within further limits, if there are any."""
+        return self.limited(limits) if limits else self
+
+
+@dataclass
+class Sieve:
+    """Takes graphs that an engine finds below a cut-off, and keeps the best by their own values.
+
+    Args:
+        best: Keeps the k best.
+        function: What they are the best of.
+        weights: Of the sum of the function's parts that the engine minimises.
+        floor: Lower bounds of the parts.
+    """
+
+    best: KBest
+    function: SeveralAcquisition
+    weights: Array
+    floor: Array
+    _waiting: list[LabeledGraph] = field(default_factory=list)
+    _seen: int = 0
+
+    @property
+    def found(self) -> list[Scored]:
+        """The best graphs so far, by their own values."""
+        return self.best.found
+
+    def add(self, graphs: Iterable[LabeledGraph]) -> None:
+        """Score graphs of the space at once."""
+        self.best.add(graphs)
+
+    @property
+    def cutoff(self) -> float:
+        """What the sum is below wherever the function is below the k-th best value so far."""
+        if len(self._waiting) > self._seen // 8:  # scoring many at a time is cheaper
+            self.flush()
+        return cap_sum(self.function, self.weights, self.best.cutoff, self.floor)
+
+    def offer(self, graph: LabeledGraph, value: float) -> None:
+        """Take a graph, if it is within the limits of the space."""
+        space = self.best.space
+        if not space.all_limits or graph in space:
+            self._waiting.append(graph)
+
+    def flush(self) -> None:
+        """Score the graphs that wait."""
+        self._seen += len(self._waiting)
+        self.best.add(self._waiting)
+        self._waiting.clear()
+
+
+def cap_sum(function: SeveralAcquisition, weights: Array, value: float, floor: Array) -> float:
+    """What a sum is below where the function is below a value by more than rounding."""
+    if value == np.inf:
+        if weights[0] != 0.0:
+            return np.inf  # any graph may be among the k best
+        value = 1e300  # a limit alone does not need one
+    return function.cap_sum(weights, value - ROUNDING * (1.0 + abs(value)), floor)
