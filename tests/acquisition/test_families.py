@@ -101,6 +101,8 @@ FAMILIES: list[CellSpace] = [
     ChainSpace((2, 4), ["a", "b", "c"]),
     ChainSpace((2, 4), ["a", "b", "c"]).constrain("sum(latency) <= 4", costs=BY_LAYER),
     ChainSpace(5, ["a", "b"]).constrain("a[0] + b[4] >= 1", "a <= 3"),
+    ChainSpace((2, 4), ["a", "b", "c"], layer_ops={0: ["c"], 1: ["a", "b"], 3: ["b"]}),
+    ChainSpace(5, ["a", "b", "c"], layer_ops={4: ["a", "b"]}).constrain("a[0] + b[4] >= 1"),
     Pipelines(("a", "b", "c", "d")),
     Pipelines(("a", "b", "c")).constrain("edges <= 4", "a + b >= 1"),
     Ladders(("a", "b", "c")),

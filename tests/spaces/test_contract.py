@@ -35,6 +35,10 @@ CHAINS = {
     "costs by layer": ChainSpace((1, 4), ["a", "b"]).constrain(
         "sum(cost) <= 4", costs={"cost": {"a": [1, 1, 2, 4], "b": 1}}
     ),
+    "operations by layer": ChainSpace((1, 3), ["a", "b", "c"], layer_ops={0: ["a"], 2: ["b", "c"]}),
+    "both by layer": ChainSpace(4, ["a", "b", "c"], layer_ops={1: ["c", "a"]}).constrain(
+        "sum(cost) <= 5", costs={"cost": {"a": [1, 1, 2, 4], "b": 1}}
+    ),
 }
 LIMITED_GRAPHS = GraphSpace((2, 3), ["C", "O"], ["x", "y"], "undirected", "connected")
 

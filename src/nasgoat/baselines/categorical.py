@@ -76,6 +76,8 @@ class CategoricalSpace:
         needed = self._one_structure and len(self.space.sizes) == 1
         choices = self._edge_choices[1:] if needed else self._edge_choices
         found = {f"{u}>{v}": choices for u, v in self.places}
+        if self._one_structure and self.space.edge_vocabulary:
+            found = self._keep_to_choices(found)
         if self.space.node_vocabulary:
             found |= {f"node {v}": self.space.node_vocabulary[1:-1] for v in range(1, n - 1)}
         return found
@@ -112,6 +114,14 @@ class CategoricalSpace:
         """Whether all cells of a size have the same edges, as in a chain."""
         space = cast(CellSpace, self.space)
         return space.layout == "cell" and all(space.structure_bound(n) == 1 for n in space.sizes)
+
+    def _keep_to_choices(self, found: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        """The parameters without operations that the edges of the one structure never have."""
+        space = cast(CellSpace, self.space)
+        matrix = next(space.structures(space.sizes[-1]))[0]
+        own = [{NOTHING, *(space.ops[c] for c in codes)} for codes in space.choices(matrix)]
+        pairs = zip(found.items(), own, strict=True)
+        return {name: tuple(c for c in choices if c in fits) for (name, choices), fits in pairs}
 
     @cached_property
     def _edge_choices(self) -> tuple[str, ...]:

@@ -11,11 +11,12 @@ from typing import Any, cast
 
 from nasgoat.errors import SettingError, SpaceError, SpaceFileError, UnknownNameError
 from nasgoat.spaces.cell_space import CellSpace
+from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
-from nasgoat.spaces.indexed import ChainSpace, IndexedSpace
+from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.names import Names

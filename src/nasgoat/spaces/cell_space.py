@@ -55,7 +55,8 @@ class CellSpace(SearchSpace):
       be grown node by node (:attr:`grows`);
     - the same as linear rows of a program: :meth:`structure_rows`, :attr:`on_paths`,
       :meth:`edge_places`, :attr:`edge_limit`; without rows a program chooses among a list;
-    - variables, each of them with any of ``ops``: :attr:`labels_on` and :attr:`sites`;
+    - variables, each of them with any of ``ops``, or with some: :attr:`labels_on`, :attr:`sites`
+      and :meth:`choices`;
     - the depth that limits refer to: :meth:`end_pairs`.
 
     Example:
@@ -191,6 +192,13 @@ class CellSpace(SearchSpace):
     def count_variables(self, matrix: Matrices) -> int:
         """How many labels a structure has."""
         return self.sites.count_variables(len(matrix), int(matrix.sum()))
+
+    def choices(self, matrix: Matrices) -> Sequence[Sequence[int]]:
+        """The codes that each variable of a structure may have, ascending; any by default.
+
+        A family that allows fewer says so in :attr:`family_limits` too, for programs and bounds.
+        """
+        return [range(len(self.ops))] * self.count_variables(matrix)
 
     def assemble(self, matrix: Matrices, codes: Codes) -> LabeledGraph:
         """A structure with operations on its variables: inner nodes, or edges in row order."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -198,17 +199,13 @@ class EdgeSites:
                 f"a space must have at most {_LARGEST:,} graphs to be listed, this one has "
                 f"{total:,}; use an optimiser that does not list it"
             )
-        base = len(self.space.ops)
         for n, found in self.space.listed.items():
             for structure in found.adjacency:
-                # Words go by head, as digits do; rows of codes by tail.
-                by_head = [(int(u), int(v)) for v, u in np.argwhere(structure.T)]
-                weights = base ** np.arange(len(by_head))[::-1]
-                order = sorted(range(len(by_head)), key=by_head.__getitem__)
-                for start in range(0, base ** len(by_head), _BLOCK):
-                    numbers = np.arange(start, min(start + _BLOCK, base ** len(by_head)))
-                    codes = (numbers[:, None] // weights) % base
-                    yield self.pack(n, [(structure, codes[:, order])])
+                choices = self.space.choices(structure)
+                total = prod(map(len, choices))
+                for start in range(0, total, _BLOCK):
+                    numbers = np.arange(start, min(start + _BLOCK, total))
+                    yield self.pack(n, [(structure, _spell(numbers, structure, choices))])
 
     def path_types(self) -> PathTypes:
         nodes = range(self.space.sizes[-1])
@@ -234,6 +231,17 @@ class EdgeSites:
     def costs_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
         costs = [limit.edge_cost(u, v, self.space.ops) for u, v in graph.edges]
         return np.array(costs).reshape(-1, len(self.space.ops))
+
+
+def _spell(numbers: Codes, matrix: Matrices, choices: Sequence[Sequence[int]]) -> Codes:
+    """The labellings with these numbers, (numbers, edges), in the order of their digits."""
+    codes = np.zeros((len(numbers), len(choices)), dtype=int)
+    by_tail = [(int(u), int(v)) for u, v in np.argwhere(matrix)]
+    # Words go by head, as digits do, the last of them first here; rows of codes by tail.
+    for place in sorted(range(len(choices)), key=lambda e: by_tail[e][::-1], reverse=True):
+        numbers, digits = np.divmod(numbers, len(choices[place]))
+        codes[:, place] = np.asarray(choices[place])[digits]
+    return codes
 
 
 LabelSites = NodeSites | EdgeSites

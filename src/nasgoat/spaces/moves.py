@@ -171,8 +171,7 @@ def draw_cell(space: CellSpace, rng: np.random.Generator) -> LabeledGraph:
     for found in space.listed.values():
         if i < len(found.adjacency):
             matrix = found.adjacency[i]
-            codes = rng.integers(len(space.ops), size=space.count_variables(matrix))
-            return space.assemble(matrix, codes)
+            return space.assemble(matrix, _draw_codes(space.choices(matrix), rng))
         i -= len(found.adjacency)
     raise AssertionError("the place of a structure must be less than their number")
 
@@ -183,30 +182,39 @@ def change_one_part(
     """A cell with one operation changed or, about as often as any one of these, its structure."""
     matrix, codes = space.sites.take_apart(graph)
     near = _list_near_structures(space, matrix)
-    parts = len(codes) if len(space.ops) > 1 else 0
-    if not parts and not near:
+    choices = space.choices(matrix)
+    places = [place for place, own in enumerate(choices) if len(own) > 1]
+    if not places and not near:
         return graph
-    place = int(rng.integers(parts + bool(near)))
-    if place < parts:
-        changed = list(codes)
-        changed[place] = (changed[place] + int(rng.integers(1, len(space.ops)))) % len(space.ops)
+    part = int(rng.integers(len(places) + bool(near)))
+    if part < len(places):
+        changed, own = list(codes), choices[places[part]]
+        step = own.index(changed[places[part]]) + int(rng.integers(1, len(own)))
+        changed[places[part]] = own[step % len(own)]
         return space.assemble(matrix, changed)
     other = near[int(rng.integers(len(near)))]
-    kept = space.sites.carry_over(matrix, codes, other)
-    labels = [int(rng.integers(len(space.ops))) if code is None else code for code in kept]
+    kept = zip(space.sites.carry_over(matrix, codes, other), space.choices(other), strict=True)
+    labels = [own[int(rng.integers(len(own)))] if code is None else code for code, own in kept]
     return space.assemble(other, labels)
+
+
+def _draw_codes(choices: Sequence[Sequence[int]], rng: np.random.Generator) -> list[int]:
+    places = rng.integers([len(own) for own in choices]).tolist() if choices else []
+    return [own[place] for own, place in zip(choices, places, strict=True)]
 
 
 def list_changes(space: CellSpace, graph: LabeledGraph) -> Iterator[LabeledGraph]:
     """Every cell with one other operation, and cells of near structures; some more than once."""
     matrix, codes = space.sites.take_apart(graph)
-    for place, code in enumerate(codes):
-        for other in range(len(space.ops)):
+    for place, (code, own) in enumerate(zip(codes, space.choices(matrix), strict=True)):
+        for other in own:
             if other != code:
                 yield space.assemble(matrix, [*codes[:place], other, *codes[place + 1 :]])
     for structure in _list_near_structures(space, matrix):
         kept = space.sites.carry_over(matrix, codes, structure)
-        for new in range(len(space.ops) if None in kept else 1):
+        new_choices = zip(kept, space.choices(structure), strict=True)
+        fitting = [set(own) for code, own in new_choices if code is None]
+        for new in sorted(set.intersection(*fitting)) if fitting else [0]:
             yield space.assemble(structure, [new if code is None else code for code in kept])
 
 

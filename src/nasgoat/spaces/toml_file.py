@@ -28,11 +28,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
+from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.costs import CONSTANT, COUNTED, Costs
 from nasgoat.spaces.darts_like import DartsSpace
 from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
-from nasgoat.spaces.indexed import ChainSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_text import write_declaration
@@ -70,7 +70,7 @@ KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
     "node-labelled": (NodeLabeledSpace, {**_SIZED, "max_edges": WHOLE}),
     "edge-labelled": (EdgeLabeledSpace, {**_SIZED, "connected": FLAG}),
     "darts-like": (DartsSpace, {**_SIZED, "inputs": WHOLE, "predecessors": WHOLE}),
-    "chain": (ChainSpace, {"layers": _RANGE, "ops": _LIST}),
+    "chain": (ChainSpace, {"layers": _RANGE, "ops": _LIST, "layer_ops": TABLE}),
     "graph": (
         GraphSpace,
         {

@@ -44,6 +44,9 @@ SPACES = {
     "costs by layer": ChainSpace(layers=(2, 4), ops=["a", "b", "c"]).constrain(
         "sum(latency) <= 4.5", "depth >= 3", costs=LATENCY
     ),
+    "operations by layer": ChainSpace(
+        layers=(2, 4), ops=["a", "b", "c"], layer_ops={0: ["b"], 3: ["a", "c"]}
+    ).constrain("sum(latency) <= 4.5", costs=LATENCY),
     "listed structures": EvenSpace(["a", "b"]),
     "listed structures with limits": EvenSpace(["a", "b"]).constrain("a <= 1", "depth <= 3"),
 }
