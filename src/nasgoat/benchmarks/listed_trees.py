@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.costs import Cost
+from nasgoat.spaces.declared_values import check_ops
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.moves import list_others
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
-from nasgoat.spaces.search_space import SearchSpace, check_ops
+from nasgoat.spaces.search_space import SearchSpace
 
 Tree = tuple[tuple[int, ...], tuple[int, ...]]  # parents and ops
 _BLOCK = 4096  # cells listed at a time

@@ -22,7 +22,7 @@ from nasgoat.report.cells import assign_classes, draw_cell
 from nasgoat.report.markup import Child, Column, Html, element, join, table
 from nasgoat.report.page import write_picture_style
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.search_space import say_range
+from nasgoat.spaces.declared_values import say_range
 
 _ROWS = 10  # of a table; the rest is counted
 _COUNTED = 100_000  # graphs at most of a space that is counted at once

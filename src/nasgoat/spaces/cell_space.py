@@ -24,12 +24,13 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
+from nasgoat.spaces.declared_values import say_range
 from nasgoat.spaces.label_limits import LabelLimits, count_labellings
 from nasgoat.spaces.label_sites import INPUT, OUTPUT, SITES, LabelSites
 from nasgoat.spaces.limits import EdgeRow, Pair
 from nasgoat.spaces.moves import change_one_part, draw_cell, list_changes, list_others
 from nasgoat.spaces.names import CellNames, Names
-from nasgoat.spaces.search_space import SearchSpace, say_range
+from nasgoat.spaces.search_space import SearchSpace
 
 Matrices = NDArray[np.bool_]
 Codes = Sequence[int] | NDArray[np.integer]

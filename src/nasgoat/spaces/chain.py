@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.costs import Cost
+from nasgoat.spaces.declared_values import read_range, say_range
 from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.limits import Limit, Pair
-from nasgoat.spaces.search_space import read_range, say_range
 
 _MOST_LAYERS = 100
 LayerOps = tuple[tuple[int, tuple[str, ...]], ...]

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import SpaceError, UnknownNameError
+from nasgoat.spaces.declared_values import read_range, say_range
 from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds, FixedParts, GraphRules
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
-from nasgoat.spaces.search_space import read_range, say_range
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace

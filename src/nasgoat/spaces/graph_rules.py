@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
+from nasgoat.spaces.declared_values import read_range, say_range
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
-from nasgoat.spaces.search_space import read_range, say_range
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace

@@ -19,13 +19,14 @@ from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameErr
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
 from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
 from nasgoat.spaces.costs import Cost
+from nasgoat.spaces.declared_values import check_ops, read_range, say_range
 from nasgoat.spaces.graph_listing import Listing
 from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
 from nasgoat.spaces.graph_structures import StructureListing, estimate_structures
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
-from nasgoat.spaces.search_space import SearchSpace, check_ops, read_range, say_range
+from nasgoat.spaces.search_space import SearchSpace
 
 _MOST_NODES = 100
 #: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing

@@ -17,9 +17,9 @@ from nasgoat.errors import SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces.cell_space import CellSpace
+from nasgoat.spaces.declared_values import MOST_NAMES, check_ops, read_range
 from nasgoat.spaces.limits import Pair
 from nasgoat.spaces.moves import LISTABLE
-from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range
 
 _LISTABLE_PLACES = 20  # for edges: a million structures
 

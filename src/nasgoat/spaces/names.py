@@ -23,8 +23,8 @@ from nasgoat.spaces.limits import Pair
 
 if TYPE_CHECKING:
     from nasgoat.spaces.cell_space import CellSpace
+    from nasgoat.spaces.description import SpaceDescription
     from nasgoat.spaces.graph_space import GraphSpace
-    from nasgoat.spaces.search_space import SearchSpace
 
 _PERMUTATIONS = 50_000  # looked at for other orders of one graph
 
@@ -33,7 +33,7 @@ _PERMUTATIONS = 50_000  # looked at for other orders of one graph
 class Names(ABC):
     """How the graphs of n nodes of a space are written as the variables of a program."""
 
-    space: SearchSpace
+    space: SpaceDescription
     n: int
     edge_label: ClassVar[str] = "F"
 

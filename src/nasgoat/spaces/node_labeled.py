@@ -21,9 +21,9 @@ from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import CellSpace, Structures
 from nasgoat.spaces.costs import Cost
+from nasgoat.spaces.declared_values import MOST_NAMES, check_ops, read_range, say_range
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
-from nasgoat.spaces.search_space import MOST_NAMES, check_ops, read_range, say_range
 
 _FEW_NODES = 16  # whose matrices are counted exactly
 _COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
