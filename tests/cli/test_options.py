@@ -11,8 +11,8 @@ from nasgoat import Settings
 from nasgoat.acquisition.registry import optimizer_names
 from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
-from nasgoat.cli.options import Seed, Solving, with_groups
-from nasgoat.cli.search import Evaluating, Output, Proposing, Target
+from nasgoat.cli.options import Evaluating, Seed, Solving, with_groups
+from nasgoat.cli.search import Output, Proposing, Target
 from nasgoat.search_methods import own_batch
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nasgoat.cli import experiments, inspection, search, solve, stored_runs
+from nasgoat.cli import experiments, inspection, search, solve, space, stored_runs
 from nasgoat.cli.terminal import (
     MaskingFormatter,
     hide_password,
@@ -49,7 +49,7 @@ for verb in (
     experiments.scale,
 ):
     app.command(verb.__name__)(verb)
-app.add_typer(inspection.space_verbs, name="space")
+app.add_typer(space.space_verbs, name="space")
 app.add_typer(inspection.data_verbs, name="data")
 
 

@@ -21,10 +21,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
+from nasgoat.cli.terminal import note
 from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import Effort
+    from nasgoat.bayesopt import Workers
+    from nasgoat.evaluation import Share
 
 
 def _check_seed(seed: int) -> int:
@@ -99,6 +102,63 @@ class Solving:
             formulation=self.formulation,
             **others,
         )
+
+
+@dataclass(frozen=True)
+class Evaluating:
+    """How graphs are evaluated, and where."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Evaluations at a time, on this machine; 1, or as many as --gpus."),
+    ] = None
+    gpus: Annotated[
+        str | None, typer.Option(help="How many GPUs, or which (0,1,2,3): each worker gets one.")
+    ] = None
+    threads_per_worker: Annotated[
+        int | None, typer.Option(help="OMP_NUM_THREADS and its like in each worker; 1 by default.")
+    ] = None
+    fresh_process: Annotated[
+        bool, typer.Option("--fresh-process", help="A new process for every evaluation.")
+    ] = False
+    dask: Dask = None
+    dask_resources: Annotated[
+        str | None, typer.Option(help="What an evaluation takes of Dask's resources: GPU=1.")
+    ] = None
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="A freed worker gets the next graph at once.")
+    ] = False
+    timeout: Annotated[float | None, typer.Option(help="Seconds an evaluation may take.")] = None
+    memory_limit: Annotated[
+        float | None, typer.Option(help="Megabytes an evaluation may hold.")
+    ] = None
+    retries: Annotated[int, typer.Option(help="New starts after a worker died.")] = 1
+
+    @property
+    def share(self) -> Share:
+        """What of the machine each worker gets."""
+        from nasgoat.evaluation import Share, list_devices
+
+        return Share(list_devices(self.gpus), self.threads_per_worker)
+
+    def open_workers(self) -> Workers:
+        """Whoever evaluates; to be closed."""
+        from nasgoat.bayesopt import Workers
+
+        if self.dask is None:
+            if self.dask_resources is not None:
+                raise SettingError("--dask-resources must come with --dask, got none")
+            return Workers.local(self.count_workers())
+        for option, value in (("--workers", self.workers), ("--gpus", self.gpus)):
+            if value is not None:
+                raise SettingError(f"{option} must be left out with --dask, got both")
+        from nasgoat.integrations.dask_cluster import dask_workers, read_resources
+
+        return dask_workers(self.dask, note, resources=read_resources(self.dask_resources))
+
+    def count_workers(self) -> int:
+        """How many evaluations run at a time on this machine."""
+        return (len(self.share.devices) or 1) if self.workers is None else self.workers
 
 
 def with_groups(verb: Callable[..., None]) -> Callable[..., None]:

@@ -1,17 +1,12 @@
-"""One session of a search: the way from its study's state to its end, and pictures beside it."""
+"""One session of a search: the way from its study's state to its end."""
 
 from __future__ import annotations
 
 import json
-import logging
-import queue
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from nasgoat.acquisition import Choice, choose, make_optimizer
@@ -29,30 +24,19 @@ from nasgoat.bayesopt import (
 from nasgoat.bayesopt.known import count_graphs, declare_known
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD
 from nasgoat.bayesopt.transfer import declare_sources
-from nasgoat.child_process import ChildProcess
-from nasgoat.cli.objectives import Seeking
-from nasgoat.cli.options import Solving, make_slug
-from nasgoat.cli.search import Evaluating, Output, Proposing, Target
-from nasgoat.cli.search_output import FrontTable, ProgressTable
+from nasgoat.cli.objectives import Learning, Seeking
+from nasgoat.cli.options import Evaluating, Solving, make_slug
+from nasgoat.cli.search import Output, Proposing, Target
+from nasgoat.cli.search_progress import FrontTable, Painter, ProgressTable
 from nasgoat.cli.search_task import make_task
-from nasgoat.cli.sources import Learning
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
-from nasgoat.errors import ChildError
 from nasgoat.evaluation import Isolated
-from nasgoat.figures import draw as draw_graph
-from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations import StudyLedger
 from nasgoat.progress import say_if_slow
-from nasgoat.safe_files import replace_file
 from nasgoat.search_methods import OURS, make_method, own_batch
 
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
-_ONE_PICTURE_SECONDS = 60.0
-_POLL = 0.1  # seconds between two looks at signals
-_RESOLUTION = 80  # dots per inch: a thumbnail, drawn in a third of the time of a full picture
-
-logger = logging.getLogger(__name__)
 
 
 class Session:
@@ -206,58 +190,3 @@ class Session:
             return FidelityOptimizer(space, levels, budget, initial=initial, seed=seed, **options)
         initial = min(self.proposing.initial, budget + count_graphs(self.known, space))
         return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
-
-
-def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
-    """Draw a graph, given as JSON, to a PNG file that is there only when it is complete."""
-    figure = draw_graph(LabeledGraph.from_json(graph), title, operations)
-    with replace_file(Path(path)) as partial:
-        figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")
-
-
-class Painter:
-    """Draws pictures of cells one after the other in a process of its own, beside the search.
-
-    A picture that can't be drawn or written costs a line in the log, never the search. The colours
-    are those of ``operations``, all of the space.
-
-    Example:
-        >>> import tempfile
-        >>> painter, path = Painter(), Path(tempfile.mkdtemp()) / "cell"
-        >>> painter.paint(LabeledGraph.from_edges(2, [(0, 1)]), path, "a cell")
-        >>> painter.close(seconds=60)
-        >>> path.exists()
-        True
-    """
-
-    def __init__(self, operations: Sequence[str] = ()) -> None:
-        self._operations = tuple(operations)
-        self._waiting: queue.SimpleQueue[tuple[str, str, str] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, daemon=True, name="nasgoat-pictures")
-
-    def paint(self, graph: LabeledGraph, path: Path, title: str) -> None:
-        """Have a picture drawn unless it is there already."""
-        if path.exists():
-            return
-        if self._thread.ident is None:  # not started yet
-            self._thread.start()
-        self._waiting.put((graph.to_json(), str(path.absolute()), title))
-
-    def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Wait for what is still to be drawn, but no longer than so many seconds."""
-        if self._thread.ident is not None:
-            self._waiting.put(None)
-            deadline = time.monotonic() + seconds
-            while self._thread.is_alive() and time.monotonic() < deadline and not stopping():
-                self._thread.join(_POLL)
-            if self._thread.is_alive():
-                logger.info("some pictures were not drawn; they will be on resume")
-
-    def _work(self) -> None:
-        child = ChildProcess("the picture")
-        while (job := self._waiting.get()) is not None:
-            try:
-                child.ask(paint, *job, self._operations, seconds=_ONE_PICTURE_SECONDS)
-            except (ChildError, OSError) as problem:
-                logger.warning("a picture could not be drawn: %s", problem)
-        child.kill()

@@ -14,7 +14,8 @@ from nasgoat.acquisition import require_satisfiable
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
 from nasgoat.benchmarks.short_trainings import list_trainings
-from nasgoat.cli.search import Evaluating, Target
+from nasgoat.cli.options import Evaluating
+from nasgoat.cli.search import Target
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Fidelities, Fidelity, Isolated, Outcome
 from nasgoat.evaluation.objectives import ERROR

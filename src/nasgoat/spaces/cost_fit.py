@@ -57,6 +57,20 @@ class CostFit:
         """The cost as a table of a space's file."""
         return write_cost(self.cost.name, self.table)
 
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        measured = ("graphs", "left_out", "r_squared", "largest_error", "mean_error")
+        figures = {name: getattr(self, name) for name in measured}
+        return {**figures, "text": self.cost.text, "toml": self.toml}
+
+    def describe(self) -> str:
+        """How well it fits, in a line."""
+        outside = f"; {self.left_out} rows are not in the space" if self.left_out else ""
+        return (
+            f"fitted to {self.graphs} graphs{outside}: R² {self.r_squared:.3f}, largest error "
+            f"{self.largest_error:.4g}, mean error {self.mean_error:.4g}"
+        )
+
 
 def fit_cost(
     space: SearchSpace,
