@@ -1,205 +1,95 @@
 """What shorter trainings and other data sets save: full trainings' worth until the best cell.
 
-``python benchmarks/fidelity.py --seeds 1000:1020 --record FILE`` runs every method on the tables of
-NAS-Bench-201 with 12 and 200 epochs, and goes on where FILE stops; ``--only`` takes some of them.
-``--table FILE`` prints what a file holds. A training of 12 epochs costs 0.06 of one of 200; both
-are charged where a cell gets both. A run that misses the best cell counts as 161; ``fidelities``
-gives up after 100, the others after 160.
+``python benchmarks/fidelity.py --seeds 2000:2020 --record FILE`` runs every method on tables with
+trainings of several lengths (``fidelity_tables.py``), and goes on where FILE stops; ``--only``
+takes some methods, ``--tables`` some tables. ``--table FILE`` prints what a file holds of the
+seeds, and ``--figure FILE`` draws it: regret against cost.
 
-Methods: ``fidelities`` (ours, 12 and 200 epochs), ``full`` (ours, 200 epochs only), ``halving`` (16
-random cells at 12 epochs, the best one at 200, again and again), ``tpe-hyperband`` and
-``tpe-halving`` (Optuna's TPE with its pruners; a cell that comes again costs nothing). Transfer, by
-200 epochs only: ``from-SOURCE`` learns from an earlier search of 160 evaluations on another data
-set, ``shuffled-SOURCE`` from the same with its errors shuffled, ``best-SOURCE`` tries the source's
-best cells first.
+A short training costs its epochs in proportion, and both are charged where a cell gets both. A run
+that misses the best cell counts as 161; ``fidelities`` and ``smac`` give up after 100 full
+trainings' worth, the others after 160.
+
+Methods: ``fidelities`` (ours, all lengths), ``full`` (ours, full trainings only), ``halving`` (16
+random cells at the lowest fidelity, the best one in full, again and again), ``tpe-hyperband`` and
+``tpe-halving`` (Optuna's TPE with its pruners), ``smac`` (its multi-fidelity facade, which is
+Hyperband too); a cell that comes again costs these nothing. Transfer, by 200 epochs only:
+``from-SOURCE`` learns from an earlier search of 160 evaluations on another data set,
+``shuffled-SOURCE`` from the same with its errors shuffled, ``best-SOURCE`` tries the source's best
+cells first.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import optuna
 
-from nasgoat import Optimizer, nasbench201
-from nasgoat.acquisition import Catalogue
-from nasgoat.bayesopt import FidelityOptimizer
-from nasgoat.benchmarks import NasBench201
-from nasgoat.graphs import LabeledGraph
-from nasgoat.surrogate import Source
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-CAP = 160.0
-GIVE_UP = 100.0  # of ours with fidelities: a run that spends that much is a miss
-SHORT = 0.06
-TABLES = ("cifar10", "cifar100", "imagenet16-120")
-PAIRS = [(source, target) for target in TABLES for source in TABLES if source != target]
-SPACE = nasbench201()
+from benchmarks.fidelity_methods import CAP, DATASETS, Steps, list_methods
+from benchmarks.fidelity_tables import find_task
 
-#: The cost so far, and the error of a full training that it has just paid for.
-Steps = Iterator[tuple[float, float]]
-
-
-@cache
-def read(dataset: str, epochs: int) -> NasBench201:
-    """A table, read once."""
-    return NasBench201(dataset, epochs=epochs)
-
-
-@cache
-def catalogue() -> Catalogue:
-    """All cells, listed once."""
-    return Catalogue(SPACE)
-
-
-def error(dataset: str, graph: LabeledGraph, epochs: int = 200) -> float:
-    """The mean error of a cell after so many epochs."""
-    return read(dataset, epochs).mean_error(graph)
-
-
-def search_fidelities(dataset: str, seed: int) -> Steps:
-    """Ours with 12 and 200 epochs."""
-    asker = FidelityOptimizer(
-        SPACE, "epochs=12,200", GIVE_UP, optimizer=catalogue(), seed=seed, progress=None
-    )
-    cost = 0.0
-    while proposals := asker.ask(10 if cost == 0 else 5):
-        for proposal in proposals:
-            at = proposal.fidelity or asker.fidelities[-1]
-            cost += at.cost
-            found = error(dataset, proposal.graph, int(at.value))
-            asker.tell(proposal.graph, found, at)
-            if at.full:
-                yield cost, found
-
-
-def search_full(dataset: str, seed: int, transfer: tuple[Source, ...] = ()) -> Steps:
-    """Ours with full trainings only."""
-    asker = Optimizer(SPACE, optimizer=catalogue(), seed=seed, progress=None, transfer=transfer)
-    cost = 0.0
-    while cost < CAP:
-        for proposal in asker.ask(10 if cost == 0 else 5):
-            cost += 1
-            found = error(dataset, proposal.graph)
-            asker.tell(proposal.graph, found)
-            yield cost, found
-
-
-def search_halving(dataset: str, seed: int) -> Steps:
-    """Random cells at 12 epochs, the best of each 16 at 200."""
-    rng, cost, seen = np.random.default_rng(seed), 0.0, set[bytes]()
-    while cost < CAP:
-        cells = SPACE.sample(16, rng, seen)
-        seen |= {SPACE.key(cell) for cell in cells}
-        best = min(cells, key=lambda cell: error(dataset, cell, 12))
-        cost += 1 + SHORT * len(cells)
-        yield cost, error(dataset, best)
-
-
-def search_tpe(dataset: str, seed: int, pruner: optuna.pruners.BasePruner) -> Steps:
-    """Optuna's TPE on one operation for each edge, pruned after 12 epochs."""
-    study = optuna.create_study(
-        sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True), pruner=pruner
-    )
-    short, full = read(dataset, 12), read(dataset, 200)
-    paid: dict[tuple[int, int], float] = {}
-    cost = 0.0
-
-    def train(place: int, epochs: int) -> float:
-        nonlocal cost
-        table = short if epochs == 12 else full
-        if (place, epochs) not in paid:
-            cost += SHORT if epochs == 12 else 1.0
-            paid[place, epochs] = float(np.nanmean(table.errors[place]))
-        return paid[place, epochs]
-
-    for _ in range(4000):
-        if cost >= CAP:
-            return
-        trial = study.ask()
-        digits = [trial.suggest_categorical(f"edge{i}", range(5)) for i in range(6)]
-        place = int(np.array(digits) @ 5 ** np.arange(6)[::-1])
-        trial.report(train(place, 12), 12)
-        if trial.should_prune():
-            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-            continue
-        found = train(place, 200)
-        study.tell(trial, found)
-        yield cost, found
-
-
-@cache
-def search_before(dataset: str, seed: int) -> tuple[list[LabeledGraph], list[float]]:
-    """What an earlier search of 160 evaluations on a data set has seen."""
-    asker = Optimizer(SPACE, optimizer=catalogue(), seed=seed + 5000, progress=None)
-    while len(asker.observations) < 160:
-        for proposal in asker.ask(10 if not asker.observations else 5):
-            asker.tell(proposal.graph, error(dataset, proposal.graph))
-    graphs, errors = zip(*asker.observations, strict=True)
-    return list(graphs), list(errors)
-
-
-def search_transferred(dataset: str, seed: int, source: str, how: str) -> Steps:
-    """Ours with another data set's run to learn from, or what is best there."""
-    graphs, errors = search_before(source, seed)
-    if how == "best":
-        for place, i in enumerate(np.argsort(errors), start=1):
-            yield place, error(dataset, graphs[i])
-        return
-    if how == "shuffled":
-        errors = np.random.default_rng(seed).permutation(errors).tolist()
-    yield from search_full(dataset, seed, (Source(source, graphs, errors),))
-
-
-def list_methods(dataset: str) -> dict[str, Callable[[int], Steps]]:
-    """Every method on a table, by name."""
-    hyperband = optuna.pruners.HyperbandPruner(12, 200, reduction_factor=4)
-    halving = optuna.pruners.SuccessiveHalvingPruner(12, reduction_factor=4)
-    methods: dict[str, Callable[[int], Steps]] = {
-        "fidelities": lambda seed: search_fidelities(dataset, seed),
-        "full": lambda seed: search_full(dataset, seed),
-        "halving": lambda seed: search_halving(dataset, seed),
-        "tpe-hyperband": lambda seed: search_tpe(dataset, seed, hyperband),
-        "tpe-halving": lambda seed: search_tpe(dataset, seed, halving),
-    }
-    for source, target in PAIRS:
-        if target == dataset:
-            for how in ("from", "shuffled", "best"):
-                methods[f"{how}-{source}"] = lambda seed, source=source, how=how: (  # type: ignore[misc]
-                    search_transferred(dataset, seed, source, how)
-                )
-    return methods
+TABLES = (*DATASETS, "nb101")
+TITLES = ("CIFAR-10", "CIFAR-100", "ImageNet16-120", "NAS-Bench-101")
+LABELS = {
+    "fidelities": "ours, all lengths",
+    "full": "ours, full trainings only",
+    "tpe-halving": "TPE, successive halving",
+    "tpe-hyperband": "TPE, Hyperband",
+    "smac": "SMAC, Hyperband",
+    "halving": "best of 16 random short ones",
+}
+DRAWN = 60.0  # full trainings' worth
+FOUND = 1e-9  # regret of the best cell, but for rounding
+BUDGETS = (10, 20, 40, 60)
 
 
 def measure(steps: Steps, optimum: float) -> dict[str, Any]:
-    """The cost until the best cell, or none, and the regret at the end."""
-    best = np.inf
+    """The cost until the best cell, or none; the regret at the end, and after each improvement."""
+    best, curve = np.inf, []
     for cost, found in steps:
-        best = min(best, found)
-        if best <= optimum + 1e-9:
-            return {"cost": round(cost, 2), "regret": 0.0}
-        if cost >= CAP:
+        if found < best:
+            best = found
+            curve.append([round(cost, 2), round(best - optimum, 3)])
+        if best <= optimum + FOUND or cost >= CAP:
             break
-    return {"cost": None, "regret": round(best - optimum, 3)}
+    reached = best <= optimum + FOUND
+    regret = 0.0 if reached else round(best - optimum, 3)
+    return {"cost": curve[-1][0] if reached else None, "regret": regret, "curve": curve}
 
 
-def print_table(path: Path) -> None:
-    """Means, medians and how many runs reached the best cell, for each method and data set."""
+def read_records(path: Path, seeds: range) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Records of some seeds by method and table."""
     found = defaultdict(list)
-    for line in path.read_text().splitlines():
-        record = json.loads(line)
-        cost = CAP + 1 if record["cost"] is None else record["cost"]
-        found[record["method"], record["dataset"]].append(cost)
+    for record in map(json.loads, path.read_text().splitlines()):
+        if record["seed"] in seeds:
+            found[record["method"], record["dataset"]].append(record)
+    return found
+
+
+def follow(record: dict[str, Any], costs: np.ndarray) -> np.ndarray:
+    """The regret of a run after each cost; nan before its first full training."""
+    reached = np.array(record["curve"])
+    place = np.searchsorted(reached[:, 0], costs, side="right") - 1
+    return np.where(place < 0, np.nan, reached[np.maximum(place, 0), 1])
+
+
+def print_table(path: Path, seeds: range) -> None:
+    """Means, medians and how many runs reached the best cell, for each method and table."""
+    found = read_records(path, seeds)
     print("| method | " + " | ".join(TABLES) + " |\n|---" + "|---" * len(TABLES) + "|")
     for method in dict.fromkeys(method for method, _ in found):
         cells = []
-        for dataset in TABLES:
-            costs = np.array(found.get((method, dataset), []))
+        for table in TABLES:
+            records = found.get((method, table), [])
+            costs = np.array([CAP + 1 if r["cost"] is None else r["cost"] for r in records])
             if len(costs) == 0:
                 cells.append("–")
                 continue
@@ -210,35 +100,98 @@ def print_table(path: Path) -> None:
                 f"{reached} of {len(costs)})"
             )
         print(f"| {method} | " + " | ".join(cells) + " |")
+    print("\nMean regret after " + ", ".join(map(str, BUDGETS)) + " full trainings' worth:")
+    for (method, table), records in found.items():
+        curves = [follow(r, np.array(BUDGETS, dtype=float)) for r in records if "curve" in r]
+        if curves and method in LABELS:
+            shown = " / ".join(f"{regret:.2f}" for regret in np.mean(curves, axis=0))
+            print(f"{table}, {method}: {shown} ({len(curves)} runs)")
+    print_pairs(found)
+
+
+def print_pairs(found: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    """What each kind of transfer costs, beside the same seeds without any."""
+    costs = {
+        (method, table, r["seed"]): CAP + 1 if r["cost"] is None else r["cost"]
+        for (method, table), records in found.items()
+        for r in records
+    }
+    for kind in ("from", "shuffled", "best"):
+        pairs = [
+            (cost, costs["full", table, seed])
+            for (method, table, seed), cost in costs.items()
+            if method.startswith(f"{kind}-") and ("full", table, seed) in costs
+        ]
+        if pairs:
+            ours, alone = np.array(pairs).T
+            error = (ours - alone).std(ddof=1) / np.sqrt(len(pairs))
+            print(
+                f"{kind}: {ours.mean():.1f} against {alone.mean():.1f} without, difference "
+                f"{(ours - alone).mean():+.1f} ± {error:.1f} ({ours.mean() / alone.mean() - 1:+.0%}"
+                f"; {len(pairs)} pairs)"
+            )
+
+
+def draw(path: Path, seeds: range, file: Path) -> None:
+    """Mean regret against cost, a panel for each table."""
+    found = read_records(path, seeds)
+    tables = [table for table in TABLES if any(t == table for _, t in found)]
+    figure, panels = plt.subplots(1, len(tables), figsize=(3.2 * len(tables), 3.4), squeeze=False)
+    costs = np.linspace(0, DRAWN, 601)
+    for axes, table in zip(panels[0], tables, strict=True):
+        for color, (method, label) in enumerate(LABELS.items()):
+            curves = [follow(r, costs) for r in found.get((method, table), ()) if "curve" in r]
+            if curves:
+                mean = np.mean(curves, axis=0)
+                axes.plot(costs, mean, color=f"C{color}", label=label, linewidth=1.6)
+        axes.set(title=TITLES[TABLES.index(table)], xlabel="cost, full trainings", yscale="log")
+        axes.set(ylim=(0.01, 10), xlim=(0, DRAWN))
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0, 0].set_ylabel("mean regret, percentage points")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=3, frameon=False)
+    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    figure.savefig(file, dpi=140)
+
+
+def run_missing(options: argparse.Namespace, seeds: range) -> None:
+    """Run what the record does not hold yet."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    options.record.parent.mkdir(parents=True, exist_ok=True)
+    lines = options.record.read_text().splitlines() if options.record.exists() else []
+    done = {(r["method"], r["dataset"], r["seed"]) for r in map(json.loads, lines)}
+    chosen = [name for name in options.only.split(",") if name]
+    for seed in seeds:
+        for table in options.tables.split(","):
+            for method, search in list_methods(table).items():
+                wanted = not chosen or method in chosen or method.split("-")[0] in chosen
+                if not wanted or (method, table, seed) in done:
+                    continue
+                result = measure(search(seed), find_task(table).optimum)
+                record = {"method": method, "dataset": table, "seed": seed, **result}
+                with options.record.open("a") as file:
+                    file.write(json.dumps(record) + "\n")
 
 
 def main() -> None:
     """Run what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", default="1000:1020")
+    parser.add_argument("--seeds", default="2000:2020")
     parser.add_argument("--record", type=Path, default=Path("experiments/fidelity/runs.jsonl"))
     parser.add_argument("--only", default="", help="Methods, with commas.")
+    parser.add_argument("--tables", default=",".join(TABLES), help="Tables, with commas.")
     parser.add_argument("--table", type=Path, help="Print the table of a file.")
+    parser.add_argument("--figure", type=Path, help="Draw what --record holds.")
     options = parser.parse_args()
-    if options.table:
-        print_table(options.table)
-        return
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     first, last = map(int, options.seeds.split(":"))
-    options.record.parent.mkdir(parents=True, exist_ok=True)
-    lines = options.record.read_text().splitlines() if options.record.exists() else []
-    done = {(r["method"], r["dataset"], r["seed"]) for r in map(json.loads, lines)}
-    for seed in range(first, last):
-        for dataset in TABLES:
-            for method, search in list_methods(dataset).items():
-                wanted = not options.only or method.split("-")[0] in options.only.split(",")
-                if not wanted or (method, dataset, seed) in done:
-                    continue
-                result = measure(search(seed), read(dataset, 200).optimum)
-                record = {"method": method, "dataset": dataset, "seed": seed, **result}
-                with options.record.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
-    print_table(options.record)
+    seeds = range(first, last)
+    if options.figure:
+        draw(options.record, seeds, options.figure)
+    elif options.table:
+        print_table(options.table, seeds)
+    else:
+        run_missing(options, seeds)
+        print_table(options.record, seeds)
 
 
 if __name__ == "__main__":

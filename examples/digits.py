@@ -3,12 +3,18 @@
     nasgoat search --space nb101 --objective examples.digits:train --workers 2 --evaluations 40
 
 Works for node- and edge-labelled cells. Everything random is seeded: the same cell has the same
-error in every run on the same machine.
+error in every run on the same machine. With trainings of several lengths a longer one goes on where
+a shorter one has stopped:
+
+    nasgoat search --space nb101 --objective examples.digits:train --fidelity epochs=5,20,80
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from math import cos, pi
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,6 +30,7 @@ BATCH = 64
 CHANNELS = 4
 CELLS = 3
 LEARNING_RATE = 0.01
+DECAY = 5  # epochs
 
 
 @cache
@@ -42,24 +49,33 @@ def data() -> dict[str, tuple[Tensor, Tensor]]:
     return {name: (images[places], classes[places]) for name, places in parts.items()}
 
 
-def train(graph: LabeledGraph, seed: int = 0) -> dict[str, float]:
-    """Train the network of a cell; validation and test error in percent."""
+def train(
+    graph: LabeledGraph,
+    epochs: int = EPOCHS,
+    checkpoint: str | Path | None = None,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Train the network of a cell; validation and test error in percent.
+
+    Args:
+        graph: The cell.
+        epochs: How long.
+        checkpoint: A folder of this cell: a training goes on where the last one of fewer epochs has
+            stopped, and so ends where one without a stop would.
+        seed: Of weights and of the order of the images.
+    """
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     network = to_torch(graph, in_channels=1, channels=CHANNELS, cells=CELLS)
-    images, classes = data()["train"]
     optimizer = torch.optim.SGD(
         network.parameters(), lr=LEARNING_RATE, momentum=0.9, weight_decay=1e-4
     )
-    steps = EPOCHS * -(-len(images) // BATCH)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    network.train()
-    for _ in range(EPOCHS):
-        for places in torch.randperm(len(images)).split(BATCH):
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(network(images[places]), classes[places]).backward()
-            optimizer.step()
-            schedule.step()
+    kept = None if checkpoint is None else Path(checkpoint) / f"seed{seed}.pt"
+    done = 0 if kept is None else load(kept, network, optimizer, epochs)
+    rate = anneal(epochs) if kept is None else decay
+    run_epochs(network, optimizer, range(done, epochs), rate)
+    if kept is not None and done < epochs:
+        save(kept, network, optimizer, epochs)
     errors = {name: error(network, *data()[name]) for name in ("validation", "test")}
     parameters = sum(p.numel() for p in network.parameters())
     return {
@@ -67,6 +83,60 @@ def train(graph: LabeledGraph, seed: int = 0) -> dict[str, float]:
         "test_error": errors["test"],
         "parameters": float(parameters),
     }
+
+
+def run_epochs(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    epochs: range,
+    rate: Callable[[float], float],
+) -> None:
+    """Train through some epochs; ``rate`` gives the learning rate after so many of them."""
+    images, classes = data()["train"]
+    steps = -(-len(images) // BATCH)
+    network.train()
+    for epoch in epochs:
+        for step, places in enumerate(torch.randperm(len(images)).split(BATCH)):
+            for group in optimizer.param_groups:
+                group["lr"] = rate(epoch + step / steps)
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(network(images[places]), classes[places]).backward()
+            optimizer.step()
+
+
+def anneal(epochs: int) -> Callable[[float], float]:
+    """A learning rate that falls to nothing along a cosine."""
+    return lambda done: LEARNING_RATE * (1 + cos(pi * done / epochs)) / 2
+
+
+def decay(done: float) -> float:
+    """A learning rate that does not ask when a training ends, so that it can go on."""
+    return LEARNING_RATE / (1 + done / DECAY) ** 0.5
+
+
+def save(path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, epochs: int) -> None:
+    """Keep a training: it is there as a whole or not at all."""
+    state = {
+        "epochs": epochs,
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "random": torch.get_rng_state(),
+    }
+    torch.save(state, path.with_suffix(".part"))
+    path.with_suffix(".part").replace(path)
+
+
+def load(path: Path, network: nn.Module, optimizer: torch.optim.Optimizer, epochs: int) -> int:
+    """Take up a training that was kept, if it is not too long; how many epochs it has had."""
+    if not path.exists():
+        return 0
+    state = torch.load(path, weights_only=True)
+    if state["epochs"] > epochs:
+        return 0
+    network.load_state_dict(state["network"])
+    optimizer.load_state_dict(state["optimizer"])
+    torch.set_rng_state(state["random"])
+    return int(state["epochs"])
 
 
 @torch.no_grad()
