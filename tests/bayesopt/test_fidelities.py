@@ -16,6 +16,8 @@ from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.plan import Plan
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.bayesopt.value_per_cost import expect_improvement, value_test
+from nasgoat.benchmarks import NasBench201
+from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import FailureKind, Fidelities, Inline, Isolated, Outcome
 from nasgoat.integrations import StorageAddress, StudyLedger
@@ -86,6 +88,33 @@ class TestFidelities:
     def test_repeats_are_refused(self) -> None:
         with pytest.raises(SettingError, match="repeats must be 1 with fidelities, got 3"):
             FidelityOptimizer(SPACE, EPOCHS, settings=Settings(repeats=3))
+
+
+class TestKernel:
+    def test_several_are_fitted_unless_one_is_chosen(self) -> None:
+        assert len(FidelityOptimizer(SPACE, EPOCHS).candidates) > 1
+        chosen = FidelityOptimizer(SPACE, EPOCHS, settings=Settings(kernel="linear"))
+        assert [candidate.form for candidate in chosen.candidates] == ["linear"]
+
+    def test_one_is_taken_where_graphs_can_not_be_scored_one_by_one(self) -> None:
+        branch = FidelityOptimizer(SPACE, EPOCHS, optimizer="branch")
+        assert [candidate.form for candidate in branch.candidates] == ["exponential"]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("seed", [1012, 1013])
+    def test_the_best_cell_is_found_where_the_kernel_of_the_paper_ruled_it_out(
+        self, seed: int
+    ) -> None:
+        """With that kernel alone neither search saw it within 100 full trainings."""
+        if not (data_folder() / "nb201.csv.xz").exists():
+            pytest.skip("trainings of 12 epochs are not in the data folder")
+        tables = {epochs: NasBench201("cifar10", epochs=epochs) for epochs in (12, 200)}
+
+        def query(cell: LabeledGraph, epochs: float) -> float:
+            return tables[int(epochs)].mean_error(cell)
+
+        result = search(query, SPACE, 40, seed=seed, fidelities=EPOCHS, progress=None)
+        assert result.best.error == pytest.approx(tables[200].optimum)
 
 
 class TestValue:

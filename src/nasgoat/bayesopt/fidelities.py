@@ -53,6 +53,8 @@ class FidelityOptimizer(Optimizer):
         ([3, 12], 3.72)
     """
 
+    has_short_trainings = True
+
     def __init__(
         self,
         space: SearchSpace | str,

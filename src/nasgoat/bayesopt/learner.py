@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell
 from nasgoat.bayesopt.evidence import EVIDENCE, Candidate, list_candidates
@@ -47,6 +47,9 @@ class Learner(AskTell):
     Its arguments are those of :class:`~nasgoat.Optimizer`.
     """
 
+    #: Whether most of what is seen are short trainings of graphs that the model chose.
+    has_short_trainings: ClassVar[bool] = False
+
     def __init__(
         self,
         space: SearchSpace | str,
@@ -73,7 +76,7 @@ class Learner(AskTell):
             else Objectives.of(minimise, measured, learn_failures, limited)
         )
         if settings is None:
-            settings = Settings().suited(self.space, optimizer)
+            settings = Settings().suited(self.space, optimizer, self.has_short_trainings)
             if settings.kernel == "linear":
                 logger.warning("%s", LINEAR_INSTEAD)
         self.settings = settings.adapted(self.objectives, self.space, optimizer)

@@ -33,6 +33,8 @@ LINEAR_INSTEAD = (
     "the linear kernel is taken: under the exponential one no proposal can be proven best in the "
     "time limit on this space (--kernel or Settings(kernel=...) decides otherwise)"
 )
+#: Graphs of a space for which the evidence may choose: each kernel scores all of them.
+LARGEST_CHOICE = 1_000_000
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 8
 #: Settings that earlier versions did not have; at these values they are not declared.
@@ -157,11 +159,20 @@ class Settings:
             name = known[0] if self._can_minimise(known[0], space, optimizer) else known[1]
         return replace(self, acquisition=name, repeats=1)
 
-    def suited(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> Settings:
+    def suited(
+        self,
+        space: SearchSpace,
+        optimizer: str | AcquisitionOptimizer,
+        short_trainings: bool = False,
+    ) -> Settings:
         """The same, with the linear kernel where the exponential one can't be optimised in time.
 
         Of both kernels the linear one needs a few evaluations more (docs/benchmarks.md), but a
         proven proposal in seconds is worth more than one that never comes.
+
+        With ``short_trainings``, the evidence chooses between kernels where every graph can be
+        scored: what is seen then was chosen by the model, and one kernel alone can rule the best
+        graph out for good (docs/decisions/0091-fidelities-by-value-for-cost.md).
 
         Example:
             >>> from nasgoat import ChainSpace, nasbench201
@@ -170,8 +181,14 @@ class Settings:
             'exponential'
             >>> Settings().suited(chains, "auto").kernel
             'linear'
+            >>> Settings().suited(nasbench201(), "auto", short_trainings=True).kernel
+            'evidence'
         """
-        if self.kernel != "exponential" or not isinstance(optimizer, str):
+        if self.kernel != "exponential":
+            return self
+        if short_trainings and self._may_choose(space, optimizer):
+            return replace(self, kernel=EVIDENCE)
+        if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
             return self
@@ -180,6 +197,14 @@ class Settings:
         slow = forecast_seconds(space, self.kernel, *terms) > most
         quick = slow and forecast_seconds(space, "linear", *terms) <= most
         return replace(self, kernel="linear") if quick else self
+
+    def _may_choose(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> bool:
+        """Whether the kernel is left open, and every graph is scored under any of them."""
+        if self.blocks != PAPER_BLOCKS or self.priors:
+            return False
+        if isinstance(optimizer, str):
+            return optimizer == "auto" and bound_graphs(space) <= LARGEST_CHOICE
+        return getattr(optimizer, "blocks", None) is None
 
     def _can_minimise(
         self, function: str, space: SearchSpace, optimizer: str | AcquisitionOptimizer

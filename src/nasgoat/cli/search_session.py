@@ -80,8 +80,9 @@ class Session:
         self.transfer = learning.sources(self.task.space)
         self.known = learning.known_results(self.task.space, self.objectives)
         if ours and proposing.kernel is None:
-            given, settings = settings, settings.suited(self.task.space, solving.optimizer)
-            if settings != given and not output.quiet:
+            given, short = settings, levels is not None
+            settings = settings.suited(self.task.space, solving.optimizer, short)
+            if settings.kernel == "linear" != given.kernel and not output.quiet:
                 note(LINEAR_INSTEAD)
         if ours:
             settings = settings.adapted(self.objectives, self.task.space, solving.optimizer)
