@@ -49,6 +49,25 @@ def test_graphs_are_distinct_in_the_space_and_follow_the_seed(
 
 
 @pytest.mark.parametrize("name", SEVERAL_METHODS)
+def test_graphs_that_failed_are_not_asked_for_again(name: str) -> None:
+    method, asked = SEVERAL_METHODS[name](CHAINS, NAMES, (), 6, 1), list[bytes]()
+    while (graph := method.ask()) is not None and len(asked) < 60:
+        asked.append(CHAINS.key(graph))
+        if "a" in (graph.edge_labels or {}).values():
+            method.tell_failed(graph)
+        else:
+            method.tell(graph, measure(graph))
+    assert len({*asked}) == len(asked) == 60
+    assert 0 < len(method.graphs) < 60
+    broken = SEVERAL_METHODS[name](CHAINS, NAMES, (), 3)
+    for _ in range(6):  # not even the initial design could be measured
+        graph = broken.ask()
+        assert graph is not None
+        broken.tell_failed(graph)
+    assert len(broken.known) == 6
+
+
+@pytest.mark.parametrize("name", SEVERAL_METHODS)
 def test_a_used_up_space_ends_the_search(name: str) -> None:
     small = ChainSpace(2, ["a", "b"])
     assert len(drive(SEVERAL_METHODS[name](small, NAMES, (), 2), 10)) == small.count() == 4

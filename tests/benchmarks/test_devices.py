@@ -26,6 +26,7 @@ from nasgoat.benchmarks import (
 from nasgoat.benchmarks.hw_nasbench import DEVICES
 from nasgoat.benchmarks.nasbench201 import OPERATIONS
 from nasgoat.errors import DataError, UnknownNameError
+from nasgoat.evaluation import Outcome
 from nasgoat.testing import BenchmarkContract
 
 OFFICIAL = ("cifar10", "cifar100", "ImageNet16-120")
@@ -251,6 +252,22 @@ def test_an_imported_table_is_the_text_it_was_made_of(
         for graph in table.space.sample(20, rng):
             assert same.query(graph, rng) == table.query(graph, rng)
         assert table.optimum == same.optimum
+
+
+def test_cells_that_the_edgetpu_refused_have_no_latency(real_tables: Path) -> None:
+    table, rng = benchmark("nb201/cifar10+edgetpu"), np.random.default_rng(0)
+    with lzma.open(real_tables / "hw201.csv.xz", "rt", newline="") as file:
+        refused = {r["ops"] for r in csv.DictReader(file) if float(r["c10_edgetpu_latency"]) < 0}
+    assert isinstance(table, HwNasBench)
+    sampled = table.space.sample(300, rng)
+    cells = {"".join(map(str, table.space.digits(cell))): cell for cell in sampled}
+    assert 5 < len(refused & {*cells}) < 100
+    for digits, cell in cells.items():
+        metrics = table.query(cell, rng)
+        assert ("latency" not in metrics) == (digits in refused)
+        assert Outcome.of(metrics, ["error"]).failure is None
+        needs_both = Outcome.of(metrics, ["error", "latency"])
+        assert (needs_both.failure is not None) == (digits in refused)
 
 
 def test_the_best_chain_is_the_published_one(real_tables: Path) -> None:

@@ -160,7 +160,7 @@ def test_the_command_prints_a_table_and_how_well_it_fits(
         ("c10_fpga_latency", "operation", 1.0),
         pytest.param("c10_eyeriss_latency", "operation", 1.0, marks=pytest.mark.slow),  # 3 s
         pytest.param("c10_pixel3_latency", "place", 0.894, marks=pytest.mark.slow),
-        pytest.param("c10_edgetpu_latency", "place", 0.584, marks=pytest.mark.slow),
+        pytest.param("c10_edgetpu_latency", "place", 0.936, marks=pytest.mark.slow),
     ],
 )
 def test_devices_are_as_linear_as_we_say(
@@ -169,6 +169,8 @@ def test_devices_are_as_linear_as_we_say(
     space = load_space("nb201-all")
     graphs, values, _, left_out = read_measured(space, shared_data / "hw201.csv.xz", column)
     every = slice(None, None, 1 if r_squared < 1 else 25)
-    fit = fit_cost(space, graphs[every], values[every], "latency", by)
+    kept = [i for i, value in enumerate(values) if value >= 0]  # -1: the compiler refused the cell
+    chosen = kept[every]
+    fit = fit_cost(space, [graphs[i] for i in chosen], [values[i] for i in chosen], "latency", by)
     assert (len(graphs), left_out) == (15625, 0)
     assert fit.r_squared == pytest.approx(r_squared, abs=5e-4)

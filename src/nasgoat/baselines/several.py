@@ -1,7 +1,7 @@
 """Baselines for several objectives and measured limits: what is told is a mapping.
 
 A limit is given as a function of the metrics that is at most 0 where it holds. Everything is
-minimised.
+minimised. Of an evaluation that failed a method learns that its graph must not be asked for again.
 
 - ``random``: distinct random graphs.
 - ``local-search``: neighbours of the best graph of a weighted maximum, in random order, moving at
@@ -59,7 +59,8 @@ class SeveralMethod(ABC):
     seed: int = 0
     graphs: list[LabeledGraph] = field(default_factory=list, init=False)
     metrics: list[Metrics] = field(default_factory=list, init=False)
-    known: dict[bytes, int] = field(default_factory=dict, init=False)
+    #: Every graph that was evaluated: its place among those that were measured, None if it failed.
+    known: dict[bytes, int | None] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng([self.seed, _STREAM])
@@ -67,8 +68,8 @@ class SeveralMethod(ABC):
 
     def ask(self) -> LabeledGraph | None:
         """The next graph; None if the space is used up."""
-        if len(self.graphs) < len(self._design):
-            return self._begin(self._design[len(self.graphs)])
+        if len(self.known) < len(self._design):
+            return self._begin(self._design[len(self.known)])
         return self._choose()
 
     def tell(self, graph: LabeledGraph, metrics: Metrics) -> None:
@@ -76,6 +77,10 @@ class SeveralMethod(ABC):
         self.known[self.space.key(graph)] = len(self.graphs)
         self.graphs.append(graph)
         self.metrics.append(metrics)
+
+    def tell_failed(self, graph: LabeledGraph) -> None:
+        """Note that a graph could not be evaluated: it is not asked for again."""
+        self.known[self.space.key(graph)] = None
 
     def _begin(self, graph: LabeledGraph) -> LabeledGraph:
         """A graph of the initial design is about to be evaluated."""
@@ -135,6 +140,8 @@ class LocalSeveral(SeveralMethod):
         return score
 
     def _choose(self) -> LabeledGraph | None:
+        if not self.graphs:  # all of the initial design failed
+            return self._draw()
         last = len(self.graphs) - 1
         if self._restarts or (
             self._current is not None and (scores := self._scores())[last] < scores[self._current]
@@ -193,9 +200,20 @@ class OptunaSeveral(SeveralMethod):
             self._answer(self._trial, metrics)
             self._trial = None
 
+    def tell_failed(self, graph: LabeledGraph) -> None:
+        """Note that a graph could not be evaluated; samplers learn nothing from such a trial."""
+        super().tell_failed(graph)
+        if self._trial is not None:
+            self._fail(self._trial)
+            self._trial = None
+
     def _answer(self, trial: Trial, metrics: Metrics) -> FrozenTrial:
         trial.set_user_attr(_VIOLATION, self._excesses(metrics))
         return self.study.tell(trial, self._values(metrics))
+
+    def _fail(self, trial: Trial) -> FrozenTrial:
+        trial.set_user_attr(_VIOLATION, [1.0] * len(self.limits))
+        return self.study.tell(trial, state=TrialState.FAIL)
 
     def _choose(self) -> LabeledGraph | None:
         for _ in range(_TRIES):
@@ -205,11 +223,14 @@ class OptunaSeveral(SeveralMethod):
                 trial.set_user_attr(_VIOLATION, [1.0] * len(self.limits))
                 self.study.tell(trial, state=TrialState.PRUNED)
                 continue
-            place = self.known.get(self.space.key(graph))
-            if place is None:
+            key = self.space.key(graph)
+            if key not in self.known:
                 self._trial = trial
                 return graph
-            self._answer(trial, self.metrics[place])
+            if (place := self.known[key]) is None:
+                self._fail(trial)
+            else:
+                self._answer(trial, self.metrics[place])
         return self._draw()
 
 

@@ -6,6 +6,9 @@ milliseconds, energy in millijoules. ``nasgoat data import hw201 PATH`` makes it
 ``HW-NAS-Bench-v1_0.pickle`` (numbers, lists, tuples, texts and arrays of numbers; anything else is
 refused), or of a table ``.csv.xz`` with the columns ``ops`` and ``c10_edgegpu_latency`` and so on,
 which is also read where it is (``hw201.csv.xz`` in the data folder).
+
+A latency of -1 is none: the EdgeTPU's compiler refused the cell (its authors say so in issue 11 of
+their repository). A query leaves it out, so that a search that needs it sees a failed evaluation.
 Source: Li et al., ICLR 2021.
 """
 
@@ -72,10 +75,10 @@ class HwNasBench(NasBench201):
             raise UnknownNameError("device", self.device, DEVICES)
         super().__post_init__()
         table = HW201.read()
-        measured = {
-            metric: table[f"{self.dataset}/{self.device}_{metric}"]
-            for metric in DEVICES[self.device]
-        }
+        measured = {}
+        for metric in DEVICES[self.device]:
+            column = table[f"{self.dataset}/{self.device}_{metric}"]
+            measured[metric] = np.where(column >= 0, column, np.nan)
         object.__setattr__(self, "columns", {**self.columns, **measured})
 
     @property

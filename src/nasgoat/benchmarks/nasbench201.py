@@ -70,7 +70,7 @@ class NasBench201:
     errors: NDArray[np.float64] = field(init=False, repr=False)  # (cells, trainings)
     test_errors: NDArray[np.float64] | None = field(init=False, repr=False)
     #: What else is known of each cell, (cells,): parameters, seconds of a training, latency in
-    #: milliseconds.
+    #: milliseconds; NaN where it is not.
     columns: Mapping[str, NDArray[np.float64]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -103,14 +103,18 @@ class NasBench201:
         return float(np.nanmean(self.errors, axis=1).min())
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
-        """The error of one training at random if noisy, else the mean; and what else is known."""
+        """The error of one training at random if noisy, else the mean; and what else is known.
+
+        What is not known of the cell is left out.
+        """
         row = self._find_row(graph)
         values = self.errors[row]
         error = rng.choice(values[~np.isnan(values)]) if self.noisy else np.nanmean(values)
         metrics = {"error": float(error)}
         if self.test_errors is not None:
             metrics["test_error"] = float(np.nanmean(self.test_errors[row]))
-        return metrics | {name: float(column[row]) for name, column in self.columns.items()}
+        known = {name: float(column[row]) for name, column in self.columns.items()}
+        return metrics | {name: value for name, value in known.items() if np.isfinite(value)}
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The error averaged over the trainings of the table."""

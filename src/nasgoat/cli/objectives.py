@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nasgoat.spaces import SearchSpace
     from nasgoat.surrogate import Source
 
+_SAMPLED = 30  # graphs whose metrics tell those of a table
+
 Choose = Annotated[
     list[str] | None,
     typer.Option(help="Show the best under a limit after the fact: 'latency <= 4'; repeatable."),
@@ -139,8 +141,9 @@ def _list_metrics(table: Benchmark) -> list[str]:
     """The numbers that a benchmark's table has."""
     import numpy as np
 
-    graph = table.space.sample(1, np.random.default_rng(0))[0]
-    found = table.query(graph, np.random.default_rng(0))
+    rng, found = np.random.default_rng(0), dict[str, float]()
+    for graph in table.space.sample(_SAMPLED, rng):
+        found |= table.query(graph, rng)  # a table may lack a number of some graphs
     return [name for name, value in found.items() if isinstance(value, int | float)]
 
 

@@ -68,16 +68,24 @@ class Arena:
         rng = np.random.default_rng(0)  # tables answer means: nothing is drawn
         graphs = [graph for batch in space.enumerate() for graph in batch]
         rows = [self.table.query(graph, rng) for graph in graphs]
-        self.metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        #: The graphs of which all that is needed can be measured: evaluations of others fail.
+        measured = [row for row in rows if self.is_measured(row)]
+        self.failing_share = 1.0 - len(measured) / len(rows)
+        self.metrics = {name: np.array([row[name] for row in measured]) for name in measured[0]}
         self.bounds = {
             name: float(np.quantile(self.metrics[name], share / 100))
             for name, share in self.problem.limits
         }
-        kept = np.ones(len(rows), dtype=bool)
+        kept = np.ones(len(measured), dtype=bool)
         for name, bound in self.bounds.items():
             kept &= self.metrics[name] <= bound
-        self.feasible_share = float(kept.mean())
+        self.feasible_share = float(kept.sum() / len(rows))
         self.optimum = float(self.metrics[self.problem.names[0]][kept].min())
+
+    def is_measured(self, metrics: Mapping[str, Any]) -> bool:
+        """Whether metrics have everything that is minimised or limited."""
+        needed = (*self.problem.names, *(name for name, _ in self.problem.limits))
+        return all(name in metrics for name in needed)
 
     def scale(self, metrics: Mapping[str, Any]) -> NDArray[np.float64]:
         """The values of a problem as columns, the error as its logarithm."""
@@ -87,7 +95,7 @@ class Arena:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """Every graph of the space, on the scale of the hypervolume."""
+        """Every graph that can be measured, on the scale of the hypervolume."""
         return self.scale(self.metrics)
 
     @cached_property

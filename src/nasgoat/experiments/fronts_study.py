@@ -139,12 +139,20 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         if method in WITHIN_SPACE:
             space = arena.limit_space()
         asker = SEVERAL_METHODS[method](space, names, limits, initial, seed)
-        yield from _drive(asker, arena.table, left)
+        yield from _drive(asker, arena, left)
         return
     chosen = Settings(acquisition="lcb" if method == CONSTRAINED else method)
     limits_said = arena.list_limits()
     optimizer = Optimizer(
-        space, chosen, "auto", initial, seed, None, minimise=list(names), limits=limits_said
+        space,
+        chosen,
+        "auto",
+        initial,
+        seed,
+        None,
+        minimise=list(names),
+        limits=limits_said,
+        learn_failures=arena.failing_share > 0,
     )
     while left > 0:
         asked = optimizer.ask(min(_BATCH, left))
@@ -153,7 +161,10 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         for proposal in asked:
             metrics = arena.table.query(proposal.graph, rng)
             plain = optimizer.objectives.plain  # every limit is one of the space
-            optimizer.tell(proposal.graph, metrics["error"] if plain else metrics)
+            if arena.is_measured(metrics):
+                optimizer.tell(proposal.graph, metrics["error"] if plain else metrics)
+            else:
+                optimizer.tell_failed(proposal.graph)
             yield metrics
         left -= len(asked)
 
@@ -162,33 +173,39 @@ def _excess(name: str, bound: float, metrics: Mapping[str, float]) -> float:
     return metrics[name] - bound
 
 
-def _drive(
-    asker: SeveralMethod, table: Benchmark, evaluations: int
-) -> Iterator[Mapping[str, float]]:
+def _drive(asker: SeveralMethod, arena: Arena, evaluations: int) -> Iterator[Mapping[str, float]]:
     rng = np.random.default_rng(0)
     for _ in range(evaluations):
         graph: LabeledGraph | None = asker.ask()
         if graph is None:
             return
-        metrics = table.query(graph, rng)
-        asker.tell(graph, metrics)
+        metrics = arena.table.query(graph, rng)
+        if arena.is_measured(metrics):
+            asker.tell(graph, metrics)
+        else:
+            asker.tell_failed(graph)
         yield metrics
 
 
 def _summarise(arena: Arena, rows: Sequence[Mapping[str, float]], initial: int) -> Record:
-    """What a run found; steps are [evaluation, relative hypervolume, share of the front]."""
+    """What a run found; steps are [evaluation, relative hypervolume, share of the front].
+
+    Evaluations that failed, beyond the random ones at the start, are counted.
+    """
     if len(arena.problem.names) == 1:
         return _summarise_limited(arena, rows, initial)
-    points = np.array([arena.scale(row) for row in rows])
+    measured = [i for i, row in enumerate(rows) if arena.is_measured(row)]
+    points = np.array([arena.scale(rows[i]) for i in measured])
     volumes = np.array(measure_progress(points, arena.reference)) / arena.volume
     wanted = {tuple(point) for point in arena.front.tolist()}
     found, steps = set[tuple[float, ...]](), list[list[float]]()
-    for i, point in enumerate(map(tuple, points.tolist())):
+    for place, point, volume in zip(measured, map(tuple, points.tolist()), volumes, strict=True):
         found |= {point} & wanted
-        step = [round(float(volumes[i]), _ROUND), round(len(found) / len(wanted), _ROUND)]
+        step = [round(float(volume), _ROUND), round(len(found) / len(wanted), _ROUND)]
         if not steps or steps[-1][1:] != step:
-            steps.append([i + 1, *step])
-    return {"front": len(wanted), "steps": steps}
+            steps.append([place + 1, *step])
+    failed = sum(not arena.is_measured(row) for row in rows[initial:])
+    return {"front": len(wanted), "steps": steps, "failed": failed}
 
 
 def _summarise_limited(arena: Arena, rows: Sequence[Mapping[str, float]], initial: int) -> Record:
@@ -196,17 +213,19 @@ def _summarise_limited(arena: Arena, rows: Sequence[Mapping[str, float]], initia
     name, best, steps = arena.problem.names[0], np.inf, list[list[float]]()
     reached = None
     for i, row in enumerate(rows):
+        if not arena.is_measured(row):
+            continue
         if arena.keeps(row, known=True) and arena.keeps(row, known=False) and row[name] < best:
             best = row[name]
             steps.append([i + 1, round(best, _ROUND)])
             if best <= arena.optimum:
                 reached = i + 1
-    own = rows[initial:]
+    own = [row for row in rows[initial:] if arena.is_measured(row)]
     return {
         "feasible": round(arena.feasible_share, _ROUND),
         "optimum": round(arena.optimum, _ROUND),
         "steps": steps,
         "reached": reached,
-        "broken_known": sum(not arena.keeps(row, known=True) for row in rows),
+        "broken_known": sum(not arena.keeps(row, known=True) for row in own),
         "wasted": sum(not arena.keeps(row, known=False) for row in own),
     }
