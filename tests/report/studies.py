@@ -11,7 +11,8 @@ from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Ticket
 from nasgoat.evaluation import FailureKind, Outcome
 from nasgoat.integrations import StorageAddress, StudyLedger
-from nasgoat.integrations.stored_search import StoredSearch, StudyStatus, read_stored_search
+from nasgoat.integrations.stored_search import StoredSearch, read_stored_search
+from nasgoat.integrations.study_status import StudyStatus
 from nasgoat.report import ReportedSearch
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace
 from nasgoat.surrogate import ModelCheck

@@ -68,7 +68,7 @@ def check_structures(space: GraphSpace) -> None:
     listing = space.structure_listing
     for n in space.sizes:
         keys = [
-            listing._key_of(matrix, roles)
+            listing.key_of(matrix, roles)
             for chunk in listing.chunks(n)
             for matrix, roles in zip(*chunk, strict=True)
         ]
@@ -82,7 +82,7 @@ def check_structures(space: GraphSpace) -> None:
                 roles = np.full(n, -1, dtype=np.int8)
                 for v, code in enumerate(codes):
                     roles[v] = code if code in ends else -1
-                found.add(listing._key_of(graph.adjacency, roles))
+                found.add(listing.key_of(graph.adjacency, roles))
         assert found <= set(keys)
 
 

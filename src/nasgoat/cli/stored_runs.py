@@ -16,7 +16,7 @@ from nasgoat.errors import NasgoatError, ReportError, SettingError, StudyError
 
 if TYPE_CHECKING:
     from nasgoat.integrations import StorageAddress
-    from nasgoat.integrations.stored_search import StudyStatus
+    from nasgoat.integrations.study_status import StudyStatus
 
 STUDY_FILE = "study.db"
 RUNS = Path("runs")

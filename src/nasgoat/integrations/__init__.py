@@ -1,10 +1,10 @@
 """Integrations: Optuna (storage, sampler) and Dask. Owns both, and SQLAlchemy."""
 
-from nasgoat.integrations.sampler import GoatSampler, suggest_graph
+from nasgoat.integrations.sampler import GoatSampler
 from nasgoat.integrations.storages import StorageAddress, mask_passwords
 from nasgoat.integrations.study_ledger import StudyLedger
 from nasgoat.integrations.terminator import ExactGainEvaluator
-from nasgoat.integrations.trial_graphs import GraphParameters
+from nasgoat.integrations.trial_graphs import GraphParameters, suggest_graph
 
 __all__ = [
     "ExactGainEvaluator",

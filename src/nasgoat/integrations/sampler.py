@@ -1,4 +1,4 @@
-"""For Optuna: ``GoatSampler`` proposes graphs, ``suggest_graph`` hands one to an objective.
+"""For Optuna: ``GoatSampler`` proposes graphs.
 
 The sampler holds no state of its own that matters: before each proposal it reads the study's
 trials, so several threads, processes or machines can share one study. A proposal is claimed under a
@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import Study, StudyDirection
@@ -25,12 +24,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
 from nasgoat.bayesopt import CurveOptimizer, Objectives, Optimizer, Settings
-from nasgoat.errors import GraphError, SettingError
+from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_claim_lock, take_turn
 from nasgoat.integrations.replay import Replay, name_values
-from nasgoat.integrations.study_format import check_enqueued
-from nasgoat.integrations.trial_graphs import GraphParameters, TrialGraphs, write_claim
+from nasgoat.integrations.trial_graphs import (
+    GraphParameters,
+    TrialGraphs,
+    write_claim,
+)
 from nasgoat.spaces import SearchSpace, load_space
 
 logger = logging.getLogger(__name__)
@@ -220,34 +222,3 @@ class GoatSampler(BaseSampler):
 def _list_others(study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
     """The trials of a study but this one, in the order of their numbers."""
     return [t for t in study.get_trials(deepcopy=False) if t.number != trial.number]
-
-
-def suggest_graph(
-    trial: optuna.Trial, space: SearchSpace | str, name: str = "graph"
-) -> LabeledGraph:
-    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
-
-    Raises:
-        SettingError: If the trial was enqueued with a graph in another way than
-            ``study.enqueue_trial(GraphParameters(space).encode(graph))``.
-
-    Example:
-        >>> import optuna
-        >>> from nasgoat import GoatSampler, nasbench201
-        >>> space = nasbench201()
-        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
-        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
-        >>> len(study.trials)
-        5
-    """
-    parameters = GraphParameters(load_space(space), name)
-    if kept := getattr(trial, "_cached_frozen_trial", None):  # a FixedTrial has none
-        check_enqueued(kept.system_attrs.get("fixed_params", {}), parameters)
-    values = {
-        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
-        for key, distribution in parameters.distributions.items()
-    }
-    try:
-        return parameters.decode(values)
-    except GraphError as problem:
-        raise optuna.TrialPruned(str(problem)) from None

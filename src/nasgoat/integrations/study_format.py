@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Certificate, PartPosterior, Proposal, Status
 from nasgoat.bayesopt import Gain, Ticket
-from nasgoat.errors import GraphError, SettingError
+from nasgoat.errors import NasgoatError, StudyError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
 from nasgoat.evaluation.objectives import ERROR
 from nasgoat.figures.wording import cut
@@ -49,6 +48,28 @@ def list_differences(
         elif old != new:
             changes.append(f"{path}{name} was {cut(repr(old), 120)}, asked {cut(repr(new), 120)}")
     return changes
+
+
+def check_declaration(name: str, stored: Any, asked: Mapping[str, Any]) -> None:
+    """Raise :class:`StudyError` unless a stored search was declared as it is asked for now."""
+    if not isinstance(stored, dict):
+        raise StudyError(f"the study {name!r} must be one of nasgoat search, got another")
+    if changes := list_differences(stored, asked):
+        raise StudyError(
+            f"the study {name!r} must be resumed as it was begun, got other values: "
+            f"{'; '.join(changes)}; give another --study or --report"
+        )
+
+
+@contextmanager
+def refuse_damage(what: str) -> Iterator[None]:
+    """Whatever goes wrong while a study is read is damage, and a :class:`StudyError`."""
+    try:
+        yield
+    except NasgoatError:
+        raise
+    except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
+        raise StudyError(f"{what} must be sound, got {problem!r}") from None
 
 
 def make_trial(ticket: Ticket, parameters: GraphParameters, artifact: str) -> FrozenTrial:
@@ -117,44 +138,59 @@ def read_ticket(
     Raises:
         ValueError: If what the trial says does not agree with itself.
     """
-    a = trial.user_attrs
-    graph = LabeledGraph.from_json(a["graph"])
+    said, own = trial.user_attrs, trial.user_attrs[TICKET]
+    # Studies of earlier versions know nothing of models and gains.
+    ticket = Ticket(
+        int(own["number"]),
+        int(own["iteration"]),
+        _read_proposal(trial, parameters),
+        own["hyperparameters"],
+        model=ModelCheck.from_dict(own["model"]) if own.get("model") else None,
+        gain=Gain.from_dict(own["gain"]) if own.get("gain") else None,
+    )
+    if not trial.state.is_finished() or ORPHANED in said:
+        return ticket
+    outcome = _read_outcome(trial, names)
+    return replace(ticket, outcome=outcome, elapsed=float(said["result"]["elapsed"]))
+
+
+def _read_proposal(trial: FrozenTrial, parameters: GraphParameters) -> Proposal:
+    graph = LabeledGraph.from_json(trial.user_attrs["graph"])
     if parameters.encode(graph) != trial.params:
         raise ValueError(f"trial {trial.number} has another graph than its parameters say")
-    c = a["certificate"]
-    certificate = Certificate(Status(c["status"]), c["value"], c["bound"], c["seconds"])
-    own = a[TICKET]
-    # Studies of earlier versions know nothing of models and gains.
-    at = Fidelity(**own["fidelity"]) if own.get("fidelity") else None
-    proposal = Proposal(
+    proof, own = trial.user_attrs["certificate"], trial.user_attrs[TICKET]
+    numbers = (proof["value"], proof["bound"], proof["seconds"])
+    return Proposal(
         graph,
-        certificate,
+        Certificate(Status(proof["status"]), *numbers),
         own["mean"],
         own["std"],
         own.get("informed"),
         parts=tuple(PartPosterior(*part) for part in own.get("parts", ())),
         probability=own.get("probability"),
-        fidelity=at,
+        fidelity=Fidelity(**own["fidelity"]) if own.get("fidelity") else None,
     )
-    ticket = Ticket(
-        int(own["number"]),
-        int(own["iteration"]),
-        proposal,
-        own["hyperparameters"],
-        model=ModelCheck.from_dict(own["model"]) if own.get("model") else None,
-        gain=Gain.from_dict(own["gain"]) if own.get("gain") else None,
-    )
-    if not trial.state.is_finished() or ORPHANED in a:
-        return ticket
-    result = a["result"]
+
+
+def _read_outcome(trial: FrozenTrial, names: Sequence[str]) -> Outcome:
+    result = trial.user_attrs["result"]
     failure = result["failure"] and Failure.from_dict(result["failure"])
     checked = Outcome.of(result["metrics"], names) if not failure else Outcome(None, failure)
     if trial.state is TrialState.COMPLETE and (
         checked.metrics is None or [checked.metrics[name] for name in names] != trial.values
     ):
         raise ValueError(f"trial {trial.number} has another value than its metrics say")
-    outcome = Outcome(checked.metrics, checked.failure, int(result["attempts"]))
-    return replace(ticket, outcome=outcome, elapsed=float(result["elapsed"]))
+    return Outcome(checked.metrics, checked.failure, int(result["attempts"]))
+
+
+def describe_result(ticket: Ticket, outcome: Outcome) -> dict[str, Any]:
+    """How the evaluation of a ticket ended, as its trial keeps it."""
+    return {
+        "metrics": outcome.metrics and dict(outcome.metrics),
+        "failure": outcome.failure and outcome.failure.to_dict(),
+        "attempts": outcome.attempts,
+        "elapsed": ticket.elapsed,
+    }
 
 
 def read_ticket_number(trial: FrozenTrial) -> int | None:
@@ -176,37 +212,3 @@ def pick_counting_trials(trials: Iterable[FrozenTrial]) -> dict[int, FrozenTrial
         if number is not None and (number not in best or _rank(trial) > _rank(best[number])):
             best[number] = trial
     return dict(sorted(best.items()))
-
-
-def check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> None:
-    """Refuse values that a trial was enqueued with and that are meant for its graph in vain.
-
-    Optuna ignores a value under a name that no trial asks for.
-
-    Raises:
-        SettingError: If a graph is under a wrong name, in part, or outside the space.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> check_enqueued({"graph": 3454, "rate": 0.1}, GraphParameters(nasbench201()))
-    """
-    ours = parameters.distributions
-    wrong = ""
-    for key, value in fixed.items():
-        ending = key.removeprefix(parameters.name).removeprefix("_")
-        meant = (key.startswith(parameters.name) and (not ending or ending.isdigit())) or bool(
-            get_close_matches(key, [parameters.name, *ours], cutoff=0.79)
-        )
-        if isinstance(value, LabeledGraph) or (meant and key not in ours):
-            wrong = f"{key} = {reprlib.repr(value)}"
-    if not wrong and any(key in fixed for key in ours):
-        try:
-            parameters.decode(fixed)
-        except GraphError as problem:
-            wrong = str(problem)
-    if wrong:
-        raise SettingError(
-            f"an enqueued graph must be given by the number{'s' * (len(ours) > 1)} "
-            f"{' and '.join(ours)}, got {wrong}; "
-            "use study.enqueue_trial(GraphParameters(space).encode(graph))"
-        )

@@ -21,7 +21,7 @@ from optuna.trial import TrialState
 from sqlalchemy.exc import DBAPIError
 
 from nasgoat.bayesopt import Objectives, Ticket
-from nasgoat.errors import NasgoatError, StorageError, StudyError
+from nasgoat.errors import StorageError, StudyError
 from nasgoat.integrations.locks import make_study_lock, take_lock
 from nasgoat.integrations.storages import (
     StorageAddress,
@@ -35,11 +35,13 @@ from nasgoat.integrations.study_format import (
     DECLARATION,
     ORPHANED,
     PLAN,
-    list_differences,
+    check_declaration,
+    describe_result,
     make_trial,
     pick_counting_trials,
     read_ticket,
     read_ticket_number,
+    refuse_damage,
 )
 from nasgoat.integrations.trial_graphs import GraphParameters
 from nasgoat.spaces import SearchSpace
@@ -71,11 +73,7 @@ class StudyLedger:
     """
 
     def __init__(
-        self,
-        address: StorageAddress,
-        name: str,
-        space: SearchSpace,
-        declaration: Mapping[str, Any],
+        self, address: StorageAddress, name: str, space: SearchSpace, declaration: Mapping[str, Any]
     ) -> None:
         self.address = address
         self.name = name
@@ -111,16 +109,10 @@ class StudyLedger:
 
     def tickets(self) -> list[Ticket]:
         """Every ticket by number; without an outcome if its evaluation never ended."""
-        try:
+        with refuse_damage(f"the study {self.name!r} in {self.address}"):
             best = pick_counting_trials(self._storage.get_all_trials(self._study, deepcopy=False))
             names = self._objectives.names
             tickets = [read_ticket(best[i], self.parameters, names) for i in range(len(best))]
-        except NasgoatError:
-            raise
-        except Exception as problem:  # a damaged row can fail anywhere in Optuna or here
-            raise StudyError(
-                f"the study {self.name!r} in {self.address} must be sound, got {problem!r}"
-            ) from None
         self._trials = {
             number: trial._trial_id
             for number, trial in best.items()
@@ -181,41 +173,31 @@ class StudyLedger:
 
     def _find(self) -> int:
         """The id of the study, which is created in a database that lacks it."""
-        try:
-            study = self._storage.get_study_id_from_name(self.name)
-        except KeyError:
+        named = f"the study {self.name!r}"
+        with refuse_damage(named):
+            try:
+                study = self._storage.get_study_id_from_name(self.name)
+            except KeyError:
+                study = None
+        if study is None:
             study = write_persistently(lambda: self._create_study(self._storage))
-        except Exception as problem:
-            raise StudyError(f"the study {self.name!r} must be sound, got {problem!r}") from None
-        try:
+        with refuse_damage(named):
             stored = self._storage.get_study_user_attrs(study).get(DECLARATION)
             direction = self._storage.get_study_directions(study)
             empty = not self._storage.get_n_trials(study)
-        except Exception as problem:
-            raise StudyError(f"the study {self.name!r} must be sound, got {problem!r}") from None
         if stored is None and empty:  # new, or its driver was killed between two writes
             write_persistently(
                 lambda: self._storage.set_study_user_attr(study, DECLARATION, self._declaration)
             )
             stored = self._declaration
         if isinstance(stored, dict):  # what differs says more than a number of directions
-            self._compare(stored)
+            check_declaration(self.name, stored, self._declaration)
         if direction != [StudyDirection.MINIMIZE] * len(self._objectives.names):
-            shown = ", ".join(d.name.lower() for d in direction)
-            count = len(self._objectives.names)
+            shown, count = ", ".join(d.name.lower() for d in direction), len(self._objectives.names)
             many = "one value" if count == 1 else f"{count} values"
-            raise StudyError(f"the study {self.name!r} must minimise {many}, got: {shown}")
-        self._compare(stored)
+            raise StudyError(f"{named} must minimise {many}, got: {shown}")
+        check_declaration(self.name, stored, self._declaration)
         return study
-
-    def _compare(self, stored: Any) -> None:
-        if not isinstance(stored, dict):
-            raise StudyError(f"the study {self.name!r} must be one of nasgoat search, got another")
-        if changes := list_differences(stored, self._declaration):
-            raise StudyError(
-                f"the study {self.name!r} must be resumed as it was begun, got other values: "
-                f"{'; '.join(changes)}; give another --study or --report"
-            )
 
     def _create(self, ticket: Ticket, tries: list[int]) -> None:
         self._still_ours()
@@ -246,13 +228,7 @@ class StudyLedger:
         trial_id, outcome = self._trials[ticket.number], ticket.outcome
         if outcome is None or self._storage.get_trial(trial_id).state.is_finished():
             return
-        result = {
-            "metrics": outcome.metrics and dict(outcome.metrics),
-            "failure": outcome.failure and outcome.failure.to_dict(),
-            "attempts": outcome.attempts,
-            "elapsed": ticket.elapsed,
-        }
-        self._storage.set_trial_user_attr(trial_id, "result", result)
+        self._storage.set_trial_user_attr(trial_id, "result", describe_result(ticket, outcome))
         if outcome.metrics is not None:
             values = list(self._objectives.pick(outcome.metrics))
             if limits := self._objectives.limits:  # as Optuna has them: at most 0 where they hold

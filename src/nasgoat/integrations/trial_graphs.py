@@ -1,4 +1,4 @@
-"""The graphs of Optuna trials: how they are written, and how they are read.
+"""The graphs of Optuna trials: how they are written and read, and handed to an objective.
 
 A graph is one integer parameter, or a few where one is too small. While a trial runs, a claim says
 which graph it will have, so that no two trials get the same.
@@ -13,21 +13,24 @@ write to the storage; one per edge would cost more than the rest of a trial
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, IntDistribution
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Proposal
-from nasgoat.errors import GraphError
+from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import Slots
-from nasgoat.spaces import SearchSpace
+from nasgoat.spaces import SearchSpace, load_space
 
 CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
 _LARGEST = 2**53  # Optuna stores parameters as double precision numbers
@@ -180,3 +183,64 @@ class TrialGraphs:
         except GraphError:
             return None  # another sampler's
         return graph
+
+
+def _check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> None:
+    """Refuse values that a trial was enqueued with and that are meant for its graph in vain.
+
+    Optuna ignores a value under a name that no trial asks for.
+
+    Raises:
+        SettingError: If a graph is under a wrong name, in part, or outside the space.
+    """
+    ours = parameters.distributions
+    wrong = ""
+    for key, value in fixed.items():
+        ending = key.removeprefix(parameters.name).removeprefix("_")
+        meant = (key.startswith(parameters.name) and (not ending or ending.isdigit())) or bool(
+            get_close_matches(key, [parameters.name, *ours], cutoff=0.79)
+        )
+        if isinstance(value, LabeledGraph) or (meant and key not in ours):
+            wrong = f"{key} = {reprlib.repr(value)}"
+    if not wrong and any(key in fixed for key in ours):
+        try:
+            parameters.decode(fixed)
+        except GraphError as problem:
+            wrong = str(problem)
+    if wrong:
+        raise SettingError(
+            f"an enqueued graph must be given by the number{'s' * (len(ours) > 1)} "
+            f"{' and '.join(ours)}, got {wrong}; "
+            "use study.enqueue_trial(GraphParameters(space).encode(graph))"
+        )
+
+
+def suggest_graph(
+    trial: optuna.Trial, space: SearchSpace | str, name: str = "graph"
+) -> LabeledGraph:
+    """The graph of a trial; prunes the trial if another sampler made up one outside the space.
+
+    Raises:
+        SettingError: If the trial was enqueued with a graph in another way than
+            ``study.enqueue_trial(GraphParameters(space).encode(graph))``.
+
+    Example:
+        >>> import optuna
+        >>> from nasgoat import GoatSampler, nasbench201
+        >>> space = nasbench201()
+        >>> study = optuna.create_study(sampler=GoatSampler(space, initial=3))
+        >>> study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=5)
+        >>> len(study.trials)
+        5
+    """
+    parameters = GraphParameters(load_space(space), name)
+    if kept := getattr(trial, "_cached_frozen_trial", None):  # a FixedTrial has none
+        _check_enqueued(kept.system_attrs.get("fixed_params", {}), parameters)
+    values = {
+        key: trial.suggest_int(key, 0, distribution.high)  # type: ignore[attr-defined]
+        for key, distribution in parameters.distributions.items()
+    }
+    try:
+        return parameters.decode(values)
+    except GraphError as problem:
+        raise optuna.TrialPruned(str(problem)) from None

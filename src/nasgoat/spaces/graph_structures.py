@@ -22,24 +22,21 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 from scipy.stats import hypergeom
 
-from nasgoat.compiled import compiled, inner
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import canonical
 from nasgoat.graphs.shortest_paths import nodes_on_paths
-from nasgoat.spaces.graph_listing import Listing, Matrix
+from nasgoat.spaces.graph_growth import Growth, Matrix, Roles, compare_ranks
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
 
-Roles = NDArray[np.int8]  # the label code that its role gives to a node, -1 for all other nodes
 Structure = tuple[Matrix, Roles]
 #: Structures of one number of nodes that are listed: more would take minutes.
 LARGEST_STRUCTURES = 300_000
 _WAYS = 1 << 16  # ways to join one more node, at most
-_PAUSE = 10  # prefixes between two looks at the clock of who asks
 
 
-class StructureListing(Listing):
+class StructureListing(Growth):
     """Lists structures with roles, smaller ones first kept for larger ones.
 
     Example:
@@ -63,17 +60,16 @@ class StructureListing(Listing):
         self.joins = self.joins and not self._in_order
         self._others = np.ones(max(last + 1, 1), dtype=bool)
         self._others[[*set(self._codes[0]), *set(self._codes[1])]] = False
-        self._grown: dict[tuple[int, int], list[Matrix]] = {}
 
     def chunks(self, n: int) -> Iterator[tuple[Matrix, Roles]]:
         """Matrices (S, n, n) and roles (S, n); empty chunks come while larger ones are made."""
         none = np.zeros((0, n, n), dtype=bool), np.zeros((0, n), dtype=np.int8)
         sinks = self.rules.sinks if self._in_order else 0
-        for done in self._grow_steps(n - sinks, sinks):
+        for done in self.grow(n - sinks, sinks):
             if not done:
                 yield none
         found: list[Structure] = []
-        for matrix in self._grown[n - sinks, sinks]:
+        for matrix in self.grown[n - sinks, sinks]:
             found += self._finish(matrix)
             if len(found) >= 1000:
                 yield _stack(found)
@@ -111,63 +107,10 @@ class StructureListing(Listing):
             for sinks in combinations(rest, len(last)):
                 roles = np.full(n, -1, dtype=np.int8)
                 roles[list(sources)], roles[list(sinks)] = 0, last[:1] or -1
-                found.setdefault(self._key_of(matrix, roles), roles)
+                found.setdefault(self.key_of(matrix, roles), roles)
         return list(found.values())
 
-    # Growth
-
-    def _grow_steps(self, inner_nodes: int, sinks: int) -> Iterator[bool]:
-        """Make the prefixes of so many nodes before the sinks, and of so many sinks."""
-        key = (inner_nodes, sinks)
-        if key in self._grown:
-            yield True
-            return
-        if key == (1, 0):
-            self._grown[key] = [np.zeros((1, 1), dtype=bool)]
-            yield True
-            return
-        if key == (0, 0):
-            self._grown[key] = [np.zeros((0, 0), dtype=bool)]
-            yield True
-            return
-        smaller = (inner_nodes, sinks - 1) if sinks else (inner_nodes - 1, 0)
-        for done in self._grow_steps(*smaller):
-            if not done:
-                yield False
-        yield from self._add_node(smaller, key)
-
-    def _add_node(self, smaller: tuple[int, int], key: tuple[int, int]) -> Iterator[bool]:
-        prefixes, m = self._grown[smaller], sum(smaller)
-        if (2 if self.forward or not self.space.directed else 4) ** m > _WAYS:
-            raise TooLargeError(
-                f"structures must have fewer nodes to be listed, got {m + 1}; use scip or mutation"
-            )
-        roles = self._prefix_roles(*key)
-        ways = self._list_ways(m, roles)
-        found: dict[bytes, Matrix] = {}
-        for count, prefix in enumerate(prefixes):
-            grown = np.zeros((len(ways), m + 1, m + 1), dtype=bool)
-            grown[:, :m, :m] = prefix
-            grown[:, :m, m], grown[:, m, :m] = ways[:, 0], ways[:, 1]
-            grown = grown[self._may_grow(grown)]
-            grown = grown[self._keep_degrees(grown, roles)]
-            mark = roles.astype(np.int64)
-            mark[: self.pinned] = np.arange(min(self.pinned, m + 1)) + 1000
-            last_is_largest = np.zeros(len(grown), dtype=np.int8)
-            _compare_ranks(grown, mark, self.forward, self.joins, last_is_largest)
-            for matrix in grown[last_is_largest > 0]:
-                found.setdefault(self._key_of(matrix, roles), matrix)
-            if len(found) > LARGEST_STRUCTURES:
-                raise TooLargeError(
-                    f"structures must be at most {LARGEST_STRUCTURES:,} to be listed, got more "
-                    f"with {m + 1} nodes; use scip or mutation"
-                )
-            if count % _PAUSE == _PAUSE - 1:
-                yield False
-        self._grown[key] = list(found.values())
-        yield True
-
-    def _prefix_roles(self, inner_nodes: int, sinks: int) -> Roles:
+    def _assign_roles(self, inner_nodes: int, sinks: int) -> Roles:
         roles = np.full(inner_nodes + sinks, -1, dtype=np.int8)
         if self._in_order:
             first, last = self._codes
@@ -177,6 +120,10 @@ class StructureListing(Listing):
         return roles
 
     def _list_ways(self, m: int, roles: Roles) -> Matrix:
+        if (2 if self.forward or not self.space.directed else 4) ** m > _WAYS:
+            raise TooLargeError(
+                f"structures must have fewer nodes to be listed, got {m + 1}; use scip or mutation"
+            )
         ways = self._list_new_nodes(m)
         if not self._in_order:
             return ways
@@ -185,6 +132,22 @@ class StructureListing(Listing):
         if self.space.connectivity == "paths" and self.rules.sources and self.forward:
             return ways[ways[:, 0].any(axis=1)]  # only sources have no incoming edge
         return ways
+
+    def _refuse_count(self, found: int, nodes: int) -> None:
+        if found > LARGEST_STRUCTURES:
+            raise TooLargeError(
+                f"structures must be at most {LARGEST_STRUCTURES:,} to be listed, got more "
+                f"with {nodes} nodes; use scip or mutation"
+            )
+
+    def _keep(self, grown: Matrix, roles: Roles) -> Matrix:
+        grown = super()._keep(grown, roles)
+        grown = grown[self._keep_degrees(grown, roles)]
+        mark = roles.astype(np.int64)
+        mark[: self.pinned] = np.arange(min(self.pinned, len(roles))) + 1000
+        last_is_largest = np.zeros(len(grown), dtype=np.int8)
+        compare_ranks(grown, mark, self.forward, self.joins, last_is_largest)
+        return grown[last_is_largest > 0]
 
     def _keep_degrees(self, grown: Matrix, roles: Roles) -> Matrix:
         """Which prefixes no role or label forbids by its largest degrees."""
@@ -195,18 +158,6 @@ class StructureListing(Listing):
             most = np.where(roles >= 0, bounds.high[roles], free.max(initial=0))
             keep &= (grown.sum(axis=axis) * least <= most).all(axis=1)
         return keep
-
-    def _key_of(self, matrix: Matrix, roles: Roles) -> bytes:
-        arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
-        colours = {f"{v}:{role}": nodes for (v, role), nodes in self.colours(roles).items()}
-        return canonical.key_of_colored(len(matrix), arcs, colours, self.space.directed)
-
-    def colours(self, roles: Roles) -> dict[tuple[int, int], set[int]]:
-        """Nodes that may be alike: those of one role that no fixed part names."""
-        found: dict[tuple[int, int], set[int]] = {}
-        for v, role in enumerate(roles.tolist()):
-            found.setdefault((v if v < self.pinned else -1, role), set()).add(v)
-        return found
 
     def symmetries(self, matrix: Matrix, roles: Roles, most: int) -> NDArray[np.intp]:
         """Automorphisms that keep roles and named nodes, the identity left out; some if many."""
@@ -265,80 +216,3 @@ def _log_subsets(n: int, least: int, most: int) -> float:
 def _stack(found: list[Structure]) -> tuple[Matrix, Roles]:
     matrices, roles = zip(*found, strict=True)
     return np.array(matrices), np.array(roles)
-
-
-@inner
-def _mix(x: int) -> int:
-    """A number whose bits all depend on all bits of x."""
-    x = (x ^ (x >> 29)) * 0x1F3D5B79A7C4E2D1
-    return (x ^ (x >> 31)) * 0x2545F4914F6CDD1D
-
-
-@compiled
-def _compare_ranks(
-    grown: Matrix,
-    mark: NDArray[np.int64],
-    forward: bool,
-    joins: bool,
-    largest: NDArray[np.int8],
-) -> None:
-    """Note for each matrix whether no node that could be the last one ranks above the last one."""
-    n = grown.shape[1]
-    for g in range(len(grown)):
-        largest[g] = 1
-        a = grown[g]
-        last = _rank(a, mark, n - 1)
-        for w in range(n - 1):
-            alike = mark[w] == mark[n - 1] and _may_be_last(a, mark, w, forward, joins)
-            if alike and _rank(a, mark, w) > last:
-                largest[g] = 0
-                break
-
-
-@inner
-def _rank(a: Matrix, mark: NDArray[np.int64], v: int) -> int:
-    """A number of node v that an isomorphism keeps: from its neighbours and theirs."""
-    n = len(a)
-    total = 0
-    for u in range(n):
-        if a[u, v] or a[v, u]:
-            near = mark[u] + 7
-            for w in range(n):
-                near += (17 if a[u, w] else 0) + (4099 if a[w, u] else 0)
-                if a[u, w] or a[w, u]:
-                    out = 0
-                    for x in range(n):
-                        out += (1 if a[w, x] else 0) + (64 if a[x, w] else 0)
-                        if (a[w, x] or a[x, w]) and (a[u, x] or a[x, u]):
-                            out += 65537
-                    near += _mix(out + mark[w])
-            total += _mix(near + (0x5851F42D if a[u, v] else 0) + (0x14057B7F if a[v, u] else 0))
-    return total
-
-
-@inner
-def _may_be_last(a: Matrix, mark: NDArray[np.int64], w: int, forward: bool, joins: bool) -> bool:
-    """Whether the structure without node w is among the smaller ones."""
-    n = len(a)
-    if forward:
-        for x in range(n):
-            if a[w, x]:
-                return False
-    if not joins:
-        return True
-    # Every other node must still be joined to the first nodes: named ones, or any single one.
-    start = 0
-    for v in range(n):
-        if mark[v] >= 1000:
-            start |= 1 << v
-    if start == 0:
-        start = 1 if w != 0 else 2
-    seen, before = start, 0
-    while seen != before:
-        before = seen
-        for u in range(n):
-            if seen >> u & 1:
-                for v in range(n):
-                    if v != w and (a[u, v] or a[v, u]):
-                        seen |= 1 << v
-    return bool(seen | 1 << w == (1 << n) - 1)

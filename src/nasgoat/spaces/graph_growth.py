@@ -1,0 +1,240 @@
+"""Structures of declared graphs grow node by node, each once up to isomorphism.
+
+Of isomorphic prefixes one is enough, because they have isomorphic continuations. Where a graph must
+be connected, each new node is joined to an earlier one: every connected graph has an order of its
+nodes in which that holds.
+
+Notation
+    prefix     adjacency matrix of the first m nodes
+    roles      the label code that its role (source, sink) gives to a node, -1 for all other nodes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nasgoat.compiled import compiled, inner
+from nasgoat.graphs import canonical
+from nasgoat.graphs.shortest_paths import shortest_distances
+
+if TYPE_CHECKING:
+    from nasgoat.spaces.graph_space import GraphSpace
+
+Matrix = NDArray[np.bool_]
+Roles = NDArray[np.int8]
+_PAUSE = 10  # prefixes between two looks at the clock of who asks
+
+
+class Growth:
+    """Grows the structures of a space; a subclass may leave out some on the way."""
+
+    def __init__(self, space: GraphSpace) -> None:
+        self.space = space
+        self.rules = space.rules
+        self.pinned = self.rules.fixed.pinned
+        # In topological order a new node has incoming edges alone; named nodes fix the order.
+        self.forward = space.direction == "acyclic" and not self.pinned
+        # Whether each new node is joined to an earlier one.
+        self.joins = space.connectivity in ("connected", "strong") and not self.forward
+        self.grown: dict[tuple[int, int], list[Matrix]] = {
+            (0, 0): [np.zeros((0, 0), dtype=bool)],
+            (1, 0): [np.zeros((1, 1), dtype=bool)],
+        }
+
+    def grow(self, inner_nodes: int, sinks: int = 0) -> Iterator[bool]:
+        """Make the prefixes of so many nodes before the sinks, and of so many sinks.
+
+        Comes back with False from time to time, and with True when they are in :attr:`grown`.
+        """
+        key = (inner_nodes, sinks)
+        if key not in self.grown:
+            smaller = (inner_nodes, sinks - 1) if sinks else (inner_nodes - 1, 0)
+            for done in self.grow(*smaller):
+                if not done:
+                    yield False
+            yield from self._add_node(smaller, key)
+        yield True
+
+    def _add_node(self, smaller: tuple[int, int], key: tuple[int, int]) -> Iterator[bool]:
+        prefixes, m = self.grown[smaller], sum(smaller)
+        roles = self._assign_roles(*key)
+        ways = self._list_ways(m, roles) if prefixes else np.zeros((0, 2, m), dtype=bool)
+        self._refuse_work(len(prefixes), len(ways), m)
+        found: dict[bytes, Matrix] = {}
+        for count, prefix in enumerate(prefixes):
+            grown = np.zeros((len(ways), m + 1, m + 1), dtype=bool)
+            grown[:, :m, :m] = prefix
+            grown[:, :m, m], grown[:, m, :m] = ways[:, 0], ways[:, 1]
+            for matrix in self._keep(grown, roles):
+                found.setdefault(self.key_of(matrix, roles), matrix)
+            self._refuse_count(len(found), m + 1)
+            if count % _PAUSE == _PAUSE - 1:
+                yield False
+        self.grown[key] = list(found.values())
+
+    def _assign_roles(self, inner_nodes: int, sinks: int) -> Roles:
+        """The roles of the nodes of a prefix."""
+        return np.full(inner_nodes + sinks, -1, dtype=np.int8)
+
+    def _list_ways(self, m: int, roles: Roles) -> Matrix:
+        """The ways to join node m: edges from earlier nodes and edges to them, (W, 2, m)."""
+        return self._list_new_nodes(m)
+
+    def _keep(self, grown: Matrix, roles: Roles) -> Matrix:
+        """The prefixes with one more node that are followed up."""
+        return grown[self._may_grow(grown)]
+
+    def _refuse_work(self, prefixes: int, ways: int, m: int) -> None:
+        """Raise :class:`~nasgoat.errors.TooLargeError` if joining another node takes too long."""
+
+    def _refuse_count(self, found: int, nodes: int) -> None:
+        """Raise :class:`~nasgoat.errors.TooLargeError` if there are too many prefixes."""
+
+    def _list_new_nodes(self, m: int) -> Matrix:
+        """Every way to join node m that fixed parts and connectivity allow."""
+        subsets = np.array(list(product([False, True], repeat=m)), dtype=bool)
+        if self.forward:
+            into, out = subsets, np.zeros_like(subsets)
+        elif not self.space.directed:
+            into, out = subsets, subsets
+        else:
+            first, second = np.divmod(np.arange(4**m), 2**m)
+            into, out = subsets[first], subsets[second]
+        ways: Matrix = np.stack([into, out], axis=1)
+        keep = self._match_fixed_edges(ways, m)
+        if self.joins:
+            # Named nodes come first, whatever joins them.
+            keep &= ways.any(axis=(1, 2)) if m >= max(self.pinned, 1) else True
+        return ways[keep]
+
+    def _match_fixed_edges(self, ways: Matrix, m: int) -> Matrix:
+        """Which ways agree with the fixed parts at node m."""
+        keep = np.ones(len(ways), dtype=bool)
+        anything = frozenset(range(max(len(self.space.edge_ops), 1)))
+        for u, v in self.rules.fixed.edges:
+            if max(u, v) == m:
+                keep &= ways[:, 0, u] if v == m else ways[:, 1, v]
+        for (u, v), barred in self.rules.fixed.not_edges.items():
+            if max(u, v) == m and barred == anything:
+                keep &= ~(ways[:, 0, u] if v == m else ways[:, 1, v])
+        return keep
+
+    def _may_grow(self, grown: Matrix) -> Matrix:
+        """Which prefixes keep to what no further node can mend: edges, degrees, no cycle."""
+        edges = grown.sum(axis=(1, 2)) // (1 if self.space.directed else 2)
+        keep: Matrix = edges <= self.rules.max_edges
+        least = int(self.rules.weights.min(initial=10**6)) if len(self.rules.weights) else 1
+        keep &= (grown.sum(axis=1) * least <= self.rules.degree_in.high.max()).all(axis=1)
+        keep &= (grown.sum(axis=2) * least <= self.rules.degree_out.high.max()).all(axis=1)
+        if self.space.direction == "acyclic" and not self.forward:
+            d = shortest_distances(grown)
+            keep &= ~(grown & (d.transpose(0, 2, 1) < grown.shape[-1])).any(axis=(1, 2))
+        return keep
+
+    def _is_connected(self, matrix: Matrix) -> bool:
+        n = len(matrix)
+        if self.space.connectivity == "strong":
+            return bool((shortest_distances(matrix[None]) < n).all())
+        if self.space.connectivity == "connected":
+            return bool((shortest_distances((matrix | matrix.T)[None]) < n).all())
+        if self.space.connectivity == "paths":
+            # Who has no incoming edge must be a source, who has no outgoing one a sink.
+            first, last = (~matrix.any(axis=0)).sum(), (~matrix.any(axis=1)).sum()
+            sources, sinks = self.rules.sources or n, self.rules.sinks or n
+            return bool(first <= sources and last <= sinks)
+        return True
+
+    def key_of(self, matrix: Matrix, roles: Roles) -> bytes:
+        """A key that isomorphic structures share, roles and named nodes regarded."""
+        arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
+        colours = {f"{v}:{role}": nodes for (v, role), nodes in self.colours(roles).items()}
+        return canonical.key_of_colored(len(matrix), arcs, colours, self.space.directed)
+
+    def colours(self, roles: Roles) -> dict[tuple[int, int], set[int]]:
+        """Nodes that may be alike: those of one role that no fixed part names."""
+        found: dict[tuple[int, int], set[int]] = {}
+        for v, role in enumerate(roles.tolist()):
+            found.setdefault((v if v < self.pinned else -1, role), set()).add(v)
+        return found
+
+
+@inner
+def _mix(x: int) -> int:
+    """A number whose bits all depend on all bits of x."""
+    x = (x ^ (x >> 29)) * 0x1F3D5B79A7C4E2D1
+    return (x ^ (x >> 31)) * 0x2545F4914F6CDD1D
+
+
+@compiled
+def compare_ranks(
+    grown: Matrix,
+    mark: NDArray[np.int64],
+    forward: bool,
+    joins: bool,
+    largest: NDArray[np.int8],
+) -> None:
+    """Note for each matrix whether no node that could be the last one ranks above the last one."""
+    n = grown.shape[1]
+    for g in range(len(grown)):
+        largest[g] = 1
+        a = grown[g]
+        last = _rank(a, mark, n - 1)
+        for w in range(n - 1):
+            alike = mark[w] == mark[n - 1] and _may_be_last(a, mark, w, forward, joins)
+            if alike and _rank(a, mark, w) > last:
+                largest[g] = 0
+                break
+
+
+@inner
+def _rank(a: Matrix, mark: NDArray[np.int64], v: int) -> int:
+    """A number of node v that an isomorphism keeps: from its neighbours and theirs."""
+    n = len(a)
+    total = 0
+    for u in range(n):
+        if a[u, v] or a[v, u]:
+            near = mark[u] + 7
+            for w in range(n):
+                near += (17 if a[u, w] else 0) + (4099 if a[w, u] else 0)
+                if a[u, w] or a[w, u]:
+                    out = 0
+                    for x in range(n):
+                        out += (1 if a[w, x] else 0) + (64 if a[x, w] else 0)
+                        if (a[w, x] or a[x, w]) and (a[u, x] or a[x, u]):
+                            out += 65537
+                    near += _mix(out + mark[w])
+            total += _mix(near + (0x5851F42D if a[u, v] else 0) + (0x14057B7F if a[v, u] else 0))
+    return total
+
+
+@inner
+def _may_be_last(a: Matrix, mark: NDArray[np.int64], w: int, forward: bool, joins: bool) -> bool:
+    """Whether the structure without node w is among the smaller ones."""
+    n = len(a)
+    if forward:
+        for x in range(n):
+            if a[w, x]:
+                return False
+    if not joins:
+        return True
+    # Every other node must still be joined to the first nodes: named ones, or any single one.
+    start = 0
+    for v in range(n):
+        if mark[v] >= 1000:
+            start |= 1 << v
+    if start == 0:
+        start = 1 if w != 0 else 2
+    seen, before = start, 0
+    while seen != before:
+        before = seen
+        for u in range(n):
+            if seen >> u & 1:
+                for v in range(n):
+                    if v != w and (a[u, v] or a[v, u]):
+                        seen |= 1 << v
+    return bool(seen | 1 << w == (1 << n) - 1)
