@@ -15,7 +15,8 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Certificate, Status
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.k_best import KBest, Scored, descend
+from nasgoat.acquisition.k_best import KBest, Scored
+from nasgoat.acquisition.local_search import descend
 from nasgoat.errors import SettingError, SurrogateError
 
 SPACE = NodeLabeledSpace((2, 4), ["conv", "pool"])

@@ -1,12 +1,10 @@
 """The k best graphs that an optimiser has found so far, and the pool of proposals made of them.
 
-:class:`KBest` keeps them; :func:`descend` fills it with good graphs before a proof starts, and
-:func:`fill_up` where a time limit ended a proof before there were k.
+Proofs and local search (:mod:`~nasgoat.acquisition.local_search`) fill the same one.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -25,10 +23,6 @@ AGREEMENT = 1e-7
 #: Values closer than this are a tie, broken by their order: floating-point noise
 #: between equal feature rows (about 1e-15) must not decide, real differences are far larger.
 TIE_DECIMALS = 10
-#: Local search: graphs drawn at random, descents that start from the best of them, mutations of the
-#: best graph once the descents have ended.
-_DRAWS, _STARTS, _MUTATIONS = 100, 6, 20
-_FILL_SECONDS = 1.0  # of local search, once the time of a proof is up
 
 
 @dataclass(frozen=True)
@@ -183,62 +177,3 @@ def order_ascending(values: NDArray[np.float64], at_least: int) -> list[int]:
     candidates = np.flatnonzero(rounded <= threshold)
     places: list[int] = candidates[np.argsort(rounded[candidates], kind="stable")].tolist()
     return places
-
-
-def descend(
-    pool: KBest,
-    rng: np.random.Generator,
-    start: Collection[LabeledGraph] = (),
-    seconds: float = 10.0,
-) -> None:
-    """Fill the pool by multi-start local search; proves nothing, but sets a good cut-off.
-
-    Args:
-        pool: Where graphs go; it knows space, acquisition, and what is excluded.
-        rng: Source of randomness.
-        start: Graphs to begin with besides random ones.
-        seconds: Time after which no further descent begins.
-    """
-    deadline = time.monotonic() + seconds
-    drawn = [*start, *pool.space.sample(_DRAWS, rng)]
-    if not drawn:
-        return
-    values = pool.add(drawn)
-    for i in np.argsort(values, kind="stable")[:_STARTS].tolist():
-        _walk_down(pool, drawn[i], values[i], deadline)
-    graph = pool.found[0].graph if pool.found else None
-    if graph is not None and pool.space.neighbours(graph):  # not the only graph
-        mutants = [pool.space.mutate(graph, rng) for _ in range(_MUTATIONS)]
-        scores = pool.add(mutants)
-        best = int(np.argmin(scores))
-        _walk_down(pool, mutants[best], scores[best], deadline)
-
-
-def fill_up(pool: KBest, rng: np.random.Generator) -> None:
-    """Find graphs until the pool has k, for when a proof ended early; fewer if none are left.
-
-    Example:
-        >>> from nasgoat import nasbench201
-        >>> from nasgoat.acquisition import random_problem
-        >>> best = KBest(nasbench201(), random_problem(nasbench201(), 10).acquisition, k=5)
-        >>> fill_up(best, np.random.default_rng(0))
-        >>> len(best.found)
-        5
-    """
-    if len(pool.found) < pool.k:
-        descend(pool, rng, [kept.graph for kept in pool.found], _FILL_SECONDS)
-    if (missing := pool.k - len(pool.found)) > 0:
-        taken = {*pool.exclude, *(pool.space.key(kept.graph) for kept in pool.found)}
-        pool.add(pool.space.sample(missing, rng, taken))
-
-
-def _walk_down(pool: KBest, graph: LabeledGraph, value: float, deadline: float) -> None:
-    while time.monotonic() < deadline:
-        neighbours = pool.space.neighbours(graph)
-        if not neighbours:
-            return
-        values = pool.add(neighbours)
-        best = int(np.argmin(values))
-        if values[best] >= value:
-            return
-        graph, value = neighbours[best], values[best]

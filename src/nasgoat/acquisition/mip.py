@@ -21,7 +21,8 @@ from nasgoat.acquisition.branch.structures import OutOfTimeError
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
-from nasgoat.acquisition.k_best import KBest, fill_up
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.local_search import fill_up
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool

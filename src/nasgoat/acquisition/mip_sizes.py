@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.acquisition.engines import Sieve
-from nasgoat.acquisition.k_best import KBest, descend
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import Message

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from nasgoat.acquisition.engines import ROUNDING, Engine, Sieve, cap_sum
-from nasgoat.acquisition.k_best import KBest, descend, fill_up
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.local_search import descend, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.part_sums import PartSum, find_factors
 from nasgoat.acquisition.proposals import Certificate, Pool, Status

@@ -83,7 +83,7 @@ class DartsSpace(IndexedSpace):
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
         near = self._near_digits(graph)
         if not near:
-            raise GraphError("the graph must have a neighbour in the space, got the only graph")
+            return graph  # the only one
         return self.from_digits(near[int(rng.integers(len(near)))])
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:

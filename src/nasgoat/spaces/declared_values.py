@@ -1,11 +1,13 @@
-"""Checks of what a declaration of a space says: ranges of numbers and names of operations."""
+"""Checks of what a declaration of a space says: ranges, names of operations, numbers of choices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 from nasgoat.errors import SpaceError
 
+_COUNTED_ITEMS = 300  # subsets of more are bounded, not counted
 MOST_NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
 
@@ -26,6 +28,23 @@ def read_range(
         demand = f"at least {least}" if most is None else f"from {least} to {most}"
         raise SpaceError(f"{name} must be {demand}, smallest first, got {value!r}")
     return low, high
+
+
+def count_subsets(items: int, least: int, most: int, choices: int = 1) -> int:
+    """Ways to take from ``least`` to ``most`` of some items, each in one of several choices.
+
+    Of very many items an upper bound: exact sums of numbers with thousands of digits take seconds.
+
+    Example:
+        >>> count_subsets(4, 0, 2), count_subsets(4, 1, 2, choices=3)
+        (11, 66)
+    """
+    most = min(items, most)
+    if items > _COUNTED_ITEMS and most > _COUNTED_ITEMS:
+        least, most = 0, items
+    if least == 0 and most == items:
+        return int((1 + choices) ** items)
+    return sum(comb(items, k) * choices**k for k in range(least, most + 1))
 
 
 def say_range(numbers: range) -> str:

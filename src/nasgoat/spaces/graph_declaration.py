@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import SpaceError, UnknownNameError
-from nasgoat.spaces.declared_values import read_range, say_range
+from nasgoat.spaces.declared_values import count_subsets, read_range, say_range
 from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds, FixedParts, GraphRules
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 
@@ -107,8 +106,7 @@ def count_choices(space: GraphSpace) -> int:
         most = min(space.edge_limit, pairs)
         if high < UNBOUNDED:
             most = min(most, n * int(high) // (1 if space.directed else 2))
-        choices = range(space.min_edges, most + 1)
-        total += labels**n * sum(comb(pairs, k) * ops**k for k in choices)
+        total += labels**n * count_subsets(pairs, space.min_edges, most, ops)
     return total
 
 

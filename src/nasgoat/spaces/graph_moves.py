@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.limits import Pair
-from nasgoat.spaces.moves import list_others
+from nasgoat.spaces.moves import list_others, most_moves
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
 
 _TRIES = 60  # random moves before all neighbours are listed
+_Resizing = int | tuple[int, dict[Pair, int]]  # a node to leave out, or a new node and its edges
 
 
 @dataclass
@@ -98,8 +99,9 @@ def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> 
 
 
 def neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph]:
-    """Graphs one label, one edge, one bent edge or one node away."""
-    candidates = [sketch.graph() for sketch in _list_moves(Sketch.of(space, graph))]
+    """Graphs one label, one edge, one bent edge or one node away; the first of very many."""
+    moves = islice(_list_moves(Sketch.of(space, graph)), most_moves(graph.n))
+    candidates = [sketch.graph() for sketch in moves]
     fits = space.rules.fits(space.batch(candidates))
     return list_others(space, graph, compress(candidates, fits))
 
@@ -117,9 +119,9 @@ def _list_moves(sketch: Sketch) -> Iterator[Sketch]:
         for other in codes:
             if other != sketch.edges[pair]:
                 yield sketch.copy_with(edges={**without, pair: other})
-        for bent in _bend(sketch, pair):
+        for bent in _list_bent(sketch, pair):
             yield sketch.copy_with(edges={**without, bent: sketch.edges[pair]})
-    yield from _list_other_sizes(sketch)
+    yield from (_resize(sketch, change) for change in _list_other_sizes(sketch))
 
 
 def _list_other_labels(sketch: Sketch) -> Iterator[Sketch]:
@@ -131,36 +133,40 @@ def _list_other_labels(sketch: Sketch) -> Iterator[Sketch]:
                 yield sketch.copy_with(labels=labels)
 
 
-def _bend(sketch: Sketch, pair: Pair) -> Iterator[Pair]:
+def _list_bent(sketch: Sketch, pair: Pair) -> Iterator[Pair]:
     """The pairs without an edge that share an end with this one."""
     for other in sketch.space.pairs(sketch.n):
         if other not in sketch.edges and len({*other, *pair}) == 3:
             yield other
 
 
-def _list_other_sizes(sketch: Sketch) -> Iterator[Sketch]:
+def _list_other_sizes(sketch: Sketch) -> Iterator[_Resizing]:
     space, n = sketch.space, sketch.n
     if n + 1 in space.sizes:
         for label in range(len(space.node_vocabulary) or 1):
-            yield from _join(sketch, label)
+            yield from ((label, edges) for edges in _list_joints(sketch))
     if n - 1 in space.sizes:
-        for v in range(space.rules.fixed.pinned, n):
-            yield sketch.without(v)
+        yield from range(space.rules.fixed.pinned, n)
 
 
-def _join(sketch: Sketch, label: int) -> Iterator[Sketch]:
-    """With a new node that is alone, joined to one node, or put between two."""
+def _list_joints(sketch: Sketch) -> Iterator[dict[Pair, int]]:
+    """Edges of a new node that is alone, joined to one node, or put between two."""
     space, n = sketch.space, sketch.n
-    larger = sketch.copy_with(labels=[*sketch.labels, label])
     if space.connectivity == "none":
-        yield larger
+        yield {}
     pairs = [pair for pair in space.pairs(n + 1) if n in pair]
     for code in range(max(len(space.edge_ops), 1)):
-        for pair in pairs:
-            yield larger.copy_with(edges={**sketch.edges, pair: code})
+        yield from ({pair: code} for pair in pairs)
         if space.directed:
-            for u, v in space.pairs(n):
-                yield larger.copy_with(edges={**sketch.edges, (u, n): code, (n, v): code})
+            yield from ({(u, n): code, (n, v): code} for u, v in space.pairs(n))
+
+
+def _resize(sketch: Sketch, change: _Resizing) -> Sketch:
+    """The sketch with one node more, given its label and edges, or without a node."""
+    if isinstance(change, int):
+        return sketch.without(change)
+    label, edges = change
+    return sketch.copy_with([*sketch.labels, label], {**sketch.edges, **edges})
 
 
 def _change_label(sketch: Sketch, rng: np.random.Generator) -> bool:
@@ -197,7 +203,7 @@ def _bend_edge(sketch: Sketch, rng: np.random.Generator) -> bool:
     if not sketch.edges:
         return False
     pair = list(sketch.edges)[int(rng.integers(len(sketch.edges)))]
-    bent = list(_bend(sketch, pair))
+    bent = list(_list_bent(sketch, pair))
     if not bent:
         return False
     sketch.edges[bent[int(rng.integers(len(bent)))]] = sketch.edges.pop(pair)
@@ -208,6 +214,6 @@ def _change_node(sketch: Sketch, rng: np.random.Generator) -> bool:
     choices = list(_list_other_sizes(sketch))
     if not choices:
         return False
-    other = choices[int(rng.integers(len(choices)))]
+    other = _resize(sketch, choices[int(rng.integers(len(choices)))])
     sketch.labels, sketch.edges = other.labels, other.edges
     return True

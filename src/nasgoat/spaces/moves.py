@@ -30,6 +30,7 @@ _DRAWS = 30
 _WALKS = 8
 _PATIENCE = 5  # steps without progress before a walk ends
 _ROUNDS = 4  # of mutations, each a wider step than the last
+_MOVES = 2_000_000  # entries of matrices in all moves from one graph that are listed
 _NEAR = 12  # structures that a cell moves to, those with the fewest other edges first
 
 
@@ -135,6 +136,16 @@ def list_others(
     for other in candidates:
         found.setdefault(space.key(other), other)
     return list(found.values())[1:]
+
+
+def most_moves(n: int) -> int:
+    """How many moves from a graph of n nodes are listed: more would take seconds.
+
+    Example:
+        >>> most_moves(7), most_moves(100)
+        (40816, 200)
+    """
+    return _MOVES // n**2
 
 
 def _walk(space: SearchSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import comb
 from typing import cast
 
@@ -21,11 +22,18 @@ from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import CellSpace, Structures
 from nasgoat.spaces.costs import Cost
-from nasgoat.spaces.declared_values import MOST_NAMES, check_ops, read_range, say_range
+from nasgoat.spaces.declared_values import (
+    MOST_NAMES,
+    check_ops,
+    count_subsets,
+    read_range,
+    say_range,
+)
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 
-_FEW_NODES = 16  # whose matrices are counted exactly
+_FEW_NODES = 12  # whose matrices are counted exactly
+_FEW_EDGES = 40  # with which more nodes are counted exactly
 _COUNTED_NODES = 20  # more have more matrices than can be listed, whatever the edges
 LISTABLE = 200_000  # matrices whose structures are listed to draw under limits
 _COUNTABLE = 100_000  # matrices whose structures are listed just to say how many graphs there are
@@ -146,7 +154,7 @@ class NodeLabeledSpace(CellSpace):
         return self._label_limits.count()
 
     def size_bound(self) -> int:
-        subsets = [_subsets_at_most(n * (n - 1) // 2, self.edge_limit) for n in self.sizes]
+        subsets = [count_subsets(n * (n - 1) // 2, 0, self.edge_limit) for n in self.sizes]
         choices = zip(self.sizes, subsets, strict=True)
         return sum(count * len(self.ops) ** (n - 2) for n, count in choices)
 
@@ -172,10 +180,7 @@ class NodeLabeledSpace(CellSpace):
         return acyclic_structures(n, self.edge_limit)
 
 
-def _subsets_at_most(items: int, most: int) -> int:
-    return sum(comb(items, k) for k in range(min(items, most) + 1))
-
-
+@lru_cache(maxsize=256)
 def count_matrices(n: int, max_edges: int) -> int:
     """Number of matrices with edges u < v and at most so many edges, every node on a path.
 
@@ -186,8 +191,9 @@ def count_matrices(n: int, max_edges: int) -> int:
         >>> [count_matrices(n, n + 2) for n in (7, 8, 10)]
         [4793, 28334, 753515]
     """
-    if n > _FEW_NODES:  # far too many in any case: a coarser bound is enough
-        return _subsets_at_most(n * (n - 1) // 2, max_edges)
+    if n > _FEW_NODES and (n > _COUNTED_NODES or max_edges > _FEW_EDGES):
+        # Far too many in any case: a coarser bound is enough.
+        return count_subsets(n * (n - 1) // 2, n - 1, max_edges)
     signed = {0: [1] + [0] * max_edges}  # by number of smaller nodes taken to have no successor
     for v in range(n):
         if v > 0:
@@ -209,6 +215,7 @@ def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
     return product
 
 
+@lru_cache(maxsize=256)
 def count_prefixes(n: int, max_edges: int) -> int:
     """Number of matrices with edges u < v and at most so many, every node reached from the first.
 
@@ -216,6 +223,8 @@ def count_prefixes(n: int, max_edges: int) -> int:
         >>> [count_prefixes(n, 28) for n in (1, 2, 3, 4)]
         [1, 1, 3, 21]
     """
+    if n > _FEW_NODES and max_edges > _FEW_EDGES:  # a coarser bound is enough
+        return count_subsets(n * (n - 1) // 2, n - 1, max_edges)
     polynomial = [1] + [0] * max(max_edges, 0)
     for v in range(1, n):
         polynomial = _times_nonempty(polynomial, v)

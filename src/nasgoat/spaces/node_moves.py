@@ -7,6 +7,7 @@ random on the largest number of nodes, then nodes off every path from input to o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances, topological_order
-from nasgoat.spaces.moves import fill_up, list_others
+from nasgoat.spaces.moves import fill_up, list_others, most_moves
 
 if TYPE_CHECKING:
     from nasgoat.spaces.node_labeled import NodeLabeledSpace
@@ -102,15 +103,15 @@ def _attempts(
 
 
 def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGraph]:
-    """Cells one operation, one edge or one inserted node away."""
+    """Cells one operation, one edge or one inserted node away; the first of very many."""
     cell = graph.sorted_topologically()
     matrix, codes = cell.adjacency, _codes(space, cell)
-    candidates = [
-        *_change_operations(space, codes, matrix),
-        *_flip_edges(codes, matrix),
-        *_insert_nodes(space, codes, matrix),
-    ]
-    pruned = (_prune(space, *candidate) for candidate in candidates)
+    every = chain(
+        _change_operations(space, codes, matrix),
+        _flip_edges(codes, matrix),
+        _insert_nodes(space, codes, matrix),
+    )
+    pruned = (_prune(space, *candidate) for candidate in islice(every, most_moves(graph.n)))
     return list_others(space, graph, (cell for cell in pruned if cell is not None))
 
 
@@ -119,36 +120,32 @@ _Candidate = tuple[NDArray[np.bool_], NDArray[np.int_]]
 
 def _change_operations(
     space: NodeLabeledSpace, codes: NDArray[np.int_], matrix: NDArray[np.bool_]
-) -> list[_Candidate]:
+) -> Iterator[_Candidate]:
     ops = range(1, len(space.ops) + 1)
-    places = [(v, op) for v in range(1, len(codes) - 1) for op in ops if op != codes[v]]
-    return [(matrix, np.r_[codes[:v], op, codes[v + 1 :]]) for v, op in places]
+    places = ((v, op) for v in range(1, len(codes) - 1) for op in ops if op != codes[v])
+    return ((matrix, np.r_[codes[:v], op, codes[v + 1 :]]) for v, op in places)
 
 
-def _flip_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> list[_Candidate]:
-    candidates = []
+def _flip_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> Iterator[_Candidate]:
     for u, v in _forward_pairs(matrix):
         flipped = matrix.copy()
         flipped[u, v] ^= True
-        candidates.append(_reorder(flipped, codes))
-    return candidates
+        yield _reorder(flipped, codes)
 
 
 def _insert_nodes(
     space: NodeLabeledSpace, codes: NDArray[np.int_], matrix: NDArray[np.bool_]
-) -> list[_Candidate]:
+) -> Iterator[_Candidate]:
     n = len(codes)
     if n + 1 not in space.sizes:
-        return []
+        return
     new = n - 1  # before the sink, until the nodes are ordered again
     wider = np.insert(np.insert(matrix, new, False, axis=0), new, False, axis=1)
-    candidates = []
     for u, v in _forward_pairs(matrix):
         joined = wider.copy()
         joined[u, new] = joined[new, v + (v == new)] = True
         ops = range(1, len(space.ops) + 1)
-        candidates += [_reorder(joined, np.insert(codes, new, code)) for code in ops]
-    return candidates
+        yield from (_reorder(joined, np.insert(codes, new, code)) for code in ops)
 
 
 def _forward_pairs(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:

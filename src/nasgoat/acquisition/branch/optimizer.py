@@ -31,7 +31,8 @@ from nasgoat.acquisition.branch.tables import bound_space, make_label_tables, ma
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
-from nasgoat.acquisition.k_best import KBest, fill_up
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.local_search import fill_up
 from nasgoat.acquisition.lower_confidence_bound import (
     Acquisition,
     LinearAcquisition,
