@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from nasgoat.child_process import ChildProcess
-from nasgoat.cli import search_progress, terminal
+from nasgoat.cli import search_output, terminal
 from tests.report.browser import Browser, chromium
 
 settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,7 +57,7 @@ def one_process_draws_the_pictures_of_all_searches() -> Iterator[None]:
     """To load Matplotlib takes longer than most searches of the tests."""
     process = ChildProcess("the picture")
     shared = SharedProcess(process)
-    with patch.object(search_progress, "ChildProcess", lambda task: shared):
+    with patch.object(search_output, "ChildProcess", lambda task: shared):
         yield
     process.kill()
 

@@ -23,7 +23,7 @@ from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.benchmarks import benchmark
 from nasgoat.cli import search_output, search_task
-from nasgoat.cli.search_progress import Painter
+from nasgoat.cli.search_output import Painter
 from nasgoat.integrations import study_ledger
 from nasgoat.integrations.study_ledger import StudyLedger
 from nasgoat.surrogate import GraphGP

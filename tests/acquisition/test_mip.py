@@ -21,7 +21,7 @@ from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.formulations import formulate
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
-from nasgoat.testing.optimizers import assert_honest
+from nasgoat.testing.agreement import assert_honest
 
 #: Both sides score with the same posterior; only the order of sums may differ.
 AGREEMENT = 1e-6

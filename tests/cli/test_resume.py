@@ -16,7 +16,7 @@ import pytest
 
 from nasgoat import LabeledGraph
 from nasgoat.cli import run
-from nasgoat.cli.search_progress import Painter
+from nasgoat.cli.search_output import Painter
 
 SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(1.5)\n    return 1.0 + len(graph.edges)\n"
 SEARCH = ["search", "--no-pictures", "--initial", "4", "--report", "run"]

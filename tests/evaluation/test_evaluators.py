@@ -271,7 +271,7 @@ def test_children_die_with_their_parent(tmp_path: Path) -> None:
     script = (
         "import os, signal, threading, time\n"
         "from nasgoat.evaluation import Isolated\n"
-        "from nasgoat.evaluation import _child\n"
+        "from nasgoat.evaluation.isolated import _child\n"
         "from nasgoat.graphs import LabeledGraph\n"
         "cell = LabeledGraph.from_edges(2, [(0, 1)])\n"
         "def work():\n"

@@ -1,32 +1,18 @@
-"""What a search shows while it runs: a table of its progress, and pictures of its cells."""
+"""What a search shows while it runs: a table of its progress."""
 
 from __future__ import annotations
 
-import logging
-import queue
 import sys
-import threading
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, Objectives, Ticket
-from nasgoat.child_process import ChildProcess
 from nasgoat.cli.terminal import note
-from nasgoat.errors import ChildError
-from nasgoat.figures import draw as draw_graph
 from nasgoat.graphs import LabeledGraph
-from nasgoat.safe_files import replace_file
 from nasgoat.surrogate import ModelCheck
 
 _HEAD = " iteration  evaluations  best error    regret  certificate  model      gain   seconds"
 _CLEAR = "\r\x1b[K"
-_ONE_PICTURE_SECONDS = 60.0
-_POLL = 0.1  # seconds between two looks at signals
-_RESOLUTION = 80  # dots per inch: a thumbnail, drawn in a third of the time of a full picture
-
-logger = logging.getLogger(__name__)
 
 
 class ProgressTable:
@@ -151,58 +137,3 @@ def _show_model(model: ModelCheck | None) -> str:
 def _show_gain(gain: Gain | None) -> str:
     """How much better another graph can be."""
     return f"{'-':>9}" if gain is None or gain.bound is None else f"{gain.bound:9.3f}"
-
-
-def paint(graph: str, path: str, title: str, operations: Sequence[str]) -> None:
-    """Draw a graph, given as JSON, to a PNG file that is there only when it is complete."""
-    figure = draw_graph(LabeledGraph.from_json(graph), title, operations)
-    with replace_file(Path(path)) as partial:
-        figure.savefig(partial, format="png", dpi=_RESOLUTION, facecolor="white")
-
-
-class Painter:
-    """Draws pictures of cells one after the other in a process of its own, beside the search.
-
-    A picture that can't be drawn or written costs a line in the log, never the search. The colours
-    are those of ``operations``, all of the space.
-
-    Example:
-        >>> import tempfile
-        >>> painter, path = Painter(), Path(tempfile.mkdtemp()) / "cell"
-        >>> painter.paint(LabeledGraph.from_edges(2, [(0, 1)]), path, "a cell")
-        >>> painter.close(seconds=60)
-        >>> path.exists()
-        True
-    """
-
-    def __init__(self, operations: Sequence[str] = ()) -> None:
-        self._operations = tuple(operations)
-        self._waiting: queue.SimpleQueue[tuple[str, str, str] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, daemon=True, name="nasgoat-pictures")
-
-    def paint(self, graph: LabeledGraph, path: Path, title: str) -> None:
-        """Have a picture drawn unless it is there already."""
-        if path.exists():
-            return
-        if self._thread.ident is None:  # not started yet
-            self._thread.start()
-        self._waiting.put((graph.to_json(), str(path.absolute()), title))
-
-    def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Wait for what is still to be drawn, but no longer than so many seconds."""
-        if self._thread.ident is not None:
-            self._waiting.put(None)
-            deadline = time.monotonic() + seconds
-            while self._thread.is_alive() and time.monotonic() < deadline and not stopping():
-                self._thread.join(_POLL)
-            if self._thread.is_alive():
-                logger.info("some pictures were not drawn; they will be on resume")
-
-    def _work(self) -> None:
-        child = ChildProcess("the picture")
-        while (job := self._waiting.get()) is not None:
-            try:
-                child.ask(paint, *job, self._operations, seconds=_ONE_PICTURE_SECONDS)
-            except (ChildError, OSError) as problem:
-                logger.warning("a picture could not be drawn: %s", problem)
-        child.kill()

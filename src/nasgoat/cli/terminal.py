@@ -54,8 +54,8 @@ def show_graph(graph: LabeledGraph, operations: Collection[str] = ()) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from nasgoat.figures import write_ladder
     from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
-    from nasgoat.figures.drawing import write_ladder
 
     colours, text = assign_colours([*operations, *list_operations([graph])]), Text()
     for piece, label in write_ladder(graph):

@@ -11,6 +11,7 @@ import importlib
 import json
 import math
 import reprlib
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -28,6 +29,8 @@ ERROR = ("error",)
 
 #: Larger errors are refused: no training error comes near this, so one is an overflow.
 LARGEST_ERROR = 1e100
+#: Characters of a traceback or of standard error that are kept.
+KEPT_TEXT = 4000
 
 #: Characters of JSON that all metrics of an evaluation may have; every reader holds them.
 LARGEST_METRICS = 4 * 2**20
@@ -181,6 +184,14 @@ def _make_plain(value: object) -> Any:
     except (TypeError, ValueError, RecursionError):
         return reprlib.repr(value)
     return value
+
+
+def describe_exception(problem: BaseException) -> Outcome:
+    """The failure of an evaluation in which the objective raised an exception."""
+    text = " ".join(str(problem).split())[:300]
+    reason = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+    lines = "".join(traceback.format_exception(problem))
+    return Outcome.failed(FailureKind.EXCEPTION, reason, lines[-KEPT_TEXT:])
 
 
 def describe_problem(path: str) -> str | None:

@@ -16,7 +16,6 @@ import random
 import subprocess
 import sys
 import threading
-import traceback
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,14 @@ from nasgoat.evaluation.fidelities import (
     call_objective,
     make_checkpoint,
 )
-from nasgoat.evaluation.objectives import ERROR, FailureKind, Outcome, find_function
+from nasgoat.evaluation.objectives import (
+    ERROR,
+    KEPT_TEXT,
+    FailureKind,
+    Outcome,
+    describe_exception,
+    find_function,
+)
 from nasgoat.graphs import LabeledGraph
 from nasgoat.process_tree import THREAD_VARIABLES
 
@@ -38,7 +44,6 @@ from nasgoat.process_tree import THREAD_VARIABLES
 SLOT, DEVICE, CUDA = "NASGOAT_SLOT", "NASGOAT_DEVICE", "CUDA_VISIBLE_DEVICES"
 #: The folder of the run.
 FOLDER = "NASGOAT_FOLDER"
-_TAIL = 4000  # characters of a traceback or of standard error that are kept
 
 _lock = threading.Lock()
 _taken: set[int] = set()
@@ -108,12 +113,10 @@ class Share:
         threads = self.threads or os.environ.get(THREAD_VARIABLES[0], "1")
         plural = "" if str(threads) == "1" else "s"
         where = f" on device{'s' * (len(self.devices) > 1)} " + ", ".join(self.devices)
-        reuse = "every evaluation has a new process"
-        if not fresh_process:
-            reuse = "a process serves many evaluations"
+        ways = ("a process serves many evaluations", "every evaluation has a new process")
         return (
             f"workers: {workers}{where if self.devices else ''}; {threads} thread{plural} each; "
-            f"{reuse}"
+            f"{ways[fresh_process]}"
         )
 
 
@@ -227,7 +230,7 @@ def run_command(
         )
     if done.returncode != 0:
         reason = f"the command must exit with 0, got {done.returncode}"
-        return Outcome.failed(FailureKind.EXCEPTION, reason, done.stderr[-_TAIL:])
+        return Outcome.failed(FailureKind.EXCEPTION, reason, done.stderr[-KEPT_TEXT:])
     lines = done.stdout.strip().splitlines()
     for text in (done.stdout, lines[-1] if lines else ""):
         with contextlib.suppress(ValueError, RecursionError):
@@ -235,14 +238,6 @@ def run_command(
     shown = done.stdout.strip()[-200:]
     reason = f"the command must print a number or an object as JSON, got {shown!r}"
     return Outcome.failed(FailureKind.VALUE, reason)
-
-
-def describe_exception(problem: BaseException) -> Outcome:
-    """The failure of an evaluation in which the objective raised an exception."""
-    text = " ".join(str(problem).split())[:300]
-    reason = f"{type(problem).__name__}: {text}" if text else type(problem).__name__
-    lines = "".join(traceback.format_exception(problem))
-    return Outcome.failed(FailureKind.EXCEPTION, reason, lines[-_TAIL:])
 
 
 def _reseed(seed: int) -> None:

@@ -17,8 +17,8 @@ from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace, declared_space, parse_space, to_toml
+from nasgoat.testing.agreement import AgreementContract
 from nasgoat.testing.contract import count_word, label_graphs, list_graphs, list_node_labels
-from nasgoat.testing.optimizers import AgreementContract
 
 _COUNTED = ("nodes", "edges")
 
