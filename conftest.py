@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 _REGISTRIES = {
-    "nasgoat.acquisition.registry": "_TABLE",
+    "nasgoat.acquisition.registry": "TABLE",
     "nasgoat.kernels.shortest_path": "_MAKERS",
     "nasgoat.search_methods": "_OTHERS",
     "nasgoat.spaces": "_OTHERS",

@@ -18,7 +18,7 @@ from nasgoat import (
     nasbench201,
 )
 from nasgoat.acquisition import Status, make_optimizer, random_problem
-from nasgoat.acquisition.catalogue import cache_folder
+from nasgoat.acquisition.catalogue_files import cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.kernels import FORMS, FeatureMap, block_names
 from nasgoat.spaces import SearchSpace

@@ -122,7 +122,7 @@ def test_auto_says_what_it_chose() -> None:
 
 def test_a_choice_that_was_made_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = choose(nasbench201())
-    monkeypatch.setattr(registry, "choose", None)
+    monkeypatch.setattr("nasgoat.acquisition.choice.choose", None)
     assert make_optimizer(choice, nasbench201()).name == "catalogue"
 
 
@@ -223,10 +223,10 @@ def test_the_registry_asks_each_optimiser_for_its_own_cost() -> None:
         "sampling": Sampling,
         **dict.fromkeys(SOLVERS, MipOptimizer),
     }
-    assert optimizer_names() == ["auto", *registry._TABLE]
-    assert classes.keys() == registry._TABLE.keys()
+    assert optimizer_names() == ["auto", *registry.TABLE]
+    assert classes.keys() == registry.TABLE.keys()
     for name, kind in classes.items():
-        assert registry._TABLE[name].cost is kind.cost
+        assert registry.TABLE[name].cost is kind.cost
 
 
 @pytest.mark.parametrize("names", [SOLVERS, FORMULATIONS])

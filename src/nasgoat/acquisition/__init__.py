@@ -8,6 +8,7 @@ from nasgoat.acquisition.candidates import (
     mutations_of,
 )
 from nasgoat.acquisition.catalogue import Catalogue
+from nasgoat.acquisition.choice import Choice, choose, forecast_seconds, make_optimizer
 from nasgoat.acquisition.functions import ExpectedImprovement, ThompsonSampling
 from nasgoat.acquisition.hypervolume import HypervolumeImprovement, find_front
 from nasgoat.acquisition.lower_confidence_bound import (
@@ -34,14 +35,7 @@ from nasgoat.acquisition.proposals import (
     Reason,
     Status,
 )
-from nasgoat.acquisition.registry import (
-    Choice,
-    Effort,
-    choose,
-    make_optimizer,
-    optimizer_names,
-    register_optimizer,
-)
+from nasgoat.acquisition.registry import Effort, optimizer_names, register_optimizer
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
 from nasgoat.acquisition.several import KnownCost, SeveralAcquisition
 
@@ -76,6 +70,7 @@ __all__ = [
     "choose",
     "find_acquisition",
     "find_front",
+    "forecast_seconds",
     "initial_design",
     "make_optimizer",
     "mutation_candidates",

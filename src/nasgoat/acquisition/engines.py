@@ -7,6 +7,7 @@ optimisers of other functions of it. Branch and bound and the program each have 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -102,3 +103,8 @@ def cap_sum(function: SeveralAcquisition, weights: Array, value: float, floor: A
             return np.inf  # any graph may be among the k best
         value = 1e300  # a limit alone does not need one
     return function.cap_sum(weights, value - ROUNDING * (1.0 + abs(value)), floor)
+
+
+def is_over(deadline: float | None) -> bool:
+    """Whether the time is up."""
+    return deadline is not None and time.perf_counter() > deadline

@@ -26,7 +26,7 @@ from nasgoat.acquisition.local_search import fill_up
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
-from nasgoat.acquisition.relaxation import minimize_several, require_bounded
+from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
@@ -117,8 +117,9 @@ class MipOptimizer:
     ) -> Pool:
         """The k best graphs under a function of several parts (acquisition/relaxation.py)."""
         require_bounded(acquisition, "the MIP")
-        limits = self.limits
-        return minimize_several(acquisition, self.engine, (k, exclude), limits.seconds, limits.gap)
+        engine = self.engine.limit(acquisition.known_limits.values())
+        best = KBest(engine.space, acquisition, k, exclude, self.limits.gap)
+        return minimize_parts(acquisition, engine, best, self.limits.seconds)
 
     @property
     def engine(self) -> Engine:

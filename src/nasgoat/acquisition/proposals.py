@@ -15,6 +15,9 @@ from nasgoat.evaluation import Fidelity
 from nasgoat.graphs import LabeledGraph
 from nasgoat.upper_layers import ShownAsHtml
 
+#: Seconds to get ready, and for all questions, below which nothing is worth comparing: loading
+#: compiled code or a solver takes longer.
+_QUICK = 0.4
 _DAYS = 1e5  # seconds from which on their number says nothing
 
 
@@ -180,6 +183,12 @@ class Cost:
     said: str = ""
     exact: bool = True
     stops: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, bool, float]:
+        """Exact optimisers come first, then those that are ready at once, then the cheapest."""
+        quick = self.once <= _QUICK and self.seconds <= _QUICK
+        return not self.exact, not quick, self.seconds
 
     def describe(self, questions: int = 1) -> str:
         """Seconds of one question, and what they are spent on.

@@ -15,13 +15,12 @@ That gives good graphs as well, and with L a bound at any time.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nasgoat.acquisition.engines import ROUNDING, Engine, Sieve, cap_sum
+from nasgoat.acquisition.engines import ROUNDING, Engine, Sieve, cap_sum, is_over
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
@@ -163,38 +162,6 @@ def _is_linear(function: SeveralAcquisition, i: int) -> bool:
     return isinstance(part, KnownCost) or isinstance(part.posterior, LinearPosterior)
 
 
-def _find_usual(function: SeveralAcquisition) -> Array:
-    graphs = function.gp.graphs_
-    values = [part.combine(*measure_part(part, graphs)) for part in function.parts]
-    return np.stack(values)
-
-
-def is_over(deadline: float | None) -> bool:
-    """Whether the time is up."""
-    return deadline is not None and time.perf_counter() > deadline
-
-
-def minimize_several(
-    function: SeveralAcquisition,
-    engine: Engine,
-    asked: tuple[int, Collection[bytes]],
-    seconds: float | None,
-    gap: float = 0.0,
-) -> Pool:
-    """The k best graphs within a function's limits that are not excluded.
-
-    Args:
-        function: What is minimised.
-        engine: Minimises lower confidence bounds over the space.
-        asked: How many graphs, and the keys of those that must not be proposed.
-        seconds: Time for everything.
-        gap: Relative gap that counts as optimal.
-    """
-    engine = engine.limit(function.known_limits.values())
-    best = KBest(engine.space, function, *asked, gap)
-    return minimize_parts(function, engine, best, seconds)
-
-
 def require_bounded(function: SeveralAcquisition, who: str) -> None:
     """Refuse a function that bounds of its parts do not bound."""
     if refusal := function.explain_unbounded("linear"):
@@ -219,7 +186,9 @@ def minimize_parts(
     start = time.perf_counter()
     deadline, early = (seconds and start + share * seconds for share in (1.0, _SUM_SHARE))
     m = len(function.parts)
-    search = _Search(function, engine, best, np.full(m, -np.inf), _find_usual(function))
+    observed = function.gp.graphs_
+    usual = np.stack([part.combine(*measure_part(part, observed)) for part in function.parts])
+    search = _Search(function, engine, best, np.full(m, -np.inf), usual)
     left: float | None = None
     for i in range(m):
         late = is_over(early) and search.solved

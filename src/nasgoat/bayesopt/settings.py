@@ -11,10 +11,10 @@ from nasgoat.acquisition import (
     Effort,
     choose,
     find_acquisition,
+    forecast_seconds,
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.acquisition.registry import forecast_seconds
 from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError

@@ -8,8 +8,9 @@ from nasgoat.formulations.acquisition_model import (
     formulate,
 )
 from nasgoat.formulations.graph_encoding import graph_encoding
+from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.posterior_rows import Acquisition
-from nasgoat.formulations.tagged_model import GraphPoint, TaggedModel, Violation, entry_name
+from nasgoat.formulations.tagged_model import TaggedModel, Violation, entry_name
 from nasgoat.upper_layers import FORMULATIONS
 
 __all__ = [

@@ -19,11 +19,12 @@ from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, p
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
 from nasgoat.formulations.counts import graph_counts
 from nasgoat.formulations.graph_encoding import graph_encoding
+from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import graph_links
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.formulations.posterior_rows import Acquisition
 from nasgoat.formulations.structure_columns import StructureColumns
-from nasgoat.formulations.tagged_model import GraphPoint, TaggedModel
+from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace

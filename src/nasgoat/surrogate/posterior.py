@@ -19,7 +19,7 @@ variance σ² - ‖L⁻¹ k‖².
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,8 @@ class LinearPosterior:
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialPosterior:
-    """Posterior under the exponential kernel.
+class _Whitened:
+    """Posterior under a function of k_lin.
 
     Args:
         projections: Λ Φᵀ, shape (d, m): k_lin(x, X) = x · projections.
@@ -98,7 +98,8 @@ class ExponentialPosterior:
     whitening: Array
 
     def __repr__(self) -> str:
-        return f"<ExponentialPosterior: {len(self.dual)} graphs, {len(self.squares)} features>"
+        sizes = f"{len(self.dual)} graphs, {len(self.squares)} features"
+        return f"<{type(self).__name__}: {sizes}>"
 
     def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
         """Posterior mean and standard deviation of each row."""
@@ -106,68 +107,18 @@ class ExponentialPosterior:
         whitening = np.asfortranarray(self.whitening)
         for start in range(0, len(rows), _BLOCK):
             part = slice(start, start + _BLOCK)
-            x = rows[part].astype(float)
-            k = x @ self.projections
-            np.exp(k, out=k)
-            k *= self.variance
+            k, prior = self._compare(rows[part].astype(float))
             mean[part] = k @ self.dual
-            explained = _explain(whitening, k)
-            prior = self.variance * np.exp(np.square(x, out=x) @ self.squares)
-            std[part] = np.sqrt(np.maximum(prior - explained, 0.0))
+            # ‖L⁻¹ k‖² of each row of k, which is overwritten; L⁻¹ is triangular: half of a product.
+            white = dtrmm(1.0, whitening, k.T, lower=1, overwrite_b=1)
+            std[part] = np.sqrt(np.maximum(prior - np.einsum("ij,ij->j", white, white), 0.0))
         return mean, std
 
-    def on_counts(self, features: FeatureMap, n: int) -> ExponentialPosterior:
-        """The same posterior as a function of integer counts of graphs with n nodes."""
-        scale = features.scale(n)
-        return ExponentialPosterior(
-            features.fold(scale[:, None] * self.projections),
-            features.fold(scale**2 * self.squares),
-            self.variance,
-            self.dual,
-            self.whitening,
-        )
+    def _compare(self, x: Array) -> tuple[Array, Array | float]:
+        """Kernel vectors of rows with the observed ones, and prior variances; x is overwritten."""
+        raise NotImplementedError
 
-
-@dataclass(frozen=True, eq=False)
-class NormalisedPosterior:
-    """Posterior under the normalised kernel, whose prior variance is the same for every graph.
-
-    Args:
-        projections: Λ Φᵀ, shape (d, m).
-        squares: Shape (d,): 2 q(x) = x² · squares.
-        offsets: q(φ_i) of the observed rows, shape (m,).
-        variance: σ_k².
-        dual: K⁻¹ y.
-        whitening: L⁻¹, lower triangular.
-    """
-
-    projections: Array
-    squares: Array
-    offsets: Array
-    variance: float
-    dual: Array
-    whitening: Array
-
-    def __repr__(self) -> str:
-        return f"<NormalisedPosterior: {len(self.dual)} graphs, {len(self.squares)} features>"
-
-    def mean_std(self, rows: NDArray[np.number]) -> tuple[Array, Array]:
-        """Posterior mean and standard deviation of each row."""
-        mean, std = np.empty(len(rows)), np.empty(len(rows))
-        whitening = np.asfortranarray(self.whitening)
-        for start in range(0, len(rows), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            x = rows[part].astype(float)
-            k = x @ self.projections
-            k -= 0.5 * (np.square(x, out=x) @ self.squares)[:, None]
-            k -= self.offsets
-            np.exp(np.minimum(k, 0.0, out=k), out=k)
-            k *= self.variance
-            mean[part] = k @ self.dual
-            std[part] = np.sqrt(np.maximum(self.variance - _explain(whitening, k), 0.0))
-        return mean, std
-
-    def on_counts(self, features: FeatureMap, n: int) -> NormalisedPosterior:
+    def on_counts(self, features: FeatureMap, n: int) -> Self:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
         return replace(
@@ -175,6 +126,35 @@ class NormalisedPosterior:
             projections=features.fold(scale[:, None] * self.projections),
             squares=features.fold(scale**2 * self.squares),
         )
+
+
+class ExponentialPosterior(_Whitened):
+    """Posterior under the exponential kernel."""
+
+    def _compare(self, x: Array) -> tuple[Array, Array | float]:
+        k = x @ self.projections
+        np.exp(k, out=k)
+        k *= self.variance
+        return k, self.variance * np.exp(np.square(x, out=x) @ self.squares)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormalisedPosterior(_Whitened):
+    """Posterior under the normalised kernel, whose prior variance is the same for every graph.
+
+    Args:
+        offsets: q(φ_i) of the observed rows, shape (m,).
+    """
+
+    offsets: Array
+
+    def _compare(self, x: Array) -> tuple[Array, Array | float]:
+        k = x @ self.projections
+        k -= 0.5 * (np.square(x, out=x) @ self.squares)[:, None]
+        k -= self.offsets
+        np.exp(np.minimum(k, 0.0, out=k), out=k)
+        k *= self.variance
+        return k, self.variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,13 +199,6 @@ class KernelPosterior:
         return replace(self, source=features.source, scale=features.scale(n))
 
 
-def _explain(whitening: Array, k: Array) -> Array:
-    """‖L⁻¹ k‖² of each row of k, which is overwritten; L⁻¹ is triangular: half of a product."""
-    white = dtrmm(1.0, whitening, k.T, lower=1, overwrite_b=1)
-    explained: Array = np.einsum("ij,ij->j", white, white)
-    return explained
-
-
 def posterior_of(
     kernel: Kernel, rows: Array, noise: Array, targets: Array
 ) -> LinearPosterior | ExponentialPosterior | NormalisedPosterior | KernelPosterior:
@@ -254,7 +227,7 @@ def posterior_of(
     projections, variance = weights[:, None] * rows.T, float(kernel.variance)
     if kernel.form == "normalised":
         offsets = 0.5 * (rows**2 @ weights)
-        return NormalisedPosterior(projections, weights, offsets, variance, dual, whitening)
+        return NormalisedPosterior(projections, weights, variance, dual, whitening, offsets)
     return ExponentialPosterior(projections, weights, variance, dual, whitening)
 
 

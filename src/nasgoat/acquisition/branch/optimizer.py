@@ -38,7 +38,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
 )
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.relaxation import minimize_several, require_bounded
+from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import ALONE, Threads, one_blas_thread
 from nasgoat.errors import SettingError
@@ -178,7 +178,9 @@ class BranchAndBound:
         require_bounded(acquisition, "branch and bound")
         for part in acquisition.modelled:
             self._get_ready(part)
-        return minimize_several(acquisition, self.engine, (k, exclude), self.time_limit)
+        engine = self.engine.limit(acquisition.known_limits.values())
+        best = KBest(engine.space, acquisition, k, exclude)
+        return minimize_parts(acquisition, engine, best, self.time_limit)
 
     @property
     def engine(self) -> Engine:

@@ -1,0 +1,248 @@
+"""Which acquisition optimiser ``auto`` takes for a space, why, and what it is forecast to cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+from nasgoat.acquisition.costs import SLOW_PAPER, paper_seconds
+from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
+from nasgoat.acquisition.registry import TABLE, Effort, Progress, optimizer_names
+from nasgoat.errors import UnknownNameError
+from nasgoat.kernels import PAPER_BLOCKS, check_blocks
+from nasgoat.spaces import SearchSpace
+from nasgoat.upper_layers import SOLVERS
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The optimiser chosen for a space, the reason, and its forecast cost.
+
+    Args:
+        name: The optimiser.
+        reason: Why it is taken.
+        kernel: The kernel that the forecasts are for.
+        questions: How many questions to one fitted surrogate they are for.
+        forecasts: What each optimiser that was considered costs, or why it does not apply.
+        asked_for: Whether it was asked for by its name.
+        blocks: The blocks of the kernel that it knows.
+        left_out: Those that were asked for and have to be left out.
+        acquisition: The acquisition function that the forecasts are for.
+
+    Example:
+        >>> from nasgoat import darts, nasbench201
+        >>> choose(nasbench201()).name, choose(darts()).name
+        ('catalogue', 'branch')
+        >>> print(choose(darts()).reason)  # doctest: +NORMALIZE_WHITESPACE
+        branch and bound: 180 structures of 1,037,664,180 graphs, about 0.03 s a question
+        (linear kernel, 1 question at a time)
+    """
+
+    name: str
+    reason: str
+    kernel: str
+    questions: int
+    forecasts: Mapping[str, Cost | Reason] = field(default_factory=dict, repr=False)
+    asked_for: bool = False
+    blocks: tuple[str, ...] = PAPER_BLOCKS
+    left_out: tuple[str, ...] = ()
+    acquisition: str = "lcb"
+
+    @property
+    def terms(self) -> str:
+        """What the forecasts are for, in words."""
+        plural = "s" if self.questions > 1 else ""
+        function = "" if self.acquisition == "lcb" else f"{self.acquisition}, "
+        return f"{self.kernel} kernel, {function}{self.questions} question{plural} at a time"
+
+    @property
+    def seconds(self) -> float | None:
+        """What one question is forecast to take; None if nothing is known."""
+        cost = self.forecasts.get(self.name)
+        return cost.seconds / self.questions if isinstance(cost, Cost) else None
+
+    def warn(self, time_limit: float) -> str | None:
+        """What to do where the forecast exceeds the time limit of one question; None otherwise.
+
+        An optimiser that was asked for by its name may also not apply at all.
+
+        Example:
+            >>> from nasgoat import NodeLabeledSpace
+            >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
+            >>> large.warn(1800.0)[:63], large.warn(1e6)
+            ('a question to branch is forecast to take 4000 s, the time limit', None)
+        """
+        cost = self.forecasts.get(self.name)
+        if isinstance(cost, Reason):
+            return f"{self.name} may not apply: {cost.said}; take auto, which finds one that does"
+        if cost is None or not cost.stops or self.seconds is None:
+            return None
+        if self.seconds <= time_limit:
+            return None
+        return (
+            f"a question to {self.name} is forecast to take {describe_seconds(self.seconds)}, the "
+            f"time limit is {time_limit:g} s: proposals may come with a gap instead of a proof; "
+            "allow fewer nodes or edges, raise the time limit, or take mutation, which is quick "
+            "and proves nothing"
+        )
+
+    def list_exact(self) -> list[dict[str, Any]]:
+        """What each exact optimiser costs or why it does not apply, as JSON-ready mappings.
+
+        Example:
+            >>> from nasgoat import darts
+            >>> [(entry["name"], entry["applies"]) for entry in choose(darts()).list_exact()]
+            [('catalogue', False), ('branch', True), ('scip', True)]
+        """
+        exact: list[dict[str, Any]] = []
+        for name, cost in self.forecasts.items():
+            if isinstance(cost, Reason):
+                said, seconds = f"does not apply: {cost.said}", None
+            elif cost.exact:
+                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+            else:
+                continue
+            applies = seconds is not None
+            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+        return exact
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping."""
+        return {"name": self.name, "reason": self.reason}
+
+
+def choose(
+    space: SearchSpace,
+    kernel: str = "linear",
+    questions: int = 1,
+    name: str = "auto",
+    blocks: Sequence[str] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
+) -> Choice:
+    """Choose the optimiser of a name for a space; for ``"auto"``, the cheapest exact one.
+
+    One that proves nothing is taken only where no exact one applies. Blocks that no exact one knows
+    are left out, and the reason says so.
+
+    Args:
+        space: The space to optimise over.
+        kernel: The name of the kernel.
+        questions: How many acquisition problems share one fitted surrogate.
+        name: One of :func:`optimizer_names`.
+        blocks: The blocks of the kernel.
+        acquisition: One of :func:`acquisition_names`.
+
+    Example:
+        >>> from nasgoat import darts, nasbench201
+        >>> choose(nasbench201(), name="branch").reason
+        'branch: asked for'
+        >>> choose(darts(), blocks=["paths", "edges", "shape"]).left_out
+        ('shape',)
+        >>> choose(darts(), "exponential", acquisition="thompson").forecasts["branch"].said
+        'a draw under the exponential kernel is not a sum over features, one under linear is'
+    """
+    blocks = check_blocks(blocks)
+    if name not in optimizer_names():
+        raise UnknownNameError("optimizer", name, optimizer_names())
+    if name == "auto":
+        return _choose_cheapest(space, kernel, questions, blocks, acquisition)
+    TABLE[name].require_bounds(name, kernel, blocks, acquisition)
+    cost = TABLE[name].forecast(space, kernel, questions, blocks, acquisition)
+    known = {} if cost is None else {name: cost}
+    terms = kernel, questions, known, True, blocks
+    return Choice(name, f"{name}: asked for", *terms, acquisition=acquisition)
+
+
+def _choose_cheapest(
+    space: SearchSpace, kernel: str, questions: int, blocks: tuple[str, ...], acquisition: str
+) -> Choice:
+    """The cheapest exact optimiser; without the blocks that none knows, if there are such."""
+    every = {
+        name: entry.forecast(space, kernel, questions, blocks, acquisition)
+        for name, entry in TABLE.items()
+        if not entry.by_name_only
+    }
+    forecasts = {name: cost for name, cost in every.items() if cost is not None}
+    costs = {name: cost for name, cost in forecasts.items() if isinstance(cost, Cost)}
+    if blocks != PAPER_BLOCKS and not any(cost.exact for cost in costs.values()):
+        plain = choose(space, kernel, questions, acquisition=acquisition)
+        fallback = plain.forecasts[plain.name]
+        if isinstance(fallback, Cost) and fallback.exact:
+            left = tuple(name for name in blocks if name not in PAPER_BLOCKS)
+            reason = f"{plain.reason}; blocks left out: {', '.join(left)}"
+            return replace(plain, reason=reason, left_out=left)
+    taken = min(costs, key=lambda name: costs[name].rank)
+    cost, terms = costs[taken], (kernel, questions, forecasts, False, blocks)
+    choice = Choice(taken, "", *terms, acquisition=acquisition)
+    said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
+    proof = "" if cost.exact else "; no exact optimiser applies"
+    return replace(choice, reason=f"{TABLE[taken].title}: {said}{proof}")
+
+
+def forecast_seconds(
+    space: SearchSpace,
+    kernel: str,
+    name: str = "auto",
+    blocks: tuple[str, ...] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
+) -> float:
+    """Seconds of a question to the cheapest exact optimiser, or to that of a name.
+
+    Infinite if there is none.
+
+    Example:
+        >>> from nasgoat import ChainSpace
+        >>> forecast_seconds(ChainSpace(30, ["a", "b", "c"]), "exponential") > 1e6
+        True
+    """
+    names = [other for other, entry in TABLE.items() if not entry.by_name_only]
+    chosen = names if name == "auto" else [name]
+    costs = [TABLE[x].forecast(space, kernel, 1, blocks, acquisition) for x in chosen]
+    return min((x.seconds for x in costs if isinstance(x, Cost) and x.exact), default=inf)
+
+
+def make_optimizer(
+    name: str | Choice,
+    space: SearchSpace,
+    progress: Progress | None = None,
+    kernel: str = "linear",
+    questions: int = 1,
+    effort: Effort | None = None,
+    blocks: Sequence[str] = PAPER_BLOCKS,
+    acquisition: str = "lcb",
+) -> AcquisitionOptimizer:
+    """An acquisition optimiser for a space.
+
+    Args:
+        name: One of :func:`optimizer_names`, ``"auto"`` to choose for the space; or a choice that
+            was made before.
+        space: The space to optimise over.
+        progress: Called with a line of text when something takes long.
+        kernel: The name of the kernel, for the choice.
+        questions: How many acquisition problems share one fitted surrogate, for the choice.
+        effort: Limits of one acquisition problem, where the optimiser has any.
+        blocks: The blocks of the kernel, for the choice.
+        acquisition: One of :func:`acquisition_names`, for the choice.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> make_optimizer("auto", nasbench201()).name
+        'catalogue'
+    """
+    choice = name
+    if not isinstance(choice, Choice):
+        choice = choose(space, kernel, questions, choice, blocks, acquisition)
+    if progress:
+        if not choice.asked_for:
+            progress(f"optimiser: {choice.reason}")
+        literal = effort is not None and effort.formulation == "paper" and choice.name in SOLVERS
+        if literal and (slow := paper_seconds(space)):
+            progress(
+                f"the paper's formulation is slow from {SLOW_PAPER} nodes on: a question is "
+                f"forecast to take {describe_seconds(slow)} or more; the compact one is exact too"
+            )
+        elif warning := choice.warn(inf if effort is None else effort.time_limit):
+            progress(warning)
+    return TABLE[choice.name].make(space, progress, effort)
