@@ -9,9 +9,9 @@ import pytest
 
 from nasgoat import GraphGP, NodeLabeledSpace, ShortestPathKernel, darts, nasbench201
 from nasgoat.acquisition import random_problem
+from nasgoat.acquisition.branch.cell_search import LinearRun
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.reference import measure_changes
-from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
 from nasgoat.acquisition.branch.structures import Listing
 from nasgoat.acquisition.branch.tables import make_tables

@@ -21,90 +21,145 @@ import math
 import numpy as np
 
 from nasgoat.acquisition.branch.declared_domains import least_weight
-from nasgoat.acquisition.branch.message_passing import keep_move_bounds, make_sweep
+from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import (
+    RHO,
+    WIDE,
+    Floats,
     Index,
     LabelProblem,
     LabelScratch,
     LabelStack,
-    Potentials,
+    Prefixes,
+    Sizes,
 )
 from nasgoat.acquisition.branch.reference import add_to, dot
-from nasgoat.compiled import called, inner, merged
-
-_TINY = 1e-150
-_FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
-_sweep = make_sweep(1)
+from nasgoat.compiled import called, inner
 
 
 @called
-def load_label_reference(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index
-) -> None:
+def measure_labels(
+    problem: LabelProblem,
+    prefixes: Prefixes | None,
+    stack: LabelStack,
+    scratch: LabelScratch,
+    s: Index,
+    t: Index,
+) -> Sizes:
+    """The reference graph, its moves and all products at depth t."""
+    reference, potentials = scratch.reference, scratch.potentials
+    _load_reference(problem, stack, reference, s)
+    total = _load_moves(problem, stack, scratch, s, t)
+    _multiply_moves(stack, scratch, t, total)
+    omega = _measure_rest(problem, stack, scratch, s)
+    length = 0.0
+    for y in range(total):
+        i, longest = potentials.open[y], 0.0
+        for c in range(stack.width[t, i]):
+            longest = max(longest, scratch.square[i, c])
+        length += math.sqrt(longest)
+    square = dot(reference, reference)
+    return Sizes(
+        open=total,
+        mean=reference[0],
+        square=square,
+        norm=math.sqrt(square) + length + omega,
+        length=length,
+        omega=omega,
+    )
+
+
+@inner
+def _load_reference(problem: LabelProblem, stack: LabelStack, reference: Floats, s: Index) -> None:
     """Column of the reference graph of the labels so far."""
-    shapes, tables = problem.shapes, problem.tables
-    n, star = shapes.allowed.shape[1], shapes.allowed.shape[2]
-    reference = scratch.reference
+    shapes, pair, own = problem.shapes, problem.tables.pair, problem.tables.own
+    n, star = shapes.allowed.shape[1], len(own) - 1
     reference[:] = 0.0
     for i in range(n):
         a = stack.label[i] if stack.label[i] >= 0 else star
-        add_to(reference, tables.own[a])
+        add_to(reference, own[a])
         for j in range(i):
             b = stack.label[j] if stack.label[j] >= 0 else star
-            add_to(reference, tables.pair[shapes.pair_class[s, i, j], a, b])
+            add_to(reference, pair[shapes.pair_class[s, i, j], a, b])
+    add_labelled_edges(problem, stack, reference, s)
+
+
+@inner
+def add_labelled_edges(problem: LabelProblem, stack: LabelStack, column: Floats, s: Index) -> None:
+    """Add to a column what the labels of edges change, where they are known."""
+    shapes, delta = problem.shapes, problem.tables.delta
     for e in range(shapes.edges[s]):
-        x = stack.label[n + e]
+        x = stack.label[shapes.allowed.shape[1] + e]
         if x >= 0:
             u, v = shapes.ends[s, e, 0], shapes.ends[s, e, 1]
-            add_to(reference, tables.delta[x, stack.label[u], stack.label[v]])
+            add_to(column, delta[x, stack.label[u], stack.label[v]])
 
 
-@called
-def load_label_moves(
+@inner
+def _load_moves(
     problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
 ) -> int:
-    """Changes of all open variables, and their products; returns how many are open."""
-    shapes, tables = problem.shapes, problem.tables
-    n, star = shapes.allowed.shape[1], shapes.allowed.shape[2]
-    potentials, total = scratch.potentials, 0
-    for i in range(n + shapes.edges[s]):
+    """Changes of all open variables, and their products with p; returns how many are open."""
+    n, total = problem.shapes.allowed.shape[1], 0
+    for i in range(n + problem.shapes.edges[s]):
         if stack.label[i] >= 0 or stack.width[t, i] == 0:
             continue
-        potentials.open[total] = i
+        scratch.potentials.open[total] = i
         total += 1
         for c in range(stack.width[t, i]):
-            x, move = stack.domain[t, i, c], scratch.move[i, c]
-            if i >= n:
-                u, v = shapes.ends[s, i - n, 0], shapes.ends[s, i - n, 1]
-                move[:] = 0.0
-                add_to(move, tables.delta[x, stack.label[u], stack.label[v]])
+            move = scratch.move[i, c]
+            if i < n:
+                _load_node(problem, stack, move, s, i, stack.domain[t, i, c])
             else:
-                for z in range(len(move)):
-                    move[z] = tables.own[x, z] - tables.own[star, z]
-                for j in range(n):
-                    if j != i:
-                        b = stack.label[j] if stack.label[j] >= 0 else star
-                        add_to(move, tables.tail[shapes.pair_class[s, i, j], x, b])
+                _load_edge(problem, stack, move, s, i - n, stack.domain[t, i, c])
             scratch.along[i, c] = dot(scratch.reference, move)
             scratch.square[i, c] = dot(move, move)
-    for y in range(total):
-        i = potentials.open[y]
-        for z in range(y + 1, total):
-            j = potentials.open[z]
-            for c in range(stack.width[t, i]):
-                for e in range(stack.width[t, j]):
-                    scratch.gram[i, j, c, e] = dot(scratch.move[i, c], scratch.move[j, e])
     return total
 
 
+@inner
+def _load_node(
+    problem: LabelProblem, stack: LabelStack, move: Floats, s: Index, i: Index, x: Index
+) -> None:
+    """What label x of node i changes."""
+    tables, star = problem.tables, len(problem.tables.own) - 1
+    for z in range(len(move)):
+        move[z] = tables.own[x, z] - tables.own[star, z]
+    for j in range(problem.shapes.allowed.shape[1]):
+        if j != i:
+            b = stack.label[j] if stack.label[j] >= 0 else star
+            add_to(move, tables.tail[problem.shapes.pair_class[s, i, j], x, b])
+
+
+@inner
+def _load_edge(
+    problem: LabelProblem, stack: LabelStack, move: Floats, s: Index, e: Index, x: Index
+) -> None:
+    """What label x of edge e changes, whose ends have labels."""
+    u, v = problem.shapes.ends[s, e, 0], problem.shapes.ends[s, e, 1]
+    move[:] = 0.0
+    add_to(move, problem.tables.delta[x, stack.label[u], stack.label[v]])
+
+
+@inner
+def _multiply_moves(stack: LabelStack, scratch: LabelScratch, t: Index, total: Index) -> None:
+    """Products of the changes of every two open variables."""
+    opened, move = scratch.potentials.open, scratch.move
+    for y in range(total):
+        for z in range(y + 1, total):
+            i, j = opened[y], opened[z]
+            for c in range(stack.width[t, i]):
+                for e in range(stack.width[t, j]):
+                    scratch.gram[i, j, c, e] = dot(move[i, c], move[j, e])
+
+
 @called
-def measure_rest(
+def _measure_rest(
     problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index
 ) -> float:
     """Products of the reference with interactions and with δ; returns ω (Lemma 9)."""
-    shapes, tables = problem.shapes, problem.tables
-    n, labels = shapes.allowed.shape[1], shapes.allowed.shape[2]
-    classes, ops = scratch.classes, len(tables.delta)
+    shapes, tables, classes = problem.shapes, problem.tables, scratch.classes
+    (_, n, labels), ops = shapes.allowed.shape, len(tables.delta)
     classes[:] = 0
     for i in range(n):
         for j in range(i + 1, n):
@@ -155,17 +210,17 @@ def _least_delta(
 
 
 @called
-def fill_label_potentials(
+def _fill_potentials(
     problem: LabelProblem,
+    prefixes: Prefixes | None,
     stack: LabelStack,
     scratch: LabelScratch,
     s: Index,
     t: Index,
     total: Index,
-    rho: float,
-    wide: float,
 ) -> None:
     """θ_i and θ_ij of all open variables, δ of edges with an open end among them."""
+    rho, wide = scratch.factor[RHO], scratch.factor[WIDE]
     shapes, tables = problem.shapes, problem.tables
     n, potentials = shapes.allowed.shape[1], scratch.potentials
     at = 0
@@ -187,19 +242,15 @@ def fill_label_potentials(
                     potentials.pair[at] = value
                     at += 1
     if scratch.classes[-1] > 0:
-        _add_open_edges(problem, stack, scratch, s, t, rho)
+        _add_open_edges(problem, stack, scratch, s, t)
 
 
 @inner
 def _add_open_edges(
-    problem: LabelProblem,
-    stack: LabelStack,
-    scratch: LabelScratch,
-    s: Index,
-    t: Index,
-    rho: float,
+    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
 ) -> None:
-    shapes, potentials = problem.shapes, scratch.potentials
+    """What edges with an open end add at least, whatever their labels."""
+    shapes, potentials, rho = problem.shapes, scratch.potentials, scratch.factor[RHO]
     for edge in range(shapes.edges[s]):
         u, v = np.int64(shapes.ends[s, edge, 0]), np.int64(shapes.ends[s, edge, 1])
         a, b = stack.label[u], stack.label[v]
@@ -210,9 +261,7 @@ def _add_open_edges(
                 first = stack.domain[t, u, c] if a < 0 else a
                 second = stack.domain[t, v, e] if b < 0 else b
                 value = _least_delta(problem, stack, scratch, (u, v), first, second, rho)
-                value = min(
-                    value, 50.0 / rho
-                )  # no label fits: dear, but no larger than rounding bears
+                value = min(value, 50.0 / rho)  # none fits: dear, but no more than rounding bears
                 if a >= 0:
                     potentials.unary[v, e] += value
                 elif b >= 0:
@@ -223,86 +272,30 @@ def _add_open_edges(
                     potentials.pair[potentials.pair_at[v, u] + e * stack.width[t, u] + c] += value
 
 
-@merged
-def start_label_messages(stack: LabelStack, potentials: Potentials, t: Index, total: Index) -> None:
-    """Messages of depth t: those of the depth below where both variables were open."""
-    for y in range(total):
-        for z in range(total):
-            i, j = potentials.open[y], potentials.open[z]
-            for c in range(stack.width[t, j]):
-                stack.message[t, i, j, c] = 0.0
-                if t > 0 and stack.width[t - 1, i] > 0 and stack.origin[t, j, c] >= 0:
-                    stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
-
-
-@called
-def bound_labels(
+@inner
+def _rescale(
     problem: LabelProblem,
+    prefixes: Prefixes | None,
     stack: LabelStack,
     scratch: LabelScratch,
+    sizes: Sizes,
     s: Index,
     t: Index,
-    total: Index,
-    omega: float,
-    rounds: Index,
-) -> float:
-    """Lower bound on all completions at depth t (Lemmas 2, 3 and 9).
-
-    The bounds of each further choice are kept; every round but the first is taken around the states
-    that looked best in the one before.
-    """
-    potentials, reference = scratch.potentials, scratch.reference
-    start_label_messages(stack, potentials, t, total)
-    square, length = dot(reference, reference), 0.0
-    for y in range(total):
-        i, longest = potentials.open[y], 0.0
-        for c in range(stack.width[t, i]):
-            longest = max(longest, scratch.square[i, c])
-        length += math.sqrt(longest)
-    largest_c = math.sqrt(square) + length + omega
-    stack.scale[t, 0] = stack.scale[t - 1, 0] if t > 0 else largest_c
-    stack.scale[t, 1] = stack.scale[t - 1, 1] if t > 0 else length
-    best = -np.inf
-    for _ in range(rounds):
-        c = max(stack.scale[t, 0], _FLOOR * largest_c + _TINY)
-        near = max(stack.scale[t, 1], _FLOOR * length + _TINY)
-        rho, wide = 0.5 / c, 1.0 + omega / near
-        fill_label_potentials(problem, stack, scratch, s, t, total, rho, wide)
-        for half in range(2):
-            _sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
-        rest = square + c * c + omega * omega + omega * near
-        lower = potentials.bound[0] + reference[0] - rest * rho
-        if lower > best:
-            best = lower
-            keep_move_bounds(stack, potentials, t, total, lower)
-        _rescale(stack, scratch, t, total, square, omega)
-    return best
-
-
-@merged
-def _rescale(
-    stack: LabelStack,
-    scratch: LabelScratch,
-    t: Index,
-    total: Index,
-    square: float,
-    omega: float,
 ) -> None:
-    """The c and ‖U‖ of the states of lowest belief: what the next bound is taken around."""
-    belief, opened = scratch.potentials.belief, scratch.potentials.open
+    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    choice, opened = scratch.choice, scratch.potentials.open
     own = cross = 0.0
-    for y in range(total):
+    for y in range(sizes.open):
         i = opened[y]
-        choice = 0
-        for c in range(1, stack.width[t, i]):
-            if belief[i, c] < belief[i, choice]:
-                choice = c
-        scratch.choice[i] = choice
-        own += scratch.square[i, choice]
-        cross += 2 * scratch.along[i, choice]
+        own += scratch.square[i, choice[i]]
+        cross += 2 * scratch.along[i, choice[i]]
         for z in range(y):
             j = opened[z]
-            own += 2 * scratch.gram[j, i, scratch.choice[j], choice]
-    own = math.sqrt(max(own, 0.0))
-    stack.scale[t, 1] = own
-    stack.scale[t, 0] = math.sqrt(max(square + cross + (own + omega) ** 2, 0.0))
+            own += 2 * scratch.gram[j, i, choice[j], choice[i]]
+    length = math.sqrt(max(own, 0.0))
+    stack.scale[t, 1] = length
+    stack.scale[t, 0] = math.sqrt(max(sizes.square + cross + (length + sizes.omega) ** 2, 0.0))
+
+
+#: Lower bound on all completions of a search node (Lemmas 2, 3 and 9).
+bound_labels = make_bound(_fill_potentials, _rescale)

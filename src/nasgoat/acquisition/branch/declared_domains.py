@@ -58,39 +58,13 @@ def narrow_labels(
         again = False
         _measure_loads(problem, stack, s)
         for i in range(n + edges):
-            if stack.label[i] >= 0:
+            if not _is_open(problem, stack, s, i):
                 continue
-            if i >= n:
-                u, v = problem.shapes.ends[s, i - n, 0], problem.shapes.ends[s, i - n, 1]
-                if stack.label[u] < 0 or stack.label[v] < 0:
-                    continue
-            fresh = stack.width[t, i] == 0
-            total = 0
-            from_below = fresh and t > 0 and stack.width[t - 1, i] > 0
-            if fresh:
-                many = stack.width[t - 1, i] if from_below else stack.move_bound.shape[2]
-            else:
-                many = stack.width[t, i]
-            for c in range(many):
-                origin = -1
-                if not fresh:
-                    x, origin = stack.domain[t, i, c], stack.origin[t, i, c]
-                elif from_below:
-                    x, origin = stack.domain[t - 1, i, c], c
-                    if stack.move_bound[t - 1, i, c] >= threshold:
-                        continue
-                else:
-                    x = c
-                if may_take(problem, stack, s, i, x):
-                    stack.domain[t, i, total] = x
-                    stack.origin[t, i, total] = origin
-                    total += 1
-            stack.width[t, i] = total
+            total = _narrow_domain(problem, stack, s, t, i, threshold)
             if total == 0:
                 return False
             if total == 1:
-                stack.label[i] = stack.domain[t, i, 0]
-                stack.since[i] = t
+                stack.label[i], stack.since[i] = stack.domain[t, i, 0], t
                 again = True
         if not again and len(problem.rows.cap) > 0:
             kept = _keep_affordable(problem, stack, s, t)
@@ -98,6 +72,47 @@ def narrow_labels(
                 return False
             again = kept > 0
     return True
+
+
+@inner
+def _is_open(problem: LabelProblem, stack: LabelStack, s: Index, i: Index) -> bool:
+    """Whether i is a variable without a label; an edge is one once both its ends have labels."""
+    n = problem.shapes.allowed.shape[1]
+    if stack.label[i] >= 0:
+        return False
+    if i < n:
+        return True
+    u, v = problem.shapes.ends[s, i - n, 0], problem.shapes.ends[s, i - n, 1]
+    return bool(stack.label[u] >= 0 and stack.label[v] >= 0)
+
+
+@inner
+def _narrow_domain(
+    problem: LabelProblem, stack: LabelStack, s: Index, t: Index, i: Index, threshold: float
+) -> int:
+    """The labels that variable i may still take at depth t; returns how many.
+
+    They are some of those so far at this depth; else of those of the depth below whose bounds beat
+    the threshold; else, for a new variable, of all.
+    """
+    fresh = stack.width[t, i] == 0
+    below = fresh and t > 0 and stack.width[t - 1, i] > 0
+    many, total = stack.width[t, i], 0
+    if fresh:
+        many = stack.width[t - 1, i] if below else stack.move_bound.shape[2]
+    for c in range(many):
+        x, origin = c, -1
+        if below:
+            if stack.move_bound[t - 1, i, c] >= threshold:
+                continue
+            x, origin = stack.domain[t - 1, i, c], c
+        elif not fresh:
+            x, origin = stack.domain[t, i, c], stack.origin[t, i, c]
+        if may_take(problem, stack, s, i, x):
+            stack.domain[t, i, total], stack.origin[t, i, total] = x, origin
+            total += 1
+    stack.width[t, i] = total
+    return total
 
 
 @called

@@ -23,9 +23,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.branch.cell_search import LinearRun
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers, PairTables, Tables
-from nasgoat.acquisition.branch.search import LinearRun
 from nasgoat.acquisition.branch.structures import Block, find_twins, measure_distances, prefix_block
 from nasgoat.acquisition.branch.tables import (
     edge_columns,

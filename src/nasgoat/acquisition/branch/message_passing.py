@@ -21,27 +21,25 @@ what vector units are good at. Both use the same sweep, compiled for their numbe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition.branch.potentials import fill_pairs, fill_unary, rescale
 from nasgoat.acquisition.branch.records import (
     RHO,
     WIDE,
     Floats,
     Index,
     Integers,
+    LabelScratch,
     LabelStack,
-    PairTables,
     Potentials,
     Prefixes,
     Scratch,
-    Shapes,
+    Sizes,
     Stack,
 )
-from nasgoat.acquisition.branch.reference import dot
 from nasgoat.compiled import called, inner, merged
 
 _TINY = 1e-150
@@ -51,6 +49,14 @@ _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their l
 Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
 #: Takes potentials, messages, the number of states of each variable, and two variables.
 Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
+AnyStack = Stack | LabelStack  # of cells, and of declared graphs
+AnyScratch = Scratch | LabelScratch
+#: Takes problem, prefixes, stack, scratch, shape, depth and the number of open variables.
+Fill = Callable[[Any, Prefixes | None, Any, Any, Index, Index, Index], None]
+#: Takes problem, prefixes, stack, scratch, sizes, shape and depth.
+Rescale = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index], None]
+#: Takes problem, prefixes, stack, scratch, sizes, shape, depth and rounds.
+Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index], float]
 
 
 def _make_messages(lanes: int) -> tuple[Message, Message]:
@@ -132,20 +138,21 @@ def make_sweep(lanes: int) -> Sweep:
 
 
 @merged
-def start_messages(stack: Stack, potentials: Potentials, t: Index, total: Index) -> None:
-    """Messages of depth t: none at the bottom, else those of the depth below."""
+def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: Index) -> None:
+    """Messages of depth t: those of the depth below between variables that were open there."""
     for y in range(total):
         for z in range(total):
             i, j = potentials.open[y], potentials.open[z]
+            known = t > 0 and stack.width[t - 1, i] > 0
             for c in range(stack.width[t, j]):
                 stack.message[t, i, j, c] = 0.0
-                if t > 0:
+                if known and stack.origin[t, j, c] >= 0:
                     stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
 
 
 @merged
-def keep_move_bounds(
-    stack: Stack | LabelStack, potentials: Potentials, t: Index, total: Index, lower: float
+def _keep_move_bounds(
+    stack: AnyStack, potentials: Potentials, t: Index, total: Index, lower: float
 ) -> None:
     """The bound of each further choice (after Lemma 3), from what the variables have kept."""
     for y in range(total):
@@ -158,58 +165,8 @@ def keep_move_bounds(
             stack.move_bound[t, i, c] = lower + more
 
 
-_sweep = make_sweep(1)
-
-
-@called
-def bound_completions(
-    pairs: PairTables,
-    shapes: Shapes,
-    prefixes: Prefixes | None,
-    stack: Stack,
-    scratch: Scratch,
-    sizes: tuple[int, float, float],
-    s: Index,
-    t: Index,
-    rounds: Index,
-) -> float:
-    """Lower bound on all completions at depth t (Lemmas 2 and 3).
-
-    With ``rounds`` above 0 the bounds of each further choice are kept, and every round but the
-    first is taken around the states that looked best in the one before. Without, it is the bound
-    of a shape: one pair of sweeps and nothing kept. ``sizes`` are those of ``measure_products``.
-    """
-    total, longest, omega = sizes
-    potentials, q = scratch.potentials, shapes.last_label[s]
-    start_messages(stack, potentials, t, total)
-    square = dot(stack.reference[t], stack.reference[t])
-    largest_c, largest_length = math.sqrt(square + longest + omega * omega), math.sqrt(longest)
-    stack.scale[t, 0] = stack.scale[t - 1, 0] if t > 0 else largest_c
-    stack.scale[t, 1] = stack.scale[t - 1, 1] if t > 0 else largest_length
-    best = -np.inf
-    for _ in range(max(rounds, 1)):
-        # States with a tiny norm must not stretch the potentials beyond what rounding can bear.
-        c = max(stack.scale[t, 0], _FLOOR * largest_c + _TINY)
-        length = max(stack.scale[t, 1], _FLOOR * largest_length + _TINY)
-        # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at the states that matter.
-        scratch.factor[RHO], scratch.factor[WIDE] = 0.5 / c, 1.0 + omega / length
-        fill_unary(prefixes, stack, scratch, q, t, total)
-        fill_pairs(pairs, shapes, prefixes, stack, scratch, s, t, total)
-        for half in range(2):
-            _sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
-        rest = square + c * c + omega * omega + omega * length
-        lower = potentials.bound[0] + stack.reference[t, 0] - rest / (2 * c)
-        best = max(best, lower)
-        if rounds > 0:
-            if lower == best:
-                keep_move_bounds(stack, potentials, t, total, lower)
-            _choose_best(stack, scratch, t, total)
-            rescale(prefixes, stack, scratch, q, t, total, square, omega)
-    return best
-
-
 @merged
-def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None:
+def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -> None:
     """Note for every open variable the state of lowest belief."""
     belief, choice = scratch.potentials.belief, scratch.choice
     for y in range(total):
@@ -218,3 +175,55 @@ def _choose_best(stack: Stack, scratch: Scratch, t: Index, total: Index) -> None
         for c in range(1, stack.width[t, i]):
             if belief[i, c] < belief[i, choice[i]]:
                 choice[i] = c
+
+
+def make_bound(fill_potentials: Fill, rescale: Rescale) -> Bound:
+    """The bound on all completions of a search node, for one kind of potentials.
+
+    With ``rounds`` above 0 it keeps the bounds of each further choice, and every round but the
+    first is taken around the states that looked best in the one before. Without, it is the bound of
+    a shape: one pair of sweeps and nothing kept.
+
+    Args:
+        fill_potentials: Writes θ_i and θ_ij of all open variables, given ρ and 1 + ε.
+        rescale: Writes the c and ‖U‖ of the states of lowest belief to ``stack.scale``.
+    """
+    sweep = make_sweep(1)
+
+    @called
+    def bound_completions(
+        problem: Any,
+        prefixes: Prefixes | None,
+        stack: Any,
+        scratch: Any,
+        sizes: Sizes,
+        s: Index,
+        t: Index,
+        rounds: Index,
+    ) -> float:
+        total, mean, square, norm, longest, omega = sizes
+        potentials, scale = scratch.potentials, stack.scale
+        _start_messages(stack, potentials, t, total)
+        scale[t, 0] = scale[t - 1, 0] if t > 0 else norm
+        scale[t, 1] = scale[t - 1, 1] if t > 0 else longest
+        best = -np.inf
+        for _ in range(max(rounds, 1)):
+            # States with a tiny norm must not stretch the potentials beyond what rounding bears.
+            c = max(scale[t, 0], _FLOOR * norm + _TINY)
+            length = max(scale[t, 1], _FLOOR * longest + _TINY)
+            # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at states that matter.
+            scratch.factor[RHO], scratch.factor[WIDE] = 0.5 / c, 1.0 + omega / length
+            fill_potentials(problem, prefixes, stack, scratch, s, t, total)
+            for half in range(2):
+                sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
+            rest = square + c * c + omega * omega + omega * length
+            lower = potentials.bound[0] + mean - rest / (2 * c)
+            best = max(best, lower)
+            if rounds > 0:
+                if lower == best:
+                    _keep_move_bounds(stack, potentials, t, total, lower)
+                _choose_best(stack, scratch, t, total)
+                rescale(problem, prefixes, stack, scratch, sizes, s, t)
+        return best
+
+    return bound_completions

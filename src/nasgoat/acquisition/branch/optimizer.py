@@ -12,6 +12,7 @@ from typing import cast
 
 import numpy as np
 
+from nasgoat.acquisition.branch.cell_search import LinearRun
 from nasgoat.acquisition.branch.declared_search import LabelledRun
 from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
 from nasgoat.acquisition.branch.domains import make_limit_rows
@@ -24,7 +25,7 @@ from nasgoat.acquisition.branch.exponential import (
 )
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
-from nasgoat.acquisition.branch.search import LinearRun
+from nasgoat.acquisition.branch.search import DepthFirstRun
 from nasgoat.acquisition.branch.split_labellings import SplitRun
 from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
 from nasgoat.acquisition.branch.tables import bound_space, make_label_tables, make_tables
@@ -54,7 +55,7 @@ _MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from whic
 _LABELLINGS = 20_000  # of one structure, from which products of matrices pay
 _LARGEST_HALF = 200_000  # labellings of half the edges that fit in memory as a matrix
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
-_Run = LinearRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
+_Run = DepthFirstRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
 
 
 class BranchAndBound:

@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import (
     RHO,
     WIDE,
@@ -24,8 +25,10 @@ from nasgoat.acquisition.branch.records import (
     PairTables,
     Potentials,
     Prefixes,
+    Problem,
     Scratch,
     Shapes,
+    Sizes,
     Stack,
 )
 from nasgoat.acquisition.branch.reference import dot
@@ -34,16 +37,15 @@ from nasgoat.compiled import called, inner, merged
 
 @called
 def measure_products(
-    pairs: PairTables,
-    shapes: Shapes,
-    changes: Changes,
+    problem: Problem,
     prefixes: Prefixes | None,
     stack: Stack,
     scratch: Scratch,
     s: Index,
     t: Index,
-) -> tuple[int, float, float]:
-    """All products at depth t; returns the number of open variables, Σ max ‖p_i‖² and ω."""
+) -> Sizes:
+    """All products at depth t."""
+    pairs, shapes, _, changes = problem
     size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
     total = _list_open(shapes, prefixes, stack, scratch, s, t)
     if t == 0:
@@ -53,7 +55,16 @@ def measure_products(
     if prefixes is not None:
         _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
     omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
-    return total, _measure_norms(prefixes, stack, scratch, q, t, total), omega
+    longest = _measure_norms(prefixes, stack, scratch, q, t, total)
+    square = dot(stack.reference[t], stack.reference[t])
+    return Sizes(
+        open=total,
+        mean=stack.reference[t, 0],
+        square=square,
+        norm=math.sqrt(square + longest + omega * omega),
+        length=math.sqrt(longest),
+        omega=omega,
+    )
 
 
 @inner
@@ -222,7 +233,23 @@ def _measure_norms(
 
 
 @inner
-def fill_unary(
+def _fill_potentials(
+    problem: Problem,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    scratch: Scratch,
+    s: Index,
+    t: Index,
+    total: Index,
+) -> None:
+    """The potentials of Lemma 2 at depth t."""
+    pairs, shapes, _, _ = problem
+    _fill_unary(prefixes, stack, scratch, shapes.last_label[s], t, total)
+    _fill_pairs(pairs, shapes, prefixes, stack, scratch, s, t, total)
+
+
+@inner
+def _fill_unary(
     prefixes: Prefixes | None, stack: Stack, scratch: Scratch, q: Index, t: Index, total: Index
 ) -> None:
     """θ_i of Lemma 2: mean of a state minus ρ times what it adds to the bound on ‖p + U + W‖²."""
@@ -243,7 +270,7 @@ def fill_unary(
 
 
 @inner
-def fill_pairs(
+def _fill_pairs(
     pairs: PairTables,
     shapes: Shapes,
     prefixes: Prefixes | None,
@@ -417,29 +444,32 @@ def _pair_products(
 
 
 @inner
-def rescale(
+def _rescale(
+    problem: Problem,
     prefixes: Prefixes | None,
     stack: Stack,
     scratch: Scratch,
-    q: Index,
+    sizes: Sizes,
+    s: Index,
     t: Index,
-    total: Index,
-    square: float,
-    omega: float,
 ) -> None:
     """The c and ‖U‖ of the noted states: what the next bound is taken around."""
-    labels = stack.move.shape[2]
+    labels, q = stack.move.shape[2], problem.shapes.last_label[s]
     cross = own = 0.0
-    for y in range(total):
+    for y in range(sizes.open):
         i = scratch.potentials.open[y]
         x = stack.domain[t, i, scratch.choice[i]]
         a = x if prefixes is None else prefixes.states.label[x]
         cross += 2 * scratch.along[i, a] if a < labels else 0.0
         if prefixes is not None:
             cross += 2 * prefixes.scratch.along[x]
-        product, across = _pair_products(stack, prefixes, scratch, y, total, q, t)
+        product, across = _pair_products(stack, prefixes, scratch, y, sizes.open, q, t)
         own += scratch.norm[i, scratch.choice[i]] + 2 * product
         cross += 2 * across
-    own = max(own, 0.0)
-    stack.scale[t, 1] = math.sqrt(own)
-    stack.scale[t, 0] = math.sqrt(max(square + cross + (math.sqrt(own) + omega) ** 2, 0.0))
+    length = math.sqrt(max(own, 0.0))
+    stack.scale[t, 1] = length
+    stack.scale[t, 0] = math.sqrt(max(sizes.square + cross + (length + sizes.omega) ** 2, 0.0))
+
+
+#: Lower bound on all completions of a search node (Lemmas 2 and 3).
+bound_completions = make_bound(_fill_potentials, _rescale)

@@ -205,6 +205,17 @@ class Potentials(NamedTuple):
     bound: Floats  # (lanes,)
 
 
+class Sizes(NamedTuple):
+    """What a bound needs to know of the completions of a search node, beside its potentials."""
+
+    open: int  # open variables
+    mean: float  # m of the reference graph
+    square: float  # ‖p‖²
+    norm: float  # about the largest ‖p + U + W‖
+    length: float  # about the largest ‖U‖
+    omega: float  # ω ≥ ‖W‖
+
+
 class Scratch(NamedTuple):
     """Scratch of one bound: what states and pairs of states do to the norm, and potentials."""
 
@@ -325,8 +336,10 @@ class LabelScratch(NamedTuple):
     both_along: Floats  # (K, L, L) p · I(a, b)
     delta_along: Floats  # (M, L, L) p · δ(l, a, b)
     classes: Integers  # (K + 1,) open pairs of each class, then edges with an open end
-    choice: Integers  # (V,)
+    choice: Integers  # (V,) place in the domain of the state that looks best
+    factor: Floats  # (2,) RHO, WIDE
     potentials: Potentials
+    most: Integers  # (2,) labellings of nodes, and of edges, up to which they are listed
     listed: Integers  # (V,) variables in the order in which they are listed
     try_at: Integers  # (V + 1,) next label of each of them
     column: Floats  # (V + 1, 1 + r) of the graph with the first labels
@@ -355,8 +368,10 @@ def new_label_stack(variables: int, domain: int, n: int) -> LabelStack:
     )
 
 
-def new_label_scratch(variables: int, domain: int, tables: LabelTables) -> LabelScratch:
-    """Scratch that fits the tables."""
+def new_label_scratch(
+    variables: int, domain: int, tables: LabelTables, most: tuple[int, int]
+) -> LabelScratch:
+    """Scratch that fits the tables; ``most`` labellings of nodes, and of edges, are listed."""
     width, ops = tables.own.shape[1], tables.delta.shape[:3]
     return LabelScratch(
         reference=np.zeros(width),
@@ -368,7 +383,9 @@ def new_label_scratch(variables: int, domain: int, tables: LabelTables) -> Label
         delta_along=np.zeros(ops),
         classes=np.zeros(len(tables.pair) + 1, dtype=np.int64),
         choice=np.zeros(variables, dtype=np.int64),
+        factor=np.zeros(2),
         potentials=new_potentials(variables, domain),
+        most=np.array(most, dtype=np.int64),
         listed=np.zeros(variables, dtype=np.int64),
         try_at=np.zeros(variables + 1, dtype=np.int64),
         column=np.zeros((variables + 1, width)),
