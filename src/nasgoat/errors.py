@@ -132,3 +132,7 @@ class MissingPackageError(NasgoatError, ValueError):
         super().__init__(
             f'{package} must be installed for this; run pip install "nasgoat[{extra}]"'
         )
+
+
+class ModelError(NasgoatError, RuntimeError):
+    """A model contradicts the surrogate: a fault of ours that must not pass in silence."""

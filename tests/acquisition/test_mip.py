@@ -16,8 +16,8 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Status
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.acquisition.mip_sizes import ModelError, check_model
-from nasgoat.errors import SettingError, UnknownNameError
+from nasgoat.acquisition.mip_sizes import check_model
+from nasgoat.errors import ModelError, SettingError, UnknownNameError
 from nasgoat.formulations import formulate
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace

@@ -15,9 +15,8 @@ from nasgoat import LabeledGraph, LowerConfidenceBound, NodeLabeledSpace, Optimi
 from nasgoat.acquisition import Acquisition
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.acquisition.mip_sizes import ModelError
 from nasgoat.bayesopt import SearchResult, Settings
-from nasgoat.errors import SolverLostError, SurrogateError
+from nasgoat.errors import ModelError, SolverLostError, SurrogateError
 from nasgoat.solvers import SolveLimits, SolverError
 
 SPACE = NodeLabeledSpace(nodes=(4, 5), ops=["conv", "pool"], max_edges=7)

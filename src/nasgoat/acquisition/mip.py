@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -153,10 +154,8 @@ class MipOptimizer:
     ) -> float | None:
         """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
         mip, best, answer = self._within(deadline), sieve.best, MipAnswer()
-        asked = mip.space, acquisition, best.k, frozenset(best.exclude)
-        problem = MipProblem(*asked, mip.name, mip.formulation, mip.limits, sieve=sieve)
         try:
-            mip._work(problem, answer)
+            mip._work(mip._pose(acquisition, best, sieve=sieve), answer)
         except (SolverError, ChildError) as failure:
             logger.warning("%s; going on with the best graphs found so far", failure)
             return -inf
@@ -176,19 +175,8 @@ class MipOptimizer:
         start = time.perf_counter()
         with say_if_slow(self.progress, "preparing the program"):
             first = self._find_first_graphs(acquisition, k, exclude)
-            columns = self._find_columns(acquisition, k, exclude, first)
-        problem = MipProblem(
-            space=self.space,
-            acquisition=acquisition,
-            k=k,
-            exclude=frozenset(exclude),
-            solver=self.name,
-            formulation=self.formulation,
-            limits=self.limits,
-            start=first,
-            seed=self.seed,
-            columns=columns,
-        )
+            columns = self._find_columns(acquisition, pool, first)
+        problem = self._pose(acquisition, pool, start=first, columns=columns)
         answer = MipAnswer()
         try:
             with say_if_slow(self.progress, f"{self.name} is at work"):
@@ -202,6 +190,12 @@ class MipOptimizer:
         if not answer.complete:
             fill_up(pool, np.random.default_rng(self.seed))
         return answer.certify(pool, time.perf_counter() - start)
+
+    def _pose(self, acquisition: LinearAcquisition, best: KBest, **more: Any) -> MipProblem:
+        """What the child process is asked: the graphs that ``best`` is to hold."""
+        asked = self.space, acquisition, best.k, frozenset(best.exclude)
+        how = self.name, self.formulation, self.limits
+        return MipProblem(*asked, *how, seed=self.seed, **more)
 
     def _branch_and_bound(self) -> BranchAndBound | None:
         """For the first graphs, and for bounds; None where it does not apply."""
@@ -228,16 +222,12 @@ class MipOptimizer:
             return ()
 
     def _find_columns(
-        self,
-        acquisition: LinearAcquisition,
-        k: int,
-        exclude: Collection[bytes],
-        first: tuple[LabeledGraph, ...],
+        self, acquisition: LinearAcquisition, asked: KBest, first: tuple[LabeledGraph, ...]
     ) -> dict[int, StructureColumns]:
         """For each number of nodes the structures that may beat the first graphs, if known."""
         if self._first is None or self.name != "scip" or self.formulation != "compact":
             return {}
-        pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
+        pool = KBest(self.space, acquisition, asked.k, asked.exclude, asked.gap)
         pool.add(first)
         deadline = time.perf_counter() + WARM_SHARE * self.limits.seconds
         found = {

@@ -23,7 +23,7 @@ from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import Message
-from nasgoat.errors import GraphError, NasgoatError, SpaceError
+from nasgoat.errors import GraphError, ModelError, SpaceError
 from nasgoat.formulations import AcquisitionModel, formulate
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import pause_garbage_collection
@@ -96,8 +96,8 @@ class MipAnswer:
     @property
     def complete(self) -> bool:
         """Whether every size that was worked on was searched to its end."""
-        done = [report.status is SolveStatus.COMPLETE for report in self.reports.values()]
-        return bool(done) and all(done)
+        found = {report.status for report in self.reports.values()}
+        return found == {SolveStatus.COMPLETE}
 
     def take(self, message: Message, progress: Callable[[str], None] | None = None) -> None:
         """Record a message of :func:`solve_sizes`.
@@ -143,8 +143,7 @@ def solve_sizes(problem: MipProblem, send: Send) -> None:
 
 
 def _solve_sizes(problem: MipProblem, send: Send) -> None:
-    start = time.monotonic()
-    limits = problem.limits
+    start, limits = time.monotonic(), problem.limits
     pool = _make_pool(problem, send)
     pool.add(problem.start)
     if isinstance(pool, KBest) and len(pool.found) < problem.k:
@@ -161,15 +160,13 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
 
 def _make_pool(problem: MipProblem, send: Send) -> KBest | Sieve:
     """What keeps the best graphs, and sends each that it keeps."""
-
-    def tell(graph: LabeledGraph, _: float) -> None:
-        send(("better", graph))
-
-    if problem.sieve is not None:
-        problem.sieve.best.on_better = tell
-        return problem.sieve
-    asked = problem.space, problem.acquisition, problem.k, problem.exclude
-    return KBest(*asked, problem.limits.gap, on_better=tell)
+    pool: KBest | Sieve | None = problem.sieve
+    if pool is None:
+        asked = problem.space, problem.acquisition, problem.k, problem.exclude
+        pool = KBest(*asked, problem.limits.gap)
+    best = pool if isinstance(pool, KBest) else pool.best
+    best.on_better = lambda graph, _: send(("better", graph))
+    return pool
 
 
 def _solve_size(
@@ -187,11 +184,11 @@ def _solve_size(
     below = math.inf if columns is None else pool.cutoff
     known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
     check_model(model, known, problem.acquisition)
-    send(("progress", f"{n} nodes: {model.variables} variables, {model.constraints} rows"))
 
     def tell(line: str) -> None:
         send(("progress", f"{n} nodes: {line}"))
 
+    tell(f"{model.variables} variables, {model.constraints} rows")
     judge = ModelJudge(model, pool)
     task = SolveTask(model.rows, model.decisions(), judge, limits, tell)
     report = solve(problem.solver, task)
@@ -222,11 +219,7 @@ class ModelJudge:
         # A point may exceed a limit within the solver's tolerance: it is cut off, not kept.
         if self.model.space.within_limits([graph])[0]:
             self.pool.add([graph])
-        return self.points(graph)
-
-    def points(self, graph: LabeledGraph) -> list[Point]:
-        """The graph's own point first, then its other topological orders."""
-        names = self.model.space.names(self.model.n)
+        names = self.model.space.names(self.model.n)  # its own point first, then other orders
         return [Point(*names.point(g)) for g in names.orders(graph, _ORDERS)]
 
 
@@ -248,10 +241,6 @@ def check_model(
                 f"the {model.formulation} model must hold the known graph {graph}, "
                 f"got {found}; see {_export_model(model)}"
             )
-
-
-class ModelError(NasgoatError, RuntimeError):
-    """A model contradicts the surrogate: a fault of ours that must not pass in silence."""
 
 
 def _export_model(model: AcquisitionModel) -> Path:

@@ -92,8 +92,8 @@ class _Search:
         found = np.concatenate([self.function.list_sums(g, spread) for g in [*groups, linear]])
         # A known cost alone leaves too many graphs; it is a limit then, if there is another sum.
         modelled = [isinstance(part, LinearAcquisition) for part in parts]
-        if len(kept := found[(found[:, modelled] > 0).any(axis=1)]):
-            found = kept
+        kept = found[(found[:, modelled] > 0).any(axis=1)]
+        found = kept if len(kept) else found
         alone = (found > 0).sum(axis=1) == 1
         found[alone] = found[alone] > 0
         return np.unique(found, axis=0)
@@ -105,8 +105,8 @@ class _Search:
     def expect_graphs(self, weights: Array) -> Array:
         """How low C lies among the values of each sum at usual graphs, in standard deviations."""
         caps = [cap_sum(self.function, g, self.best.cutoff, self.floor) for g in weights]
-        values = weights @ self.usual
-        return np.asarray((np.array(caps) - values.mean(axis=1)) / (values.std(axis=1) + 1e-12))
+        values, most = weights @ self.usual, np.array(caps)
+        return np.asarray((most - values.mean(axis=1)) / (values.std(axis=1) + 1e-12))
 
     def choose_weights(self, deadline: float | None) -> Array:
         """The weights by which the fewest graphs have to be looked at, as far as can be told.
@@ -186,8 +186,7 @@ def minimize_parts(
     start = time.perf_counter()
     deadline, early = (seconds and start + share * seconds for share in (1.0, _SUM_SHARE))
     m = len(function.parts)
-    observed = function.gp.graphs_
-    usual = np.stack([part.combine(*measure_part(part, observed)) for part in function.parts])
+    usual = np.stack([p.combine(*measure_part(p, function.gp.graphs_)) for p in function.parts])
     search = _Search(function, engine, best, np.full(m, -np.inf), usual)
     left: float | None = None
     for i in range(m):

@@ -36,7 +36,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg import cho_factor, cho_solve, cholesky
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import Kernel
 
@@ -103,6 +103,31 @@ class Coregionalisation:
         ratios = B[np.ix_(places, places)] / np.outer(b, b)
         colored: Array = (ratios - 1.0) * K + np.diag(noise / b**2)
         return colored
+
+    def foresee(
+        self,
+        kernel: Kernel,
+        seen: Array,
+        targets: Array,
+        noise: Array,
+        places: Places,
+        rows: Array,
+        source: int,
+    ) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance of a source at rows, covariance with the target, its variance.
+
+        Observations are rows ``seen`` with their targets, noise and sources (``places``).
+        """
+        B = self.matrix
+        K = B[np.ix_(places, places)] * kernel(seen)
+        factor = cho_factor(K + np.diag(noise), lower=True)
+        k, prior = kernel(rows, seen), kernel.diag(rows)
+        own, target = (k * B[s, places] for s in (source, 0))
+        solved = cho_solve(factor, own.T).T
+        variance = B[source, source] * prior - np.einsum("ij,ij->i", own, solved)
+        covariance = B[0, source] * prior - np.einsum("ij,ij->i", target, solved)
+        left = prior - np.einsum("ij,ij->i", target, cho_solve(factor, target.T).T)
+        return solved @ targets, np.maximum(variance, 0.0), covariance, left
 
 
 @dataclass(frozen=True, eq=False)

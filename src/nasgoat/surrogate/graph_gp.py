@@ -20,7 +20,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
 
-from nasgoat.errors import ObservationError, SettingError, SurrogateError
+from nasgoat.errors import SettingError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, ShortestPathKernel, make_kernel
 from nasgoat.spaces import SearchSpace
@@ -35,7 +35,7 @@ from nasgoat.surrogate.posterior import (
     Posterior,
     posterior_of,
 )
-from nasgoat.surrogate.target import TargetScale
+from nasgoat.surrogate.target import TargetScale, check_errors
 
 logger = logging.getLogger(__name__)
 
@@ -240,16 +240,3 @@ def refuse_singular() -> SurrogateError:
         f"the kernel matrix must be positive definite, got a singular one with jitter "
         f"{JITTERS[-1]:g}; set a larger noise"
     )
-
-
-def check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
-    """Errors as an array, one for each graph, all of them finite."""
-    if len(graphs) != len(errors) or len(graphs) == 0:
-        raise ObservationError(
-            f"observations must be one error per graph and at least one, "
-            f"got {len(graphs)} graphs and {len(errors)} errors"
-        )
-    values = np.asarray(errors, dtype=float)
-    if not np.isfinite(values).all():
-        raise ObservationError(f"errors must be finite, got {values[~np.isfinite(values)][0]}")
-    return values

@@ -202,6 +202,16 @@ def spread_evenly(targets: Array, most: int = MOST_FITTED) -> NDArray[np.intp]:
     return np.sort(np.argsort(targets, kind="stable")[ranks])
 
 
+def spread_over_sources(targets: Array, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The same for several sources: those of the target (place 0) first, then as many others."""
+    if len(targets) <= MOST_FITTED:
+        return np.arange(len(targets))
+    own, other = np.flatnonzero(places == 0), np.flatnonzero(places != 0)
+    own = own[spread_evenly(targets[own], MOST_FITTED // 2)]
+    other = other[spread_evenly(targets[other], MOST_FITTED - len(own))]
+    return np.sort(np.concatenate([own, other]))
+
+
 def name_parameters(kernel: Kernel) -> list[str]:
     """A name for each entry of θ; those of a vector are numbered.
 

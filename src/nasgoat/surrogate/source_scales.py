@@ -19,8 +19,7 @@ from scipy.stats import rankdata
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.graph_gp import check_errors
-from nasgoat.surrogate.target import TargetScale
+from nasgoat.surrogate.target import TargetScale, check_errors
 
 Array = NDArray[np.float64]
 SHARED = 0.5  # share of a source's observations from which on it is a selection of another's

@@ -11,24 +11,14 @@ from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.surrogate.coregionalisation import (
-    Array,
-    Coregionalisation,
-    Places,
-    SourceLikelihood,
-)
+from nasgoat.surrogate.coregionalisation import Array, Coregionalisation, SourceLikelihood
 from nasgoat.surrogate.graph_gp import JITTERS, GraphGP, refuse_singular
-from nasgoat.surrogate.likelihood import (
-    MOST_FITTED,
-    make_likelihood,
-    name_parameters,
-    spread_evenly,
-)
+from nasgoat.surrogate.likelihood import make_likelihood, name_parameters, spread_over_sources
 from nasgoat.surrogate.model_check import ModelCheck, log_density
 from nasgoat.surrogate.posterior import posterior_of
 from nasgoat.surrogate.source_scales import Source, SourceWorth, scale_sources
@@ -193,7 +183,7 @@ class SourcedGP(GraphGP):
 
     def _fit_joint(self, rows: Array, targets: Array, share: Array) -> None:
         """Fit all hyperparameters, then condition, with more jitter each time that fails."""
-        part = _choose_fitted(targets, self._places)
+        part = spread_over_sources(targets, self._places)
         fixed = None if self.noise == "fit" else float(self.noise)
         for jitter in JITTERS:
             try:
@@ -228,23 +218,11 @@ class SourcedGP(GraphGP):
 
     def _foresee(self, rows: Array, place: int) -> tuple[Array, Array, Array, Array]:
         """Mean and variance of a source at rows, covariance with the target, its variance."""
-        seen, targets, noise = self._joint
-        B, kernel = self.mixing_.matrix, self.gpr_.kernel_
-        K = B[np.ix_(self._places, self._places)] * kernel(seen)
-        factor = cho_factor(K + np.diag(noise), lower=True)
-        k, prior = kernel(rows, seen), kernel.diag(rows)
-        own, target = (k * B[s, self._places] for s in (place, 0))
-        solved = cho_solve(factor, own.T).T
-        mean = solved @ targets
-        variance = B[place, place] * prior - np.einsum("ij,ij->i", own, solved)
-        covariance = B[0, place] * prior - np.einsum("ij,ij->i", target, solved)
-        left = prior - np.einsum("ij,ij->i", target, cho_solve(factor, target.T).T)
-        return mean, np.maximum(variance, 0.0), covariance, left
+        return self.mixing_.foresee(self.gpr_.kernel_, *self._joint, self._places, rows, place)
 
     def _check_target(self) -> ModelCheck:
         """How well each observation of the target is predicted from all others, of any source."""
-        inverse = self._invert(np.ones(len(self._places), dtype=bool))
-        return ModelCheck.of(*inverse, at_bounds=[])
+        return ModelCheck.of(*self._invert(self._places >= 0), at_bounds=[])
 
     def _invert(self, kept: np.ndarray) -> tuple[Array, Array, Array]:
         """The target's observations y, C⁻¹ y and the diagonal of C⁻¹, of those that are kept."""
@@ -257,25 +235,11 @@ class SourcedGP(GraphGP):
 
     def _weigh_sources(self) -> list[SourceWorth]:
         counts = np.bincount(self._places, minlength=len(self.sources_)).tolist()
-        correlations = self.mixing_.correlations.tolist()
-        worth = [
-            SourceWorth(source.name, counts[i], correlations[i])
-            for i, source in enumerate(self.sources_)
-        ]
-        if len(worth) == 1:
-            return worth
-        whole = log_density(*self._invert(self._places >= 0))
+        names = [source.name for source in self.sources_]
+        known = zip(names, counts, self.mixing_.correlations.tolist(), strict=True)
+        worth = [SourceWorth(*row) for row in known]
+        whole = log_density(*self._invert(self._places >= 0)) if len(worth) > 1 else 0.0
         for i in range(1, len(worth)):
             without = log_density(*self._invert(self._places != i))
             worth[i] = replace(worth[i], contribution=whole - without)
         return worth
-
-
-def _choose_fitted(targets: Array, places: Places) -> Places:
-    """Observations that hyperparameters are fitted to: the target's, and as many others as fit."""
-    if len(targets) <= MOST_FITTED:
-        return np.arange(len(targets))
-    own, other = np.flatnonzero(places == 0), np.flatnonzero(places != 0)
-    own = own[spread_evenly(targets[own], MOST_FITTED // 2)]
-    other = other[spread_evenly(targets[other], MOST_FITTED - len(own))]
-    return np.sort(np.concatenate([own, other]))

@@ -10,13 +10,15 @@ Three scales z of errors y:
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from nasgoat.errors import UnknownNameError
+from nasgoat.errors import ObservationError, UnknownNameError
+from nasgoat.graphs import LabeledGraph
 
 logger = logging.getLogger(__name__)
 
@@ -79,3 +81,16 @@ class TargetScale:
             return np.interp(targets, self.scores, self.knots)
         values = targets * self.sd + self.mean
         return np.exp(values) if self.kind == "log" else values
+
+
+def check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
+    """Errors as an array, one for each graph, all of them finite."""
+    if len(graphs) != len(errors) or len(graphs) == 0:
+        raise ObservationError(
+            f"observations must be one error per graph and at least one, "
+            f"got {len(graphs)} graphs and {len(errors)} errors"
+        )
+    values = np.asarray(errors, dtype=float)
+    if not np.isfinite(values).all():
+        raise ObservationError(f"errors must be finite, got {values[~np.isfinite(values)][0]}")
+    return values

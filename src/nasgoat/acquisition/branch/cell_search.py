@@ -30,12 +30,7 @@ from nasgoat.acquisition.branch.records import (
     new_stack,
     new_state_scratch,
 )
-from nasgoat.acquisition.branch.reference import (
-    assign,
-    load_moves,
-    load_reference,
-    measure_changes,
-)
+from nasgoat.acquisition.branch.reference import assign, load_moves, load_reference, measure_changes
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Steps,

@@ -34,10 +34,7 @@ from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import fill_up
-from nasgoat.acquisition.lower_confidence_bound import (
-    Acquisition,
-    LinearAcquisition,
-)
+from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
