@@ -33,8 +33,8 @@ from nasgoat import LabeledGraph, NodeLabeledSpace, Optimizer
 from nasgoat.bayesopt import FidelityOptimizer
 
 LENGTHS = (5, 20, 80)
-BUDGET = 480  # epochs
-SHOWN = (160, 240, 320, 400, 480)
+BUDGET = 400  # epochs
+SHOWN = (80, 160, 240, 320, 400)
 SPACE = NodeLabeledSpace(nodes=(2, 5), max_edges=9, ops=["conv3x3", "conv1x1", "maxpool3x3"])
 
 #: Epochs that were trained so far, length of the last training, its validation and test error.
