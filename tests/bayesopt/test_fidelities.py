@@ -1,6 +1,7 @@
 """Searches over trainings of several lengths."""
 
 import itertools
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,31 @@ class TestFidelities:
         with pytest.raises(SettingError, match=r"at least 1\.06 full evaluations.*got 1$"):
             FidelityOptimizer(SPACE, EPOCHS, budget=1)
 
-    def test_repeats_are_refused(self) -> None:
-        with pytest.raises(SettingError, match="repeats must be 1 with fidelities, got 3"):
-            FidelityOptimizer(SPACE, EPOCHS, settings=Settings(repeats=3))
+
+class TestRepeats:
+    def run(self, repeats: int, seed: int = 0) -> FidelityOptimizer:
+        """A search under noise that spends 20 full trainings."""
+        rng = np.random.default_rng(seed)
+        asker = FidelityOptimizer(
+            SPACE, EPOCHS, 20, settings=Settings(kernel="linear", repeats=repeats), progress=None
+        )
+        while proposals := asker.ask(5):
+            for proposal in proposals:
+                error = train(proposal.graph, value_of(proposal)) + rng.normal(0, 2)
+                asker.tell(proposal.graph, error, proposal.fidelity)
+        return asker
+
+    def test_some_full_trainings_are_made_again_and_short_ones_never(self) -> None:
+        asker = self.run(repeats=3)
+        full, short = ([*Counter(map(SPACE.key, s.graphs)).values()] for s in asker.sources)
+        assert max(short) == 1
+        assert 1 < max(full) <= 3
+        assert sum(full) - len(full) <= sum(full) / 5  # one in five at most
+        assert asker.spent <= 20
+
+    def test_without_repeats_every_training_is_another(self) -> None:
+        for source in self.run(repeats=1).sources:
+            assert len({SPACE.key(graph) for graph in source.graphs}) == len(source.graphs)
 
 
 class TestKernel:

@@ -63,11 +63,25 @@ def test_the_result_of_a_run_is_known_to_the_next(capsys: pytest.CaptureFixture[
         assert found["known"]["best"]["error"] == first["lowest"]
 
 
+@pytest.mark.parametrize("method", ["random", "evolution", "local-search", "tpe", "nas-bowl"])
+def test_other_methods_are_told_what_is_known(
+    method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = [*SEARCH, "--method", method, "--known", "papers.csv", "--evaluations", "6"]
+    found = read(capsys, [*call, "--report", "run"])
+    assert found["known"]["results"] == len(CELLS)
+    stored = json.loads(Path("run/result.json").read_text())
+    known = {SPACE.key(SPACE.from_digits([int(d) for d in digits])) for digits in CELLS}
+    seen = {SPACE.key(LabeledGraph.from_json(e["graph"])) for e in stored["history"]}
+    assert len(seen) == 6
+    assert not known & seen
+    assert read(capsys, [*call, "--report", "run"])["best"] == found["best"]  # as it was stored
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--known", "none.csv"], "known must be a folder of a run or a file, got none.csv"),
-        (["--known", "papers.csv", "--method", "random"], "--known must come with the method goat"),
         (["--known", "bad.csv"], "bad.csv:3: graph must be one of the space"),
     ],
 )

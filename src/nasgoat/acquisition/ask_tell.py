@@ -82,8 +82,7 @@ class AskTell(ABC):
 
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next, none seen or proposed before; fewer if none are left."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise SettingError(f"the number of proposals must be whole and at least 1, got {k!r}")
+        self._check_count(k)
         proposals = self._propose_initial(k)
         # A batch may begin with the initial design: the method must not propose that part again.
         self._pending |= {self.space.key(p.graph): p.graph for p in proposals}
@@ -136,6 +135,10 @@ class AskTell(ABC):
     def _has_observed(self) -> bool:
         """Whether anything can be learnt from."""
         return bool(self._graphs)
+
+    def _check_count(self, k: int) -> None:
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise SettingError(f"the number of proposals must be whole and at least 1, got {k!r}")
 
     def _check_and_key(self, graph: LabeledGraph) -> bytes:
         if not isinstance(graph, LabeledGraph):

@@ -15,13 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
-
-from nasgoat.acquisition import Certificate, Proposal, Status
+from nasgoat.acquisition import Proposal
+from nasgoat.acquisition.candidates import find_best_of
 from nasgoat.bayesopt.evidence import choose_speaker
 from nasgoat.bayesopt.known import Known
 from nasgoat.bayesopt.learner import LearnerOptions
-from nasgoat.bayesopt.optimizer import Optimizer
+from nasgoat.bayesopt.optimizer import REPEAT_EVERY, Optimizer
 from nasgoat.bayesopt.value_per_cost import Step, choose_step
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Fidelities, Fidelity
@@ -67,8 +66,6 @@ class FidelityOptimizer(Optimizer):
         if not self.objectives.plain:
             raise SettingError("fidelities must come with one error to minimise, got several")
         self.fidelities = Fidelities.of(fidelities)
-        if self.settings.repeats > 1:
-            raise SettingError(f"repeats must be 1 with fidelities, got {self.settings.repeats}")
         if budget < (least := 1 + self.fidelities[0].cost):
             raise SettingError(
                 f"the budget must be at least {least:g} full evaluations with these fidelities, "
@@ -98,8 +95,7 @@ class FidelityOptimizer(Optimizer):
 
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next, each with its fidelity; fewer if the budget ends."""
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise SettingError(f"the number of proposals must be whole and at least 1, got {k!r}")
+        self._check_count(k)
         steps = [Step(p, 0) for p in self._propose_initial(k)]
         taken = [self._take(step) for step in steps if self._affords(0)]
         if len(taken) < k and any(self._told):
@@ -187,6 +183,7 @@ class FidelityOptimizer(Optimizer):
             step = self._choose(model, place)
             if step is None:
                 break
+            step = self._choose_repeat() or step if step.level == len(self.fidelities) - 1 else step
             taken.append(self._take(step))
             if len(taken) < k:
                 model = self._believe(model, step.proposal.graph, step.level)
@@ -202,13 +199,13 @@ class FidelityOptimizer(Optimizer):
         """The next step; None if nothing is left, or nothing that the budget affords."""
         full, betas = len(self.fidelities) - 1, self.settings.list_sqrt_betas()
         function = self._make_acquisition(model, place, betas[place % len(betas)])
-        level = self._find_unused_level()
+        known, level = self._list_promotable(), self._find_unused_level()
         if level is not None and self._affords(level):
-            known = [key for key in self._list_promotable() if self._reached(key) == level - 1]
-            if known:
-                return Step(self._find_best(function, known), level)
-        known = self._list_promotable()
-        promoted = self._find_best(function, known) if known and self._affords(full) else None
+            seen = [self._seen[key] for key in known if self._reached(key) == level - 1]
+            if seen:
+                return Step(find_best_of(function, seen), level)
+        seen = [self._seen[key] for key in known]
+        promoted = find_best_of(function, seen) if seen and self._affords(full) else None
         lowest = 0 if self._affords(0) else full
         if promoted is not None and lowest == full:
             return Step(promoted, full)
@@ -220,14 +217,16 @@ class FidelityOptimizer(Optimizer):
         steps += [Step(promoted, i) for i in range(reached + 1, full) if self._affords(i)]
         return choose_step(model, steps, Step(promoted, full), self.fidelities)
 
-    def _find_best(self, function: Any, keys: Sequence[bytes]) -> Proposal:
-        """The best of graphs that were evaluated before: every one is scored, so it is proven."""
-        graphs = [self._seen[key] for key in keys]
-        values, mean, std = function.assess(graphs)
-        i = int(np.argmin(values))
-        value = float(values[i])
-        proof = Certificate(Status.OPTIMAL, value, value)
-        return Proposal(graphs[i], proof, float(mean[i]), float(std[i]), function.informed)
+    def _choose_repeat(self) -> Step | None:
+        """A full evaluation again, of what is promising: one in five of them may be one."""
+        full = len(self.fidelities) - 1
+        made = sum(map(len, self._told[full].values())) + [*self._levels.values()].count(full)
+        again = self._propose_repeats(int(made % REPEAT_EVERY == REPEAT_EVERY - 1))
+        return Step(again[0], full) if again else None
+
+    def _count_times(self, key: bytes) -> int:
+        """How often a graph was evaluated in full."""
+        return super()._count_times(key) - sum(len(told.get(key, ())) for told in self._told[:-1])
 
     def _reached(self, key: bytes) -> int:
         """The highest fidelity at which a graph was evaluated."""

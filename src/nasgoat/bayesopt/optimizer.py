@@ -124,10 +124,14 @@ class Optimizer(Learner):
         proposals = []
         for i in np.argsort(mean - std, kind="stable")[:PROMISING]:
             key = self.space.key(graphs[i])
-            if key not in self._pending and self._times[key] < self.settings.repeats:
+            if key not in self._pending and self._count_times(key) < self.settings.repeats:
                 again = Certificate(Status.REPEAT)
                 proposals.append(Proposal(graphs[i], again, float(mean[i]), float(std[i])))
         return proposals[:count]
+
+    def _count_times(self, key: bytes) -> int:
+        """How often a graph was evaluated."""
+        return self._times[key]
 
     def _propose_portfolio(
         self, surrogate: GraphGP, k: int, exclude: set[bytes], explore: bool = False

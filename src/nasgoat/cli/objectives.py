@@ -112,7 +112,7 @@ class Learning:
         from nasgoat.evaluation import Fidelities
         from nasgoat.search_methods import OURS
 
-        given = {"--fidelity": self.fidelity, "--transfer": self.transfer, "--known": self.known}
+        given = {"--fidelity": self.fidelity, "--transfer": self.transfer}
         for option, value in given.items():
             if value and method != OURS:
                 raise SettingError(f"{option} must come with the method goat, got {method}")

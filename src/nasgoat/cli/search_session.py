@@ -137,7 +137,7 @@ class Session:
             driver = Driver(asker, evaluator, plan, ledger, workers, events, asks_in, stopping)
             call = {"command": command_line(), "version": version("nasgoat")}
             ledger.note({"evaluations": plan.evaluations, **call})
-            return driver.run()
+            return replace(driver.run(), known=self.known)
 
     def finish_pictures(self, stopping: Callable[[], bool]) -> None:
         """Wait a while, until asked to stop, for the pictures that are still to be drawn."""
@@ -190,5 +190,13 @@ class Session:
         if (levels := self.plan.fidelities) is not None:
             initial = self.proposing.initial
             return FidelityOptimizer(space, levels, budget, initial=initial, seed=seed, **options)
-        initial = min(self.proposing.initial, budget + count_graphs(self.known, space))
-        return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
+        before = count_graphs(self.known, space)
+        initial = min(self.proposing.initial, budget + before)
+        if self.choice is not None:
+            return make_method(method, space, initial, seed, budget, self.task.noisy, **options)
+        # Other methods are told; each graph stands for one of their random ones as well.
+        initial = max(initial - before, 1)
+        asker = make_method(method, space, initial, seed, budget, self.task.noisy)
+        for result in self.known:
+            asker.tell(result.graph, result.error)
+        return asker
