@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nasgoat.cli.options import option
 from nasgoat.cli.terminal import note, show, show_graph
 from nasgoat.errors import NasgoatError, SettingError
 
@@ -32,22 +33,16 @@ Choose = Annotated[
 class Seeking:
     """What is minimised, and what must hold."""
 
-    minimise: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A metric that the objective returns, or a cost of the space; repeatable."
-        ),
-    ] = None
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="'latency <= 5': hard if the space knows it, else learnt from what the objective "
-            "returns; repeatable."
-        ),
-    ] = None
-    learn_failures: Annotated[
-        bool, typer.Option("--learn-failures", help="Avoid graphs that will probably fail.")
-    ] = False
+    minimise: list[str] | None = option(
+        "A metric that the objective returns, or a cost of the space; repeatable."
+    )
+    limit: list[str] | None = option(
+        "'latency <= 5': hard if the space knows it, else learnt from what the objective "
+        "returns; repeatable."
+    )
+    learn_failures: bool = option(
+        "Avoid graphs that will probably fail.", False, "--learn-failures"
+    )
     choose: Choose = None
 
     def apply(self, task: Task) -> tuple[Task, Objectives]:
@@ -72,10 +67,10 @@ class Seeking:
         """Refuse what does not go together with several objectives or measured limits."""
         if objectives.plain:
             return
-        for option, wrong in (("the method goat", method != "goat"), ("no --stop-when", stop_when)):
+        for name, wrong in (("the method goat", method != "goat"), ("no --stop-when", stop_when)):
             if wrong:
                 raise SettingError(
-                    f"--minimise, --limit and --learn-failures must come with {option}, got "
+                    f"--minimise, --limit and --learn-failures must come with {name}, got "
                     f"{stop_when or method}"
                 )
 
@@ -84,28 +79,19 @@ class Seeking:
 class Learning:
     """What is learnt from beside full evaluations."""
 
-    fidelity: Annotated[
-        str | None,
-        typer.Option(
-            help="Shorter trainings: epochs=12,50,200, or with costs epochs=12:1,200:10. "
-            "--evaluations is then a budget in full trainings."
-        ),
-    ] = None
-    transfer: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Folder of an earlier run, or a .csv or .json file with graphs and errors; may be "
-            "given several times."
-        ),
-    ] = None
+    fidelity: str | None = option(
+        "Shorter trainings: epochs=12,50,200, or with costs epochs=12:1,200:10. "
+        "--evaluations is then a budget in full trainings."
+    )
+    transfer: list[str] | None = option(
+        "Folder of an earlier run, or a .csv or .json file with graphs and errors; may be "
+        "given several times."
+    )
 
-    known: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Results that you have, learnt from and not evaluated again: a .csv or .json file "
-            "with graphs and errors, or the folder of an earlier run; may be given several times."
-        ),
-    ] = None
+    known: list[str] | None = option(
+        "Results that you have, learnt from and not evaluated again: a .csv or .json file "
+        "with graphs and errors, or the folder of an earlier run; may be given several times."
+    )
 
     def fidelities(self, method: str) -> Fidelities | None:
         """The fidelities that are asked for; only our own method has them."""
@@ -113,16 +99,16 @@ class Learning:
         from nasgoat.search_methods import OURS
 
         given = {"--fidelity": self.fidelity, "--transfer": self.transfer}
-        for option, value in given.items():
+        for name, value in given.items():
             if value and method != OURS:
-                raise SettingError(f"{option} must come with the method goat, got {method}")
+                raise SettingError(f"{name} must come with the method goat, got {method}")
         return None if self.fidelity is None else Fidelities.parse(self.fidelity)
 
     def refuse(self, objectives: Objectives) -> None:
         """Refuse to learn from other sources where several values are minimised."""
-        for option, value in (("--fidelity", self.fidelity), ("--transfer", self.transfer)):
+        for name, value in (("--fidelity", self.fidelity), ("--transfer", self.transfer)):
             if value and not objectives.plain:
-                raise SettingError(f"{option} must come with one error to minimise, got several")
+                raise SettingError(f"{name} must come with one error to minimise, got several")
 
     def sources(self, space: SearchSpace) -> tuple[Source, ...]:
         """The other sources that are asked for."""

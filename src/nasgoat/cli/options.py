@@ -16,7 +16,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -28,6 +28,19 @@ if TYPE_CHECKING:
     from nasgoat.acquisition import Effort
     from nasgoat.bayesopt import Workers
     from nasgoat.evaluation import Share
+
+
+def option(said: str, default: Any = None, *names: str) -> Any:
+    """A field of a group: what the command line says of it, its default, and its names.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Colours:
+        ...     colour: str = option("A colour.", "red", "--colour", "-c")
+        >>> Colours().colour, next(_expand(Colours)).annotation.__metadata__[0].help
+        ('red', 'A colour.')
+    """
+    return field(default=default, metadata={"option": typer.Option(*names, help=said)})
 
 
 def _check_seed(seed: int) -> int:
@@ -79,17 +92,14 @@ PAPER_SECONDS = 1800.0  # for one acquisition problem
 class Solving:
     """How the acquisition is minimised."""
 
-    optimizer: Annotated[
-        str,
-        typer.Option(
-            help="Minimises the acquisition: auto, branch, catalogue, scip, gurobi, mutation or "
-            "sampling."
-        ),
-    ] = "auto"
-    formulation: Annotated[str, typer.Option(help="MIP: compact or paper.")] = "compact"
+    optimizer: str = option(
+        "Minimises the acquisition: auto, branch, catalogue, scip, gurobi, mutation or sampling.",
+        "auto",
+    )
+    formulation: str = option("MIP: compact or paper.", "compact")
     time_limit: TimeLimit = None
-    gap: Annotated[float, typer.Option(help="MIP: relative gap that counts as optimal.")] = 1e-4
-    threads: Annotated[int, typer.Option(help="MIP and branch and bound: threads.")] = 2
+    gap: float = option("MIP: relative gap that counts as optimal.", 1e-4)
+    threads: int = option("MIP and branch and bound: threads.", 2)
 
     def effort(self, time_limit: float = PAPER_SECONDS, **others: Any) -> Effort:
         """The limits of one acquisition problem; the time limit is for want of another."""
@@ -108,31 +118,20 @@ class Solving:
 class Evaluating:
     """How graphs are evaluated, and where."""
 
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Evaluations at a time, on this machine; 1, or as many as --gpus."),
-    ] = None
-    gpus: Annotated[
-        str | None, typer.Option(help="How many GPUs, or which (0,1,2,3): each worker gets one.")
-    ] = None
-    threads_per_worker: Annotated[
-        int | None, typer.Option(help="OMP_NUM_THREADS and its like in each worker; 1 by default.")
-    ] = None
-    fresh_process: Annotated[
-        bool, typer.Option("--fresh-process", help="A new process for every evaluation.")
-    ] = False
+    workers: int | None = option("Evaluations at a time, on this machine; 1, or as many as --gpus.")
+    gpus: str | None = option("How many GPUs, or which (0,1,2,3): each worker gets one.")
+    threads_per_worker: int | None = option(
+        "OMP_NUM_THREADS and its like in each worker; 1 by default."
+    )
+    fresh_process: bool = option("A new process for every evaluation.", False, "--fresh-process")
     dask: Dask = None
-    dask_resources: Annotated[
-        str | None, typer.Option(help="What an evaluation takes of Dask's resources: GPU=1.")
-    ] = None
-    asynchronous: Annotated[
-        bool, typer.Option("--asynchronous", help="A freed worker gets the next graph at once.")
-    ] = False
-    timeout: Annotated[float | None, typer.Option(help="Seconds an evaluation may take.")] = None
-    memory_limit: Annotated[
-        float | None, typer.Option(help="Megabytes an evaluation may hold.")
-    ] = None
-    retries: Annotated[int, typer.Option(help="New starts after a worker died.")] = 1
+    dask_resources: str | None = option("What an evaluation takes of Dask's resources: GPU=1.")
+    asynchronous: bool = option(
+        "A freed worker gets the next graph at once.", False, "--asynchronous"
+    )
+    timeout: float | None = option("Seconds an evaluation may take.")
+    memory_limit: float | None = option("Megabytes an evaluation may hold.")
+    retries: int = option("New starts after a worker died.", 1)
 
     @property
     def share(self) -> Share:
@@ -149,9 +148,9 @@ class Evaluating:
             if self.dask_resources is not None:
                 raise SettingError("--dask-resources must come with --dask, got none")
             return Workers.local(self.count_workers())
-        for option, value in (("--workers", self.workers), ("--gpus", self.gpus)):
+        for name, value in (("--workers", self.workers), ("--gpus", self.gpus)):
             if value is not None:
-                raise SettingError(f"{option} must be left out with --dask, got both")
+                raise SettingError(f"{name} must be left out with --dask, got both")
         from nasgoat.integrations.dask_cluster import dask_workers, read_resources
 
         return dask_workers(self.dask, note, resources=read_resources(self.dask_resources))
@@ -186,7 +185,7 @@ def with_groups(verb: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(verb)
     def command(**given: Any) -> None:
         made = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            name: group(**{each.name: given.pop(each.name) for each in fields(group)})
             for name, group in groups.items()
         }
         verb(**given, **made)
@@ -200,16 +199,18 @@ def _expand(group: Any) -> Iterator[inspect.Parameter]:
     """The fields of a group as parameters, under its heading."""
     heading = str(inspect.getdoc(group)).partition("\n")[0].rstrip(".")
     kinds = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        kind, declared = get_args(kinds[field.name])
-        option = copy.copy(declared)
-        option.rich_help_panel = heading
-        default = inspect.Parameter.empty if field.default is MISSING else field.default
+    for each in fields(group):
+        kind, declared = kinds[each.name], each.metadata.get("option")
+        if declared is None:  # one that several verbs take has its option beside its type
+            kind, declared = get_args(kind)
+        shown = copy.copy(declared)
+        shown.rich_help_panel = heading
+        default = inspect.Parameter.empty if each.default is MISSING else each.default
         yield inspect.Parameter(
-            field.name,
+            each.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=default,
-            annotation=Annotated[kind, option],
+            annotation=Annotated[kind, shown],
         )
 
 

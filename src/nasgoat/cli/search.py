@@ -23,6 +23,7 @@ from nasgoat.cli.options import (
     Seed,
     Solving,
     Storage,
+    option,
     split_names,
     with_groups,
 )
@@ -37,59 +38,45 @@ if TYPE_CHECKING:
 class Target:
     """What is searched."""
 
-    benchmark: Annotated[
-        str | None,
-        typer.Option(
-            help="nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120, with a device "
-            "(+edgegpu, +raspi4, +edgetpu, +pixel3, +eyeriss, +fpga) or without; nb101, "
-            "macro/cifar10, or "
-            "nbgraph/ with cora, citeseer, pubmed, cs, physics, photo, computers, arxiv, proteins."
-        ),
-    ] = None
-    noisy: Annotated[bool, typer.Option("--noisy", help="One training's value a query.")] = False
-    space: Annotated[
-        str | None, typer.Option(help="A TOML file, or a preset: nb101, darts, ...")
-    ] = None
-    objective: Annotated[
-        str | None, typer.Option(help="module:function: takes the graph, returns its error.")
-    ] = None
-    command: Annotated[
-        str | None, typer.Option(help="Graph as JSON on its standard input, error on its output.")
-    ] = None
+    benchmark: str | None = option(
+        "nb201/cifar10 (the default), nb201/cifar100, nb201/imagenet16-120, with a device "
+        "(+edgegpu, +raspi4, +edgetpu, +pixel3, +eyeriss, +fpga) or without; nb101, "
+        "macro/cifar10, or "
+        "nbgraph/ with cora, citeseer, pubmed, cs, physics, photo, computers, arxiv, proteins."
+    )
+    noisy: bool = option("One training's value a query.", False, "--noisy")
+    space: str | None = option("A TOML file, or a preset: nb101, darts, ...")
+    objective: str | None = option("module:function: takes the graph, returns its error.")
+    command: str | None = option("Graph as JSON on its standard input, error on its output.")
 
 
 @dataclass(frozen=True)
 class Proposing:
     """How graphs are proposed."""
 
-    evaluations: Annotated[int, typer.Option(help="Graphs to evaluate in all.")] = 160
-    method: Annotated[str, typer.Option(help="goat, or see nasgoat methods.")] = "goat"
-    batch: Annotated[
-        int | None,
-        typer.Option(help="Graphs to propose at a time; 5 for goat, else what the method takes."),
-    ] = None
-    initial: Annotated[int, typer.Option(help="Random graphs to start with.")] = 10
+    evaluations: int = option("Graphs to evaluate in all.", 160)
+    method: str = option("goat, or see nasgoat methods.", "goat")
+    batch: int | None = option(
+        "Graphs to propose at a time; 5 for goat, else what the method takes."
+    )
+    initial: int = option("Random graphs to start with.", 10)
     seed: Seed = 0
     preset: Preset = "default"
     kernel: Annotated[str | None, KERNEL] = None
     acquisition: AcquisitionName = None
     batch_strategy: BatchStrategy = None
-    target: Annotated[str | None, typer.Option(help="rank, log or plain.")] = None
-    repeats: Annotated[
-        int | None, typer.Option(help="Evaluations of a promising graph; 1, or 8 with --noisy.")
-    ] = None
+    target: str | None = option("rank, log or plain.")
+    repeats: int | None = option("Evaluations of a promising graph; 1, or 8 with --noisy.")
     blocks: Blocks = None
-    priors: Annotated[
-        bool | None,
-        typer.Option("--priors/--no-priors", help="Weak priors on the kernel's parameters."),
-    ] = None
+    priors: bool | None = option(
+        "Weak priors on the kernel's parameters.", None, "--priors/--no-priors"
+    )
 
-    stop_when: Annotated[
-        str | None,
-        typer.Option(help="End early: 'gain <= 0.3', when no other graph can be better by more."),
-    ] = None
-    patience: Annotated[int, typer.Option(help="Iterations that --stop-when must hold.")] = 2
-    least_evaluations: Annotated[int, typer.Option(help="Evaluations before that.")] = 30
+    stop_when: str | None = option(
+        "End early: 'gain <= 0.3', when no other graph can be better by more."
+    )
+    patience: int = option("Iterations that --stop-when must hold.", 2)
+    least_evaluations: int = option("Evaluations before that.", 30)
 
     def stop_rule(self) -> StopRule | None:
         """When to end before all evaluations are made."""
@@ -118,15 +105,11 @@ class Output:
     """What is stored and shown."""
 
     storage: Storage = None
-    study: Annotated[str | None, typer.Option(help="Name of the study; resumed if there.")] = None
-    report: Annotated[Path | None, typer.Option(help="Folder of the run.")] = None
-    new: Annotated[
-        bool, typer.Option("--new", help="Begin a new run, NAME-2, beside the one that is there.")
-    ] = False
-    pictures: Annotated[
-        bool, typer.Option("--pictures/--no-pictures", help="Draw every cell for the dashboard.")
-    ] = True
-    log_file: Annotated[Path | None, typer.Option(help="File to log to.")] = None
+    study: str | None = option("Name of the study; resumed if there.")
+    report: Path | None = option("Folder of the run.")
+    new: bool = option("Begin a new run, NAME-2, beside the one that is there.", False, "--new")
+    pictures: bool = option("Draw every cell for the dashboard.", True, "--pictures/--no-pictures")
+    log_file: Path | None = option("File to log to.")
     quiet: Quiet = False
     json: Json = False
 
