@@ -54,30 +54,24 @@ class Benchmark(Protocol):
     @property
     def name(self) -> str:
         """The name under which it is found."""
-        ...
 
     @property
     def space(self) -> SearchSpace:
         """The space that is searched."""
-        ...
 
     @property
     def metric(self) -> str:
         """What ``error`` means, for reports."""
-        ...
 
     @property
     def optimum(self) -> float:
         """Smallest mean error of the whole table."""
-        ...
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
         """Metrics of one training: ``error`` (percent, to minimise) and what else the table has."""
-        ...
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The error averaged over all trainings of the table; regret is measured on it."""
-        ...
 
 
 def benchmark_names() -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import bz2
 import csv
 import lzma
-import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.nasbench201 import CELLS, EPOCHS, FILE, find_row
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.table_files import refuse_damage, write_table
 from nasgoat.errors import DataError
-from nasgoat.safe_files import PLAIN_VALUES, load, replace_file
+from nasgoat.safe_files import PLAIN_VALUES, load
 
 #: For each dataset: (trained as, evaluated on) of its validation and of its test accuracy.
 SETS = {
@@ -34,11 +33,6 @@ SETS = {
 _BUDGETS = {"12": 12, "200": 200, "less": 12, "full": 200}
 _COLUMNS = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
 _SEEDS = 3
-
-_DAMAGE = (
-    *(OSError, EOFError, KeyError, ValueError, TypeError, AttributeError),
-    *(pickle.UnpicklingError, lzma.LZMAError),
-)
 Tables = dict[str, NDArray[np.float32]]
 
 
@@ -50,7 +44,8 @@ def import_nasbench201(source: Path) -> Path:
     """
     names = (f"{dataset}/{kind}" for dataset in SETS for kind in ("validation", "test"))
     tables = {name: np.full((CELLS, len(EPOCHS), _SEEDS), np.nan, np.float32) for name in names}
-    try:
+    expected = "official NAS-Bench-201 .pth file, a NATS-Bench topology folder or a .csv.xz table"
+    with refuse_damage(source, f"the {expected}"):
         if source.name.endswith(".csv.xz"):
             _read_csv(source, tables)
         else:
@@ -59,16 +54,7 @@ def import_nasbench201(source: Path) -> Path:
                 _fill(tables, budgets)
         if np.isnan(tables["cifar10/validation"]).all():
             raise ValueError("no cell's validation accuracy")
-    except _DAMAGE as problem:
-        said = problem if type(problem) is ValueError else repr(problem)
-        raise DataError(
-            f"{source.name} must be the official NAS-Bench-201 .pth file, a NATS-Bench topology "
-            f"folder or a .csv.xz table, got another or a damaged one ({said})"
-        ) from None
-    target = data_folder() / FILE
-    with replace_file(target) as partial, partial.open("wb") as file:
-        np.savez_compressed(file, **tables)  # type: ignore[arg-type]
-    return target
+    return write_table(FILE, tables)
 
 
 def _fill(tables: Tables, budgets: Mapping[str, Any]) -> None:

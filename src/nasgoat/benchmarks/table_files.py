@@ -9,7 +9,8 @@ import lzma
 import os
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -82,19 +83,30 @@ class ImportedTable:
         Raises:
             DataError: If the source is damaged, of another format, or holds anything but values.
         """
-        try:
+        with refuse_damage(source, f"{self.official} or a {_TEXT} table"):
             read = self.read_csv if source.name.endswith(_TEXT) else self.read_official
             columns = read(source)
-        except _DAMAGE as problem:
-            said = problem if type(problem) is ValueError else repr(problem)
-            raise DataError(
-                f"{source.name} must be {self.official} or a {_TEXT} table, got another or a "
-                f"damaged one ({said})"
-            ) from None
-        target = data_folder() / f"{self.name}.npz"
-        with replace_file(target) as partial, partial.open("wb") as file:
-            np.savez_compressed(file, **columns)  # type: ignore[arg-type]
-        return target
+        return write_table(f"{self.name}.npz", columns)
+
+
+@contextmanager
+def refuse_damage(source: Path, expected: str) -> Iterator[None]:
+    """Whatever goes wrong while an official file is read is a :class:`DataError`."""
+    try:
+        yield
+    except _DAMAGE as problem:
+        said = problem if type(problem) is ValueError else repr(problem)
+        raise DataError(
+            f"{source.name} must be {expected}, got another or a damaged one ({said})"
+        ) from None
+
+
+def write_table(name: str, columns: Mapping[str, NDArray[Any]]) -> Path:
+    """Keep columns as a compressed file of the data folder."""
+    target = data_folder() / name
+    with replace_file(target) as partial, partial.open("wb") as file:
+        np.savez_compressed(file, **columns)  # type: ignore[arg-type]
+    return target
 
 
 @lru_cache(maxsize=2)  # benchmarks of one table share it; a file that changes is read again

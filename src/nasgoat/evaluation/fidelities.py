@@ -44,13 +44,13 @@ class Fidelity:
     value: float
     cost: float
 
-    def __str__(self) -> str:
-        return f"{self.name} {self.value:g}"
-
     @property
     def full(self) -> bool:
         """Whether it is the one that a search is about."""
         return self.cost >= 1.0
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:g}"
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -73,14 +73,14 @@ class Fidelities:
 
     levels: tuple[Fidelity, ...]
 
-    def __len__(self) -> int:
-        return len(self.levels)
+    def __getitem__(self, i: int) -> Fidelity:
+        return self.levels[i]
 
     def __iter__(self) -> Iterator[Fidelity]:
         return iter(self.levels)
 
-    def __getitem__(self, i: int) -> Fidelity:
-        return self.levels[i]
+    def __len__(self) -> int:
+        return len(self.levels)
 
     @classmethod
     def of(cls, given: Fidelities | str | Mapping[str, Any]) -> Fidelities:

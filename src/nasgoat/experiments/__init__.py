@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.records import ExperimentRecords, is_experiment, read_experiment
 from nasgoat.experiments.runner import FinishedRun, Runner, Tally, local_processes
+from nasgoat.experiments.study import KINDS
 from nasgoat.figures import draw_panels
 from nasgoat.figures.charts import Chart, Panels
 from nasgoat.safe_files import replace_file, write_whole
@@ -37,14 +38,6 @@ __all__ = [
     "tables_of",
     "write_results",
 ]
-
-#: The modules of each kind: what makes its tables, and what makes its charts.
-_MODULES = {
-    "compare": ("compare_tables", "compare_charts"),
-    "fronts": ("fronts_results", "fronts_results"),
-    "kernels": ("kernel_results", "kernel_results"),
-    "scale": ("scale", "scale"),
-}
 
 
 @dataclass(frozen=True)
@@ -148,6 +141,8 @@ def _panels(records: ExperimentRecords) -> dict[str, Panels]:
 
 
 def _load_modules(records: ExperimentRecords) -> list[Any]:
-    if records.kind not in _MODULES:
-        raise UnknownNameError("kind", records.kind, _MODULES)
-    return [import_module(f"nasgoat.experiments.{name}") for name in _MODULES[records.kind]]
+    """What makes the tables of an experiment, and what makes its charts."""
+    if records.kind not in KINDS:
+        raise UnknownNameError("kind", records.kind, KINDS)
+    kind = KINDS[records.kind]
+    return [import_module(f"nasgoat.experiments.{name}") for name in (kind.tables, kind.charts)]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, get_type_hints
 
 from nasgoat.errors import DataError, ExperimentFileError, SettingError, UnknownNameError
 from nasgoat.toml_reader import NUMBER, TEXT, WHOLE, TomlDocument, Value, list_of, read_text
@@ -33,12 +33,23 @@ Record = dict[str, Any]
 
 SECONDS = Value("a number of seconds", NUMBER.holds)
 _EVERY_KIND = {"kind": TEXT, "title": TEXT, "description": TEXT}
-#: The module and the class of each kind of experiment.
-_STUDIES = {
-    "compare": ("compare_study", "CompareStudy"),
-    "fronts": ("fronts_study", "FrontsStudy"),
-    "kernels": ("kernel_study", "KernelStudy"),
-    "scale": ("scale", "ScaleStudy"),
+
+
+class Kind(NamedTuple):
+    """A kind of experiment: module and class of its study, and what makes its tables and charts."""
+
+    module: str
+    study: str
+    tables: str
+    charts: str
+
+
+#: The kinds of experiment, by the names that their files give.
+KINDS = {
+    "compare": Kind("compare_study", "CompareStudy", "compare_tables", "compare_charts"),
+    "fronts": Kind("fronts_study", "FrontsStudy", "fronts_results", "fronts_results"),
+    "kernels": Kind("kernel_study", "KernelStudy", "kernel_results", "kernel_results"),
+    "scale": Kind("scale", "ScaleStudy", "scale", "scale"),
 }
 
 
@@ -153,8 +164,8 @@ class Study(ABC):
 
 def find_study(kind: str) -> type[Study]:
     """The class of the studies of a kind."""
-    module, name = _STUDIES[kind]
-    found: type[Study] = getattr(import_module(f"nasgoat.experiments.{module}"), name)
+    module = import_module(f"nasgoat.experiments.{KINDS[kind].module}")
+    found: type[Study] = getattr(module, KINDS[kind].study)
     return found
 
 
@@ -191,7 +202,7 @@ def parse_experiment(text: str, file: str = "experiment", kind: str | None = Non
         you mean nodes?
     """
     document = TomlDocument(file, text, ExperimentFileError)
-    declared = document.read_choice((), "kind", _STUDIES)
+    declared = document.read_choice((), "kind", KINDS)
     if kind is not None and declared != kind:
         hint = f"; run nasgoat {declared}"
         raise document.wrong_value(("kind",), f"must be {kind!r}", declared, hint)

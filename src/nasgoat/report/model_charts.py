@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from nasgoat.bayesopt import Ticket
-from nasgoat.figures.charts import Axis, Band, Chart, Line, Points, Rule
+from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_fixed, format_number, format_percent
 from nasgoat.report.reported_search import ReportedSearch
 from nasgoat.surrogate import ModelCheck, TargetScale
@@ -114,47 +114,40 @@ def _chart_correlation(models: Mapping[int, ModelCheck]) -> Chart | None:
     if not known:
         return None
     values = [*known.values()]
-    return _chart_over_time(
-        Chart(
-            "Leave-one-out rank correlation of the model over the iterations",
-            f"From {format_fixed(values[0], 2)} to {format_fixed(values[-1], 2)}.",
-            Axis("iteration", integer=True),
-            Axis("rank correlation", also=(0.0, 1.0)),
-            [Rule(LEAST_CORRELATION, "nothing learnt below")],
-            heading="What the model knows.",
-            caption="Each evaluated graph is predicted from all others: 1 if they come in the "
-            "right order, about 0 or less if nothing was learnt.",
-            identity="model-correlation",
-        ),
-        known,
-        series=1,
+    said = f"From {format_fixed(values[0], 2)} to {format_fixed(values[-1], 2)}."
+    chart = _chart_over_time(known, "rank correlation", LEAST_CORRELATION, "nothing learnt below")
+    return replace(
+        chart,
+        title="Leave-one-out rank correlation of the model over the iterations",
+        description=said,
+        heading="What the model knows.",
+        caption="Each evaluated graph is predicted from all others: 1 if they come in the right "
+        f"order, about 0 or less if nothing was learnt. {said}",
+        identity="model-correlation",
     )
 
 
 def _chart_coverage(models: Mapping[int, ModelCheck]) -> Chart:
     shares = {x: model.coverage for x, model in models.items()}
-    return _chart_over_time(
-        Chart(
-            "Share of the errors within two standard deviations over the iterations",
-            f"In the end {format_percent([*shares.values()][-1])}.",
-            Axis("iteration", integer=True),
-            Axis("share", also=(0.0, 1.0)),
-            [Rule(0.95, "right")],
-            heading="Coverage.",
-            caption="Share of the evaluated graphs whose error lies within two standard deviations "
-            "of its prediction from all others; 95 % is right, less is too sure.",
-            identity="model-coverage",
-        ),
-        shares,
-        series=3,
+    said = f"In the end {format_percent([*shares.values()][-1])}."
+    chart = _chart_over_time(shares, "share", 0.95, "right", series=3)
+    title = "Share of the errors within two standard deviations over the iterations"
+    caption = (
+        "Share of the evaluated graphs whose error lies within two standard deviations of its "
+        f"prediction from all others; 95 % is right, less is too sure. {said}"
     )
+    named = replace(chart, title=title, description=said, heading="Coverage.", caption=caption)
+    return replace(named, identity="model-coverage")
 
 
-def _chart_over_time(chart: Chart, values: Mapping[int, float], series: int) -> Chart:
-    """A chart with a value for each iteration; what it says in the end stands below it too."""
+def _chart_over_time(
+    values: Mapping[int, float], name: str, right: float, said: str, series: int = 1
+) -> Chart:
+    """A share for each iteration as a line, and a rule at the value that tells good from bad."""
     x, y = [*values], [*values.values()]
-    marks = [*chart.marks, Line(x, y, series), Points(x, y, series)]
-    return replace(chart, marks=marks, caption=f"{chart.caption} {chart.description}")
+    marks: list[Mark] = [Rule(right, said), Line(x, y, series), Points(x, y, series)]
+    axes = Axis("iteration", integer=True), Axis(name, also=(0.0, 1.0))
+    return Chart(name, "", *axes, marks)
 
 
 def _chart_calibration(models: Mapping[int, ModelCheck]) -> Chart | None:
