@@ -17,7 +17,7 @@ from nasgoat.surrogate import Source, SourcedGP, TargetScale
 from nasgoat.surrogate.coregionalisation import Coregionalisation, SourceLikelihood
 from nasgoat.surrogate.likelihood import make_likelihood
 from nasgoat.surrogate.model_check import log_density
-from nasgoat.surrogate.source_scales import match_scale
+from nasgoat.surrogate.target import match_scale
 
 RNG = np.random.default_rng(0)
 ROWS, TARGETS = RNG.random((11, 5)), RNG.standard_normal(11)

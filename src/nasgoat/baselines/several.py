@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from nasgoat.acquisition.ask_tell import initial_design
+from nasgoat.acquisition import initial_design
 from nasgoat.baselines.categorical import CategoricalSpace
 from nasgoat.bayesopt.front_functions import spread_weights
 from nasgoat.graphs import LabeledGraph

@@ -8,9 +8,8 @@ from nasgoat.surrogate.posterior import (
     LinearPosterior,
     Posterior,
 )
-from nasgoat.surrogate.source_scales import Source, SourceWorth
 from nasgoat.surrogate.sources import SourcedGP
-from nasgoat.surrogate.target import TargetScale
+from nasgoat.surrogate.target import Source, SourceWorth, TargetScale
 
 __all__ = [
     "ExponentialPosterior",

@@ -21,7 +21,7 @@ from nasgoat.surrogate.graph_gp import JITTERS, GraphGP, refuse_singular
 from nasgoat.surrogate.likelihood import make_likelihood, name_parameters, spread_over_sources
 from nasgoat.surrogate.model_check import ModelCheck, log_density
 from nasgoat.surrogate.posterior import posterior_of
-from nasgoat.surrogate.source_scales import Source, SourceWorth, scale_sources
+from nasgoat.surrogate.target import Source, SourceWorth, scale_sources
 
 logger = logging.getLogger(__name__)
 

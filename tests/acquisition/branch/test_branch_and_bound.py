@@ -15,8 +15,10 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, exponential, optimizer, search
+from nasgoat.acquisition.branch import BranchAndBound, exponential, optimizer, runs, search
+from nasgoat.compiled import Threads
 from nasgoat.errors import SettingError
+from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
 
 from .problems import Problem, fitted, random_problem
@@ -84,9 +86,9 @@ def stopped_anywhere(
     optimum = Catalogue(space).optimize(acquisition)[0].lcb
     assert optimum is not None
     solver = BranchAndBound(space, threads=2, prefixes=prefixes, growing=growing)
-    posterior, beta = acquisition.gp.posterior_, acquisition.sqrt_beta
     with ThreadPoolExecutor(2) as pool:
-        steps = list(solver._runs(posterior, beta, None, pool))
+        maker = runs.RunMaker(FeatureMap(space), acquisition, None, Threads(2, pool))
+        steps = solver._make_runs(maker)
         best, pauses = np.inf, 0
         for at, run in enumerate(steps):
             found: object = ()
@@ -110,8 +112,8 @@ def test_a_search_stopped_anywhere_has_a_valid_bound(
 ) -> None:
     monkeypatch.setattr(search, "_PAUSE", 3)
     monkeypatch.setattr(exponential, "_PAUSE", 50)
-    monkeypatch.setattr(optimizer, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
-    monkeypatch.setattr(optimizer, "_MANY", 100 if seed % 2 else 10**6)
+    monkeypatch.setattr(runs, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
+    monkeypatch.setattr(runs, "_MANY", 100 if seed % 2 else 10**6)
     space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
     growing = 0 if "growing" in way else 10**9
     stopped_anywhere(space, way.split()[0], seed, "prefixes" in way, growing)
@@ -130,7 +132,7 @@ def test_a_search_stopped_while_listing_has_a_valid_bound() -> None:
 
 
 def test_threads_give_the_same_answer_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(optimizer, "_MANY", 10)
+    monkeypatch.setattr(runs, "_MANY", 10)
     space = NodeLabeledSpace(6, ["a", "b", "c"])
     acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(), 30, 0))
     pools = [BranchAndBound(space, threads=n).optimize(acquisition, 20) for n in (1, 2, 2)]
@@ -181,7 +183,7 @@ def test_a_negative_time_limit_is_refused() -> None:
 
 def test_the_compiled_code_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, loaded = random_problem("linear", 0), list[bool]()
-    monkeypatch.setattr(optimizer, "_load_linear", loaded.append)
+    monkeypatch.setattr(runs, "load_linear", loaded.append)
     solver = BranchAndBound(problem.space)
     solver.load_code()
     first = len(loaded)

@@ -9,7 +9,6 @@ from nasgoat import Catalogue, GraphSpace, LowerConfidenceBound, ShortestPathKer
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.declared_search import LabelledRun
 from nasgoat.acquisition.branch.declared_structures import LabelledListing
-from nasgoat.acquisition.branch.optimizer import limit_search
 from nasgoat.acquisition.branch.tables import make_label_tables
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
@@ -227,7 +226,7 @@ def test_further_limits_keep_the_listed_structures() -> None:
     search = BranchAndBound(space, progress=None)
     search.optimize(problem.acquisition)
     limits = space.constrain("C <= 1", "edges + depth >= 6").limits
-    limited = limit_search(search, limits)
+    limited = search.limit(limits)
     assert limited.list_labelled()[0].adjacency is search.list_labelled()[0].adjacency
     pool = limited._minimize(linear, 3, (), None)
     wanted = Catalogue(limited.space).optimize(problem.acquisition, 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +29,13 @@ from nasgoat.acquisition.branch.records import (
     new_stack,
     new_state_scratch,
 )
-from nasgoat.acquisition.branch.reference import assign, load_moves, load_reference, measure_changes
+from nasgoat.acquisition.branch.reference import (
+    assign,
+    evaluate_leaf,
+    load_moves,
+    load_reference,
+    measure_changes,
+)
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Steps,
@@ -88,14 +93,7 @@ def _drop_impossible(
 
 
 @inner
-def _list_nothing(
-    problem: Problem,
-    stack: Stack,
-    scratch: Scratch,
-    best: float,
-    chosen: Integers,
-    values: Floats,
-) -> int:
+def _list_nothing(*_: Any) -> int:
     """Cells are never listed: no listing is under way."""
     return -1
 
@@ -148,7 +146,7 @@ def _find_leaves(
         if prefixes is not None and fits:
             fits = is_consistent(shapes, prefixes, stack, s)
         if fits:
-            value = _evaluate(stack, prefixes, q, t, last, x)
+            value = evaluate_leaf(stack, prefixes, q, t, last, x)
             if value < best:
                 values[found] = value
                 for i in range(variables):
@@ -157,27 +155,6 @@ def _find_leaves(
     if last >= 0:
         stack.states[last] = -1
     return found
-
-
-@inner
-def _evaluate(
-    stack: Stack, prefixes: Prefixes | None, q: Index, t: Index, i: Index, x: Index
-) -> float:
-    """The value with open variable i in state x (none open: i = -1)."""
-    label = x if prefixes is None else prefixes.states.label[x]
-    known = i >= 0 and label < stack.move.shape[2]
-    square = mean = 0.0
-    for e in range(stack.reference.shape[1]):
-        entry = stack.reference[t, e]
-        if known:
-            entry += stack.move[t, i, label, e]
-        if prefixes is not None and i >= 0:
-            entry += prefixes.states.added[q, x, e]
-        if e == 0:
-            mean = entry
-        else:
-            square += entry * entry
-    return mean - math.sqrt(square)
 
 
 _search = make_search(
@@ -227,9 +204,7 @@ class LinearRun(DepthFirstRun):
         changes = measure_changes(tables, block.shapes, block.classes, block.labels)
         self._tables = tables
         self._states = measure_states(block, tables, changes)
-        self._problem = Problem(
-            pairs=tables.pairs, shapes=block.shapes, limits=limits, changes=changes
-        )
+        self._problem = Problem(tables.pairs, block.shapes, limits, changes)
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)
         self._groups = list(block.groups) if in_step else []

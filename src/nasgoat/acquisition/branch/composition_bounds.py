@@ -42,7 +42,7 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import LinearPosterior
 
 if TYPE_CHECKING:
-    from nasgoat.acquisition.branch.optimizer import BranchAndBound
+    from nasgoat.acquisition.branch import BranchAndBound
 
 Composition = tuple[int, ...]
 _FIRST, _LAST = 0.4, 0.05  # steps of the search for prices; those for ln c are a quarter

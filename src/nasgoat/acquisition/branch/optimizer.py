@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
-from nasgoat.acquisition.branch.cell_search import LinearRun
-from nasgoat.acquisition.branch.declared_search import LabelledRun
+from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
-from nasgoat.acquisition.branch.domains import make_limit_rows
-from nasgoat.acquisition.branch.exponential import (
-    ExponentialProblem,
-    ExponentialRun,
-    bound_exponential,
-    make_factors,
-    make_model,
-)
-from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
-from nasgoat.acquisition.branch.search import DepthFirstRun
-from nasgoat.acquisition.branch.split_labellings import SplitRun
 from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
-from nasgoat.acquisition.branch.tables import bound_space, make_label_tables, make_tables
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
@@ -38,21 +22,13 @@ from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquis
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
-from nasgoat.compiled import ALONE, Threads, one_blas_thread
+from nasgoat.compiled import Threads, one_blas_thread
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
 from nasgoat.progress import say_if_slow, show_progress
-from nasgoat.spaces import CellSpace, GraphSpace, NodeLabeledSpace, SearchSpace
+from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.spaces.structures import extend_rows
-from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
-
-_MANY = 20_000  # shapes from which a second thread pays
-_MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
-_LABELLINGS = 20_000  # of one structure, from which products of matrices pay
-_LARGEST_HALF = 200_000  # labellings of half the edges that fit in memory as a matrix
-_FEW = 200  # structures with labels on nodes and edges from which a second thread pays
-_Run = DepthFirstRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun  # of a block, in steps
+from nasgoat.surrogate.posterior import ExponentialPosterior
 
 
 class BranchAndBound:
@@ -121,12 +97,12 @@ class BranchAndBound:
         words = "compiling the search: once on a machine, about half a minute"
         with say_if_slow(self.progress, words):
             if exponential:
-                _load_exponential()
+                runs.load_exponential()
             elif self._labelled is not None:
-                _load_labelled()
+                runs.load_declared()
             else:
                 for prefixes in sorted(self._linear.by_prefixes):
-                    _load_linear(prefixes)
+                    runs.load_linear(prefixes)
             one_blas_thread()  # finds the libraries
         self._loaded.add(exponential)
 
@@ -183,9 +159,19 @@ class BranchAndBound:
     @property
     def engine(self) -> Engine:
         """What minimises lower confidence bounds for other functions."""
-        return Engine(
-            self.space, self._minimize, self._sift, lambda limits: limit_search(self, limits).engine
-        )
+        asked = self.space, self._minimize, self._sift
+        return Engine(*asked, lambda limits: self.limit(limits).engine)
+
+    def limit(self, limits: Collection[Limit]) -> BranchAndBound:
+        """The same search within further limits; what it has listed serves both."""
+        limited = copy(self)
+        limited.space = self.space.constrain(*limits)
+        if self._labelled is not None:
+            limited._labelled = self._labelled.limit(cast(GraphSpace, limited.space))
+        cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
+        limited._linear = self._linear.limit(cells)
+        limited._exponential = self._exponential.limit(cells)
+        return limited
 
     def _sift(
         self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
@@ -229,70 +215,28 @@ class BranchAndBound:
         self, acquisition: LinearAcquisition, best: KBest | Sieve, deadline: float | None
     ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
-        posterior, sqrt_beta = acquisition.posterior, acquisition.sqrt_beta
         self.nodes_ = 0
         with ThreadPoolExecutor(self.threads) as pool:
+            threads = Threads(self.threads, pool)
+            maker = runs.RunMaker(self._features, acquisition, deadline, threads)
             try:
-                runs = list(self._runs(posterior, sqrt_beta, deadline, pool))
+                every = self._make_runs(maker)
             except OutOfTimeError:
-                return bound_space(self._features, posterior, sqrt_beta)
-            for at, run in enumerate(runs):
+                return maker.bound_space()
+            for at, run in enumerate(every):
                 if not self._finish(run, best, deadline):
-                    return min(other.open_bound() for other in runs[at:])
+                    return min(other.open_bound() for other in every[at:])
         return None
 
-    def _runs(
-        self,
-        posterior: Posterior,
-        sqrt_beta: float,
-        deadline: float | None,
-        pool: ThreadPoolExecutor,
-    ) -> Iterator[_Run]:
+    def _make_runs(self, maker: runs.RunMaker) -> list[runs.Run]:
         """A run for every block, small ones first."""
-        if isinstance(posterior, ExponentialPosterior):
-            yield from self._exponential_runs(posterior, sqrt_beta, deadline, pool)
-            return
-        if not isinstance(posterior, LinearPosterior):
-            raise SettingError(
-                "branch and bound must have a linear or exponential kernel, got "
-                f"{type(posterior).__name__}; use the catalogue"
-            )
-        floor = functools.cache(lambda: bound_space(self._features, posterior, sqrt_beta))
+        if isinstance(maker.acquisition.posterior, ExponentialPosterior):
+            return list(maker.list_exponential(self._exponential))
         if self._labelled is not None:
-            for found in self.list_labelled(deadline):
-                columns = make_label_tables(self._features, posterior, sqrt_beta, found)
-                threads = Threads(self.threads if len(found.adjacency) >= _FEW else 1, pool)
-                yield LabelledRun(found, columns, floor, threads)
-            return
-        tables = make_tables(self._features, posterior, sqrt_beta)
-        for block in self._linear.blocks(deadline):
-            if is_relaxed(block):
-                yield RelaxedRun(block, tables, make_limit_rows(block))
-                continue
-            threads = Threads(self.threads if len(block.shapes.home) >= _MANY else 1, pool)
-            yield LinearRun(block, tables, make_limit_rows(block), floor, threads)
-        for n in self._linear.growing:
-            threads = Threads(self.threads, pool)
-            yield GrowingRun(cast(CellSpace, self.space), n, posterior, sqrt_beta, floor, threads)
+            return list(maker.list_declared(self._labelled))
+        return list(maker.list_linear(self._linear))
 
-    def _exponential_runs(
-        self,
-        posterior: ExponentialPosterior,
-        sqrt_beta: float,
-        deadline: float | None,
-        pool: ThreadPoolExecutor,
-    ) -> Iterator[_Run]:
-        factors, model = make_factors(self._features, posterior), make_model(posterior, sqrt_beta)
-        for block in self._exponential.blocks(deadline):
-            bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
-            problem = ExponentialProblem(block, factors, model, limits, bounds)
-            most = block.labels ** int(block.shapes.variables.max(initial=0))
-            threads = self.threads if len(bounds) * most >= _MANY_LABELLINGS else 1
-            half = block.labels ** ((int(block.shapes.variables.max(initial=0)) + 1) // 2)
-            split = self.space.labels_on == "edges" and most > _LABELLINGS and half <= _LARGEST_HALF
-            yield (SplitRun if split else ExponentialRun)(problem, Threads(threads, pool))
-
-    def _finish(self, run: _Run, best: KBest | Sieve, deadline: float | None) -> bool:
+    def _finish(self, run: runs.Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.cutoff)) is not None:
@@ -304,65 +248,3 @@ class BranchAndBound:
                 return False
         self.nodes_ = before + run.nodes
         return True
-
-
-@functools.cache
-def _load_exponential() -> None:
-    """Solve a tiny problem under the exponential kernel."""
-    block, features = _tiny_problem(prefixes=False)
-    width, one = len(features.source), np.eye(1)
-    posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
-    factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
-    bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
-    problem = ExponentialProblem(block, factors, model, limits, bounds)
-    ExponentialRun(problem, ALONE).go_on(np.inf)
-
-
-@functools.cache
-def _load_linear(prefixes: bool) -> None:
-    """Solve a tiny problem under the linear kernel, by prefixes or by structures."""
-    block, features = _tiny_problem(prefixes)
-    width = len(features.source)
-    tables = make_tables(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
-    run = LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
-    while run.go_on(np.inf) is not None:
-        pass
-    if prefixes:
-        extend_rows(np.array([[0, 1]]), 3, 10)
-
-
-@functools.cache
-def _load_labelled() -> None:
-    """Solve a tiny problem with labels on nodes and edges."""
-    space = GraphSpace(3, ["a", "b"], ["x", "y"], "undirected").constrain("a <= 1")
-    features = FeatureMap(space)
-    width = len(features.source)
-    posterior = LinearPosterior(np.zeros(width), np.eye(width))
-    for block in LabelledListing(space).blocks():
-        tables = make_label_tables(features, posterior, 1.0, block)
-        run = LabelledRun(block, tables, lambda: -np.inf)
-        while run.go_on(np.inf) is not None:
-            pass
-
-
-def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
-    space = NodeLabeledSpace(4, ["a", "b"])
-    (block,) = Listing(space, prefixes).blocks()
-    return block, FeatureMap(space)
-
-
-def limit_search(search: BranchAndBound, limits: Collection[Limit]) -> BranchAndBound:
-    """The same search within further limits; what it has listed serves both."""
-    limited = copy(search)
-    limited.space = search.space.constrain(*limits)
-    if search._labelled is not None:
-        limited._labelled = search._labelled.limit(cast(GraphSpace, limited.space))
-    cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
-    limited._linear = _limit_listing(search._linear, cells)
-    limited._exponential = _limit_listing(search._exponential, cells)
-    return limited
-
-
-def _limit_listing(listing: Listing, space: CellSpace) -> Listing:
-    blocks = [replace(block, space=space) for block in listing._blocks]
-    return replace(listing, space=space, _blocks=blocks, growing=list(listing.growing))

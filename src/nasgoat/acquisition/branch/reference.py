@@ -12,6 +12,8 @@ does a pair of classes, so that changes and their products are computed once for
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -208,3 +210,24 @@ def _change_moves(
             _copy_to(stack.move[t + 1, j, other], stack.move[t, j, other])
             if d > 0:
                 add_to(stack.move[t + 1, j, other], both[size, d, a, b])
+
+
+@inner
+def evaluate_leaf(
+    stack: Stack, prefixes: Prefixes | None, q: Index, t: Index, i: Index, x: Index
+) -> float:
+    """The value with open variable i in state x (none open: i = -1)."""
+    label = x if prefixes is None else prefixes.states.label[x]
+    known = i >= 0 and label < stack.move.shape[2]
+    square = mean = 0.0
+    for e in range(stack.reference.shape[1]):
+        entry = stack.reference[t, e]
+        if known:
+            entry += stack.move[t, i, label, e]
+        if prefixes is not None and i >= 0:
+            entry += prefixes.states.added[q, x, e]
+        if e == 0:
+            mean = entry
+        else:
+            square += entry * entry
+    return mean - math.sqrt(square)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -115,6 +115,11 @@ class Listing:
                 self.progress("listing the structures of the space")
             self._blocks = self._list_blocks(deadline)
         return self._blocks
+
+    def limit(self, space: CellSpace) -> Listing:
+        """The same blocks in a space with other limits."""
+        blocks = [replace(block, space=space) for block in self._blocks]
+        return replace(self, space=space, _blocks=blocks, growing=list(self.growing))
 
     def _list_blocks(self, deadline: float | None) -> list[Block]:
         space = self.space

@@ -28,7 +28,7 @@ from nasgoat.acquisition.branch.records import (
 )
 from nasgoat.acquisition.branch.structures import Block, PrefixStates
 from nasgoat.kernels import FeatureMap
-from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, Posterior
+from nasgoat.surrogate.posterior import LinearPosterior
 
 
 def make_tables(
@@ -131,34 +131,6 @@ def _multiply_interactions(both: Floats) -> Floats:
     products = vectors @ vectors.swapaxes(1, 2)
     products = products.reshape(sizes, n, labels * labels, n, labels * labels)
     return np.ascontiguousarray(np.maximum(products.max(axis=(2, 4)), 0.0))
-
-
-def bound_space(features: FeatureMap, posterior: Posterior, sqrt_beta: float) -> float:
-    """A lower bound on every graph of a space, from its pairs of nodes one by one.
-
-    It is far below the optimum, but known at once. Linear kernel: superadditivity. Exponential
-    kernel: Lemma 6 with the largest Q.
-    """
-    return min(_bound_size(features, posterior, sqrt_beta, n) for n in features.space.sizes)
-
-
-def _bound_size(features: FeatureMap, posterior: Posterior, sqrt_beta: float, n: int) -> float:
-    on_counts = posterior.on_counts(features, n)
-    nodes = np.array([s == 0 for s, _, _ in features.path_types])
-    paths, space = len(features.path_types), features.space
-    edges = space.most_edges(n)
-    pairs = n * (n - 1) // (2 if space.acyclic else 1)  # that a path may lead along
-    if isinstance(on_counts, ExponentialPosterior):
-        q = on_counts.squares[:paths].max() * (n + pairs) ** 2
-        q += on_counts.squares[paths:].max(initial=0.0) * edges
-        s = np.linalg.solve(on_counts.whitening.T, on_counts.dual)
-        factor = np.sqrt((s @ s + sqrt_beta**2) * on_counts.variance)
-        return float(-factor * np.exp(min(q / 2, 700.0)))
-    if not isinstance(on_counts, LinearPosterior):
-        return -np.inf
-    alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
-    lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
-    return float(lowest + edges * alone[paths:].min(initial=0.0))
 
 
 def measure_states(block: Block, tables: Tables, changes: Changes) -> States | None:

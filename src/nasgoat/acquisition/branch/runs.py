@@ -1,0 +1,189 @@
+"""The runs of a search: what explores each block of structures, in steps that can be interrupted.
+
+Which run a block gets depends on the kernel, on where its labels are and on how many graphs it
+stands for. Here is also what compiles the searches ahead, by solving tiny problems.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from nasgoat.acquisition.branch.cell_search import LinearRun
+from nasgoat.acquisition.branch.declared_search import LabelledRun
+from nasgoat.acquisition.branch.declared_structures import LabelledListing
+from nasgoat.acquisition.branch.domains import make_limit_rows
+from nasgoat.acquisition.branch.exponential import (
+    ExponentialProblem,
+    ExponentialRun,
+    bound_exponential,
+    make_factors,
+    make_model,
+)
+from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.search import DepthFirstRun
+from nasgoat.acquisition.branch.split_labellings import SplitRun
+from nasgoat.acquisition.branch.structures import Block, Listing
+from nasgoat.acquisition.branch.tables import make_label_tables, make_tables
+from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
+from nasgoat.compiled import ALONE, Threads
+from nasgoat.errors import SettingError
+from nasgoat.kernels import FeatureMap
+from nasgoat.spaces import GraphSpace, NodeLabeledSpace
+from nasgoat.spaces.structures import extend_rows
+from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
+
+_MANY = 20_000  # shapes from which a second thread pays
+_MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
+_LABELLINGS = 20_000  # of one structure, from which products of matrices pay
+_LARGEST_HALF = 200_000  # labellings of half the edges that fit in memory as a matrix
+_FEW = 200  # structures with labels on nodes and edges from which a second thread pays
+#: Explores a block: go on, what was found, what is still open.
+Run = DepthFirstRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun
+
+
+@dataclass(frozen=True)
+class RunMaker:
+    """Makes the runs of one question.
+
+    Args:
+        features: The kernel features of the space.
+        acquisition: What is minimised.
+        deadline: When listing structures must have ended.
+        threads: Threads for large blocks.
+    """
+
+    features: FeatureMap
+    acquisition: LinearAcquisition
+    deadline: float | None
+    threads: Threads
+
+    def list_linear(self, listing: Listing) -> Iterator[Run]:
+        """Runs of cells under the linear kernel."""
+        posterior, sqrt_beta = self._require_linear(), self.acquisition.sqrt_beta
+        tables, floor = make_tables(self.features, posterior, sqrt_beta), self._make_floor()
+        for block in listing.blocks(self.deadline):
+            limits = make_limit_rows(block)
+            if is_relaxed(block):
+                yield RelaxedRun(block, tables, limits)
+                continue
+            threads = self._share(len(block.shapes.home) >= _MANY)
+            yield LinearRun(block, tables, limits, floor, threads)
+        for n in listing.growing:
+            yield GrowingRun(listing.space, n, posterior, sqrt_beta, floor, self.threads)
+
+    def list_declared(self, listing: LabelledListing) -> Iterator[Run]:
+        """Runs of declared graphs, whose nodes and edges may carry labels, under that kernel."""
+        posterior, floor = self._require_linear(), self._make_floor()
+        for block in listing.blocks(self.deadline):
+            asked = self.features, posterior, self.acquisition.sqrt_beta
+            threads = self._share(len(block.adjacency) >= _FEW)
+            yield LabelledRun(block, make_label_tables(*asked, block), floor, threads)
+
+    def list_exponential(self, listing: Listing) -> Iterator[Run]:
+        """Runs of cells under the exponential kernel."""
+        posterior = cast(ExponentialPosterior, self.acquisition.posterior)
+        factors = make_factors(self.features, posterior)
+        model = make_model(posterior, self.acquisition.sqrt_beta)
+        for block in listing.blocks(self.deadline):
+            bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
+            problem = ExponentialProblem(block, factors, model, limits, bounds)
+            variables = int(block.shapes.variables.max(initial=0))
+            most, half = block.labels**variables, block.labels ** ((variables + 1) // 2)
+            threads = self._share(len(bounds) * most >= _MANY_LABELLINGS)
+            on_edges = listing.space.labels_on == "edges"
+            split = on_edges and most > _LABELLINGS and half <= _LARGEST_HALF
+            yield (SplitRun if split else ExponentialRun)(problem, threads)
+
+    def bound_space(self) -> float:
+        """A lower bound on every graph of the space, from its pairs of nodes one by one.
+
+        It is far below the optimum, but known at once. Linear kernel: superadditivity. Exponential
+        kernel: Lemma 6 with the largest Q.
+        """
+        return min(self._bound_size(n) for n in self.features.space.sizes)
+
+    def _bound_size(self, n: int) -> float:
+        on_counts = self.acquisition.posterior.on_counts(self.features, n)
+        sqrt_beta, space = self.acquisition.sqrt_beta, self.features.space
+        nodes = np.array([s == 0 for s, _, _ in self.features.path_types])
+        paths, edges = len(nodes), space.most_edges(n)
+        pairs = n * (n - 1) // (2 if space.acyclic else 1)  # that a path may lead along
+        if isinstance(on_counts, ExponentialPosterior):
+            q = on_counts.squares[:paths].max() * (n + pairs) ** 2
+            q += on_counts.squares[paths:].max(initial=0.0) * edges
+            s = np.linalg.solve(on_counts.whitening.T, on_counts.dual)
+            factor = np.sqrt((s @ s + sqrt_beta**2) * on_counts.variance)
+            return float(-factor * np.exp(min(q / 2, 700.0)))
+        if not isinstance(on_counts, LinearPosterior):
+            return -np.inf
+        alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
+        lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
+        return float(lowest + edges * alone[paths:].min(initial=0.0))
+
+    def _require_linear(self) -> LinearPosterior:
+        posterior = self.acquisition.posterior
+        if not isinstance(posterior, LinearPosterior):
+            raise SettingError(
+                "branch and bound must have a linear or exponential kernel, got "
+                f"{type(posterior).__name__}; use the catalogue"
+            )
+        return posterior
+
+    def _make_floor(self) -> Callable[[], float]:
+        """A bound on the whole space, computed when it is first asked for."""
+        return functools.cache(self.bound_space)
+
+    def _share(self, large: bool) -> Threads:
+        """The threads of a block."""
+        return Threads(self.threads.total if large else 1, self.threads.pool)
+
+
+@functools.cache
+def load_exponential() -> None:
+    """Solve a tiny problem under the exponential kernel."""
+    block, features = _tiny_problem(prefixes=False)
+    width, one = len(features.source), np.eye(1)
+    posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+    factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
+    bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
+    problem = ExponentialProblem(block, factors, model, limits, bounds)
+    ExponentialRun(problem, ALONE).go_on(np.inf)
+
+
+@functools.cache
+def load_linear(prefixes: bool) -> None:
+    """Solve a tiny problem under the linear kernel, by prefixes or by structures."""
+    block, features = _tiny_problem(prefixes)
+    width = len(features.source)
+    tables = make_tables(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
+    run = LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
+    while run.go_on(np.inf) is not None:
+        pass
+    if prefixes:
+        extend_rows(np.array([[0, 1]]), 3, 10)
+
+
+@functools.cache
+def load_declared() -> None:
+    """Solve a tiny problem with labels on nodes and edges."""
+    space = GraphSpace(3, ["a", "b"], ["x", "y"], "undirected").constrain("a <= 1")
+    features = FeatureMap(space)
+    width = len(features.source)
+    posterior = LinearPosterior(np.zeros(width), np.eye(width))
+    for block in LabelledListing(space).blocks():
+        tables = make_label_tables(features, posterior, 1.0, block)
+        run = LabelledRun(block, tables, lambda: -np.inf)
+        while run.go_on(np.inf) is not None:
+            pass
+
+
+def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
+    space = NodeLabeledSpace(4, ["a", "b"])
+    (block,) = Listing(space, prefixes).blocks()
+    return block, FeatureMap(space)
