@@ -29,7 +29,7 @@ OTHER_TESTS := src tests/graphs tests/kernels tests/surrogate tests/bayesopt tes
     tests/test_package.py tests/test_platforms.py tests/test_child_process.py
 test-python:
 	$(PYTHON) -m venv --clear $(OTHER)
-	$(OTHER)/bin/python -m pip install --quiet --editable ".[pandas,postgres]" pytest pytest-xdist hypothesis
+	$(OTHER)/bin/python -m pip install --quiet --editable ".[molecules,pandas,postgres]" pytest pytest-xdist hypothesis
 	$(OTHER)/bin/python --version
 	cd $(OTHER) && bin/nasgoat search --evaluations 20 --seed 1 --new
 	$(OTHER)/bin/python -m pytest -m "not slow" -n logical --maxprocesses 4 $(OTHER_TESTS) $(ARGS)

@@ -23,6 +23,7 @@ _NEEDS = {
         "src/nasgoat/baselines/graph_network.py",
         "src/nasgoat/baselines/graph_predictors.py",
     ],
+    "rdkit": ["src/nasgoat/graphs/molecules.py"],
     "smac": ["src/nasgoat/baselines/smac.py"],
 }
 collect_ignore = [

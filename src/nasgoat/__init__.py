@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
     from nasgoat.graphs import GraphBatch, LabeledGraph
+    from nasgoat.graphs.molecules import from_smiles, to_smiles
     from nasgoat.integrations import GoatSampler, suggest_graph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
     from nasgoat.search_methods import make_method, methods, register_method
@@ -44,6 +45,8 @@ _HOME = {
     "Proposal": "acquisition",
     "GraphBatch": "graphs",
     "LabeledGraph": "graphs",
+    "from_smiles": "graphs.molecules",
+    "to_smiles": "graphs.molecules",
     "FeatureMap": "kernels",
     "ShortestPathKernel": "kernels",
     "CellSpace": "spaces",
@@ -107,6 +110,7 @@ __all__ = [
     "ShortestPathKernel",
     "benchmark",
     "darts",
+    "from_smiles",
     "load_space",
     "make_method",
     "methods",
@@ -118,6 +122,7 @@ __all__ = [
     "run",
     "search",
     "suggest_graph",
+    "to_smiles",
 ]
 
 

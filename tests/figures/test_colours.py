@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from rich.console import Console
@@ -31,6 +31,7 @@ CELL = LabeledGraph.from_edges(
 @given(st.lists(st.text(max_size=4), max_size=12))
 def test_up_to_ten_operations_have_colours_of_their_own(labels: list[str]) -> None:
     found = assign_colours(labels)
+    assume("C" not in labels)  # carbon is grey
     names = set(labels) - {"input", "output"}
     assert set(found) == names
     assert set(found.values()) <= set(range(1, len(LIGHT)))
@@ -44,6 +45,17 @@ def test_a_graph_alone_has_the_colours_of_its_space(name: str) -> None:
     assert len(set(whole.values())) == len(whole)
     for label, number in whole.items():
         assert assign_colours([label]) == {label: number}
+
+
+def test_elements_have_the_colours_that_chemists_are_used_to() -> None:
+    space = preset("molecules")
+    found = assign_colours(space.labels)
+    shades = {element: LIGHT[found[element]] for element in space.node_vocabulary}
+    red, green, blue = ({e: int(s[i : i + 2], 16) for e, s in shades.items()} for i in (1, 3, 5))
+    assert red["O"] > max(green["O"], blue["O"])
+    assert blue["N"] > max(red["N"], green["N"])
+    assert green["F"] > max(red["F"], blue["F"])
+    assert found["C"] == 0
 
 
 def linearise(text: str) -> list[float]:

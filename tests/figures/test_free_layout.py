@@ -2,13 +2,14 @@
 
 import itertools
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from nasgoat import LabeledGraph
+from nasgoat import LabeledGraph, from_smiles
 from nasgoat.figures import draw
 from nasgoat.figures.free_layout import count_crossings, place_nodes
 from nasgoat.figures.layout import lay_out
@@ -76,12 +77,15 @@ def test_crossings_are_counted() -> None:
     assert count_crossings(place_nodes(n, edges), edges) >= 1  # none can be without
 
 
-def read_lines(svg: str) -> list[tuple[Point, Point]]:
-    """The straight lines of the edges in a picture."""
+def read_lines(svg: str) -> list[list[tuple[Point, Point]]]:
+    """The straight lines of each edge in a picture."""
     parts = ET.fromstring(svg)  # noqa: S314
     ways = [str(part.get("d")) for part in parts if str(part.get("class")).startswith("edge")]
     return [
-        tuple((float(x), float(y)) for x, y in re.findall(r"(\d+) (\d+)", way))  # type: ignore[misc]
+        [
+            tuple((float(x), float(y)) for x, y in re.findall(r"(\d+) (\d+)", line))  # type: ignore[misc]
+            for line in way.split("M")[1:]
+        ]
         for way in ways
     ]
 
@@ -94,7 +98,48 @@ def test_molecules_have_no_crossings_in_a_picture(large: bool) -> None:
         lines = read_lines(draw_cell(graph, {}, "c", "A molecule", large))
         assert len(lines) == len(graph.edges)
         for (e, one), (f, two) in itertools.combinations(zip(graph.edges, lines, strict=True), 2):
-            assert set(e) & set(f) or not cross(*one, *two)
+            touch = any(cross(*a, *b) for a in one for b in two)
+            assert set(e) & set(f) or not touch
+
+
+@pytest.mark.parametrize("rdkit", [False, True])
+def test_bonds_are_as_many_parallel_lines_as_their_order(
+    rdkit: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if rdkit:
+        pytest.importorskip("rdkit", reason="RDKit is not installed")
+    else:
+        monkeypatch.setitem(sys.modules, "rdkit", None)
+    labels, bonds = "CCCNO", ["single", "double", "triple", "single"]
+    edges = [(0, 1), (0, 4), (2, 3), (1, 2)]
+    graph = LabeledGraph.from_edges(5, edges, labels, bonds, directed=False)
+    counts = [
+        {"single": 1, "double": 2, "triple": 3}[(graph.edge_labels or {})[e]] for e in graph.edges
+    ]
+    svg = draw_cell(graph, {}, "c", "A molecule", large=True)
+    assert [len(lines) for lines in read_lines(svg)] == counts
+    assert "double</text>" not in svg
+    directions = [{tuple(np.subtract(b, a)) for a, b in lines} for lines in read_lines(svg)]
+    for ways in directions:
+        first = next(iter(ways))
+        assert all(abs(np.cross([*first, 0], [*way, 0])[2]) < 60 for way in ways)  # whole pixels
+    axes = draw(graph).axes[0]
+    assert len(axes.patches) == sum(counts)
+    assert [text.get_text() for text in axes.texts] == list(labels)
+    assert axes.get_aspect() == 1.0
+
+
+def test_the_layout_of_rdkit_is_taken_where_nothing_crosses() -> None:
+    pytest.importorskip("rdkit", reason="RDKit is not installed")
+    ring = from_smiles("c1ccccc1")
+    layout = lay_out(ring)
+    lengths = [np.hypot(*np.subtract(*line)) for line in layout.edges.values()]
+    assert lengths == pytest.approx([1.0] * 6, abs=0.01)  # a regular hexagon
+    caged = LabeledGraph.from_edges(
+        4, itertools.combinations(range(4), 2), "CCCC", ["single"] * 6, directed=False
+    )
+    places = np.array([lay_out(caged).nodes[v] for v in range(4)])
+    assert count_crossings(places, caged.edges) == 0
 
 
 def test_edges_there_and_back_keep_both_labels() -> None:

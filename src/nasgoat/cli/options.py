@@ -55,6 +55,9 @@ Seed = Annotated[int, typer.Option(callback=_check_seed, help="Seed of everythin
 SpaceName = Annotated[
     str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
 ]
+Nodes = Annotated[
+    int | None, typer.Option(help="Number of nodes of the graphs, instead of the space's own.")
+]
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Storage = Annotated[
     str | None,

@@ -18,6 +18,7 @@ from nasgoat.cli.options import (
     Blocks,
     Evaluating,
     Json,
+    Nodes,
     Preset,
     Quiet,
     Seed,
@@ -46,6 +47,7 @@ class Target:
     )
     noisy: bool = option("One training's value a query.", False, "--noisy")
     space: str | None = option("A TOML file, or a preset: nb101, darts, ...")
+    nodes: Nodes = None
     objective: str | None = option("module:function: takes the graph, returns its error.")
     command: str | None = option("Graph as JSON on its standard input, error on its output.")
 

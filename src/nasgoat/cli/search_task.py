@@ -94,7 +94,7 @@ def make_task(
         raise SettingError("--benchmark must come without --objective and --command, got both")
     if target.space is None:
         raise SettingError("--objective and --command must come with --space, got none")
-    space = load_space(target.space)
+    space = load_space(target.space, target.nodes)
     require_satisfiable(space)
     objective = target.objective
     argv = _split(target.command) if target.command is not None else None
@@ -104,7 +104,8 @@ def make_task(
     isolated = Isolated(objective, argv, *limits, seed, *where)
     isolated.check()
     what = {"objective": objective} if objective else {"command": list(argv or ())}
-    name = f"{Path(target.space).stem} {objective or (argv or ('command',))[0]}"
+    size = "" if target.nodes is None else f" {target.nodes}"
+    name = f"{Path(target.space).stem}{size} {objective or (argv or ('command',))[0]}"
     return Task(name, space, isolated, what)
 
 
@@ -117,7 +118,8 @@ def _make_table_task(
         "--threads-per-worker": evaluating.threads_per_worker,
         "--fresh-process": evaluating.fresh_process,
     }
-    for option, value in {**needless, "--space": target.space is not None}.items():
+    given = {"--space": target.space is not None, "--nodes": target.nodes is not None}
+    for option, value in {**needless, **given}.items():
         if value:
             raise SettingError(f"{option} must come with --objective or --command, got neither")
     table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import AcquisitionName, Json, Seed, Solving, with_groups
+from nasgoat.cli.options import AcquisitionName, Json, Nodes, Seed, Solving, with_groups
 from nasgoat.cli.terminal import note, print_json, show_graph
 from nasgoat.errors import SettingError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @with_groups
 def solve(
     space: Annotated[str, typer.Option(help="A TOML file or a preset.")] = "nb101",
-    nodes: Annotated[int | None, typer.Option(help="Only graphs with so many nodes.")] = None,
+    nodes: Nodes = None,
     observations: Annotated[int, typer.Option(help="Random graphs that were observed.")] = 50,
     kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
     acquisition: AcquisitionName = None,
@@ -46,9 +46,7 @@ def solve(
     from nasgoat.spaces import load_space
 
     effort = solving.effort(memory=memory)
-    found = load_space(space)
-    if nodes is not None:
-        found = found.with_nodes(nodes)
+    found = load_space(space, nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
     name = acquisition or "lcb"
     turn = Turn(problem.acquisition.gp, seed=seed, sqrt_beta=sqrt_beta)

@@ -14,6 +14,7 @@ from nasgoat.cli.options import (
     BatchStrategy,
     Blocks,
     Json,
+    Nodes,
     Preset,
     Seed,
     SpaceName,
@@ -39,12 +40,13 @@ def check(
     batch_strategy: BatchStrategy = None,
     time_limit: TimeLimit = None,
     blocks: Blocks = None,
+    nodes: Nodes = None,
     json: Json = False,
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
     from nasgoat.acquisition import choose, require_satisfiable
 
-    found = _find_space(space)
+    found = _find_space(space, nodes)
     require_satisfiable(found)
     settings = Proposing(
         preset=preset,
@@ -136,9 +138,9 @@ def describe(
 
 
 @space_verbs.command()
-def count(space: SpaceName, json: Json = False) -> None:
+def count(space: SpaceName, nodes: Nodes = None, json: Json = False) -> None:
     """Count the graphs of the space, isomorphic ones once; say so if it is only a bound."""
-    number, exact = _find_space(space).size()
+    number, exact = _find_space(space, nodes).size()
     if json:
         bound: dict[str, Any] = {"count": None, "at_most": number}
         print_json({"count": number} if exact else bound)
@@ -152,13 +154,14 @@ def count(space: SpaceName, json: Json = False) -> None:
 def sample(
     space: SpaceName,
     number: Annotated[int, typer.Option("--count", "-n", help="How many graphs.")] = 3,
+    nodes: Nodes = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Draw random graphs of the space."""
     import numpy as np
 
-    found = _find_space(space)
+    found = _find_space(space, nodes)
     graphs = found.sample(number, np.random.default_rng(seed))
     if json:
         print_json({"graphs": [graph.to_dict() for graph in graphs]})
@@ -175,6 +178,7 @@ def draw(
         "graph.png"
     ),
     graph: Annotated[str, typer.Option(help="The graph as JSON; a random one if empty.")] = "",
+    nodes: Nodes = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -184,7 +188,7 @@ def draw(
     from nasgoat.figures import save
     from nasgoat.graphs import LabeledGraph
 
-    found = _find_space(space)
+    found = _find_space(space, nodes)
     if graph:
         chosen = LabeledGraph.from_json(graph)
         found.check(chosen)
@@ -242,7 +246,7 @@ def costs(
         note(f"written: {output}")
 
 
-def _find_space(name: str) -> SearchSpace:
+def _find_space(name: str, nodes: int | None = None) -> SearchSpace:
     from nasgoat.spaces import load_space
 
-    return load_space(name)
+    return load_space(name, nodes)

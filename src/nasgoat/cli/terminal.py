@@ -56,12 +56,15 @@ def show_graph(graph: LabeledGraph, operations: Collection[str] = ()) -> None:
 
     from nasgoat.figures import write_ladder
     from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
+    from nasgoat.graphs.molecules import describe_molecule
 
     colours, text = assign_colours([*operations, *list_operations([graph])]), Text()
     for piece, label in write_ladder(graph):
         number = colours.get(label or "")
         # White on the colour, as in pictures: it can be read whatever the terminal's own colours.
         text.append(make_harmless(piece), f"bold #ffffff on {LIGHT[number]}" if number else "")
+    if smiles := describe_molecule(graph):
+        text.append(f"\n{smiles}")
     Console(highlight=False, markup=False).print(text, soft_wrap=True)
 
 

@@ -23,6 +23,8 @@ DARK = (
     "#ff9c94", "#a6cf5a", "#d9a679",
 )  # fmt: skip
 _ENDS = frozenset({"input", "output"})
+#: What chemists are used to; carbon is grey.
+_ELEMENTS = {"C": 0, "N": 1, "O": 8, "F": 3, "Cl": 9, "S": 5, "P": 2, "Br": 10, "I": 6}
 # Chosen so that no two operations of a space that comes with the package want the same colour.
 _SALT = zlib.crc32(b"3986548")
 
@@ -32,6 +34,7 @@ def assign_colours(labels: Iterable[str]) -> dict[str, int]:
 
     An operation has the colour of its name unless another one of these labels, earlier in the
     alphabet, wants the same: then it takes the next one that is free. Beyond ten they repeat.
+    Symbols of elements want the colours that chemists are used to.
 
     Example:
         >>> assign_colours(["input", "conv3x3", "maxpool3x3", "output"])
@@ -58,6 +61,8 @@ def list_operations(graphs: Iterable[LabeledGraph]) -> list[str]:
 
 
 def _choose_by_name(name: str) -> int:
+    if name in _ELEMENTS:
+        return _ELEMENTS[name]
     code = name.encode("utf-8", "surrogatepass")
     return zlib.crc32(code, _SALT) % (len(LIGHT) - 1) + 1
 

@@ -20,11 +20,13 @@ from nasgoat.figures.layout import (
     chain_order,
     end_at_box,
     lay_out,
+    lay_parallel,
     node_text,
     place_labels,
 )  # fmt: skip
 from nasgoat.figures.wording import cut_to_printable, make_plain
 from nasgoat.graphs import Edge, LabeledGraph
+from nasgoat.graphs.molecules import find_bonds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +38,7 @@ _UNIT = 1.75  # inches between two layers
 _HALF_HEIGHT = 0.12  # of a node's box, in units of the layout
 _CHARACTER, _PADDING = 0.08, 0.08  # inches: a letter of a node's text, the border around it
 _NARROWEST, _LONGEST = 5, 24  # characters of a column and of a label in plain text
+_BOND, _BOND_GAP = 0.7, 0.1  # inches of a bond; between the lines of a double one, in bonds
 _CHAIN, _LINE_LENGTH = 4, 80  # nodes of a chain, and characters of its lines, in plain text
 _LABEL_LENGTH = 18  # longer labels are cut: a hostile or careless name must not blow up the figure
 
@@ -55,8 +58,9 @@ def draw(graph: LabeledGraph, title: str | None = None, operations: Collection[s
         'A cell'
     """
     layout = _make_room(graph, lay_out(graph))
+    across, down = (_UNIT, 0.95) if find_bonds(graph) is None else (_BOND, _BOND)
     figure = _find_figure_class()(
-        figsize=(1.2 + _UNIT * layout.width, 1.2 + 0.95 * layout.height), dpi=150
+        figsize=(1.2 + across * layout.width, 1.2 + down * layout.height), dpi=150
     )
     axes = figure.add_subplot()
     draw_on(axes, graph, layout, operations)
@@ -101,7 +105,12 @@ def draw_on(
     numbers = assign_colours([*operations, *list_operations([graph])])
     colours = {label: LIGHT[number] for label, number in numbers.items()}
     places, _ = _place_labels(graph, layout)
+    bonds = find_bonds(graph)
     for edge, points in layout.edges.items():
+        if bonds is not None:
+            for line in lay_parallel(points[0], points[-1], bonds[edge], _BOND_GAP):
+                _draw_edge(axes, list(line), None, True, _LINE)
+            continue
         label = None if graph.edge_labels is None else graph.edge_labels[edge]
         colour = _LINE if label is None else colours.get(label, _LINE)
         head = node_text(graph, edge[1]) if graph.directed else None
@@ -117,12 +126,14 @@ def draw_on(
         _write(axes, point, text, bbox=box, **look)
     low, high = np.min(layout.points, axis=0) - 0.55, np.max(layout.points, axis=0) + 0.55
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    if bonds is not None:
+        axes.set_aspect("equal")
     axes.axis("off")
 
 
 def _make_room(graph: LabeledGraph, layout: Layout) -> Layout:
     """The layout, wider where labels of edges would hide each other."""
-    if not graph.edge_labels:
+    if not graph.edge_labels or find_bonds(graph) is not None:
         return layout
     wider = [layout.stretch(share) for share in STRETCHES]
     return min(wider, key=lambda found: _place_labels(graph, found)[1])

@@ -29,8 +29,13 @@ _CLEAR = 0.6  # from a node to an edge or node beside it, in lengths of an edge
 _LARGEST = 3.0  # times an edge's length: how far a drawing is stretched to keep nodes clear
 
 
-def place_nodes(n: int, edges: Edges) -> Array:
+def place_nodes(n: int, edges: Edges, known: Array | None = None) -> Array:
     """Places of n nodes, adjacent ones about 1 apart; parts without an edge between them in a row.
+
+    Args:
+        n: Number of nodes.
+        edges: Their edges.
+        known: Places that are taken if no edges cross there and nothing lies on anything else.
 
     Example:
         >>> square = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]
@@ -38,6 +43,8 @@ def place_nodes(n: int, edges: Edges) -> Array:
         >>> places.shape, count_crossings(places, square)
         ((4, 2), 0)
     """
+    if known is not None and _is_clear(known, edges):
+        return _stretch(known, edges)
     linked = np.zeros((n, n), dtype=bool)
     for u, v in edges:
         linked[u, v] = linked[v, u] = u != v

@@ -18,6 +18,7 @@ import numpy as np
 
 from nasgoat.figures.free_layout import place_nodes
 from nasgoat.graphs import Edge, LabeledGraph
+from nasgoat.graphs.molecules import place_atoms
 from nasgoat.graphs.shortest_paths import topological_order
 
 Point = tuple[float, float]
@@ -147,11 +148,26 @@ def _centre(column: list[_Item]) -> dict[_Item, float]:
 
 
 def _lay_freely(graph: LabeledGraph) -> Layout:
-    places = place_nodes(graph.n, graph.edges)
+    places = place_nodes(graph.n, graph.edges, place_atoms(graph))
     nodes = {v: (float(x), float(y)) for v, (x, y) in enumerate(places)}
     edges = {(u, v): [nodes[u], nodes[v]] for u, v in graph.edges}
     width, height = np.ptp(places, axis=0) + 1.0
     return Layout(nodes, edges, float(width), float(height), "free")
+
+
+def lay_parallel(start: Point, end: Point, lines: int, gap: float) -> list[tuple[Point, Point]]:
+    """So many parallel lines around the one from start to end, each a gap from the next.
+
+    Example:
+        >>> lay_parallel((0.0, 0.0), (4.0, 0.0), 2, 1.0)
+        [((0.0, -0.5), (4.0, -0.5)), ((0.0, 0.5), (4.0, 0.5))]
+    """
+    along, up = end[0] - start[0], end[1] - start[1]
+    length = max(math.hypot(along, up), 1e-9)
+    across = (-up / length, along / length)
+    shifts = [gap * (i - (lines - 1) / 2) for i in range(lines)]
+    moves = [(shift * across[0] + 0.0, shift * across[1]) for shift in shifts]
+    return [((start[0] + x, start[1] + y), (end[0] + x, end[1] + y)) for x, y in moves]
 
 
 def node_text(graph: LabeledGraph, v: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.molecules import describe_molecule
 
 NOTHING = "–"
 
@@ -135,6 +136,7 @@ def describe_graph(graph: LabeledGraph) -> str:
         >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
         '2 nodes; 1 edge: 0 to 1 pool'
     """
+    smiles = describe_molecule(graph)
     nodes, edges = format_count(graph.n, "node"), format_count(len(graph.edges), "edge")
     if graph.node_labels is not None:
         nodes += ": " + ", ".join(f"{v} {cut(x, 40)}" for v, x in enumerate(graph.node_labels))
@@ -143,4 +145,5 @@ def describe_graph(graph: LabeledGraph) -> str:
         f"{u} {link} {v}" + (f" {cut(graph.edge_labels[u, v], 40)}" if graph.edge_labels else "")
         for u, v in graph.edges
     )
-    return f"{nodes}; {edges}" + (f": {named}" if named else "")
+    said = f"{nodes}; {edges}" + (f": {named}" if named else "")
+    return f"{smiles}: {said}" if smiles else said

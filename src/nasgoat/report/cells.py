@@ -13,11 +13,13 @@ from nasgoat.figures.layout import (
     end_at_box,
     find_head,
     lay_out,
+    lay_parallel,
     node_text,
     place_labels,
 )
 from nasgoat.figures.wording import cut, describe_graph
 from nasgoat.graphs import Edge, LabeledGraph
+from nasgoat.graphs.molecules import BONDS, find_bonds
 from nasgoat.report.markup import Html, element, join, label, legend, region
 
 _ENLARGED, _PAGE = 1.3, 980  # a large picture, where a page has room: pixels
@@ -26,6 +28,7 @@ _LABEL, _SMALL_LABEL = 16, 10  # characters of a label in a large and in a small
 _CHARACTER = 7.6  # width of one of them, 13 high
 _ROW = 62.0  # between two rows
 _BOX = 30.0  # height of a node
+_BOND, _BOND_GAP = 66.0, 6.0  # the length of a bond, and between the lines of a double one
 
 
 def assign_classes(labels: Sequence[str]) -> dict[str, str]:
@@ -82,9 +85,14 @@ def _draw_picture(picture: _CellPicture, identity: str, title: str) -> Html:
 def draw_legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     """The operations with their colours; those of edges as lines, others as boxes."""
     items = []
+    orders = {name: order for order, name in BONDS.items() if {*on_edges} <= {*BONDS.values()}}
     for name, class_ in classes.items():
-        way, kind = ("M0 7H18", "edge") if name in on_edges else ("M2 1h14v12H2z", "node")
-        items.append((element("path", d=way, class_=f"{kind} {class_}"), label(name, 40)))
+        way, look = "M2 1h14v12H2z", f"node {class_}"
+        if name in on_edges:
+            lines = lay_parallel((0.0, 7.0), (18.0, 7.0), orders.get(name, 1), 5.0)
+            way = "".join(f"M0 {y:g}H18" for (_, y), _ in lines)
+            look = "edge o0" if name in orders else f"edge {class_}"
+        items.append((element("path", d=way, class_=look), label(name, 40)))
     return legend(items)
 
 
@@ -103,7 +111,8 @@ class _CellPicture:
         longest = _LABEL if large else _SMALL_LABEL
         self.texts = [cut(node_text(graph, v), longest) for v in range(graph.n)]
         self.halves = [max(_BOX / 2, _measure(text) + 9) for text in self.texts]
-        shown = graph.edge_labels if large and graph.edge_labels else {}
+        self.bonds = find_bonds(graph)
+        shown = graph.edge_labels if large and graph.edge_labels and not self.bonds else {}
         self.labels = {edge: cut(text, _LABEL) for edge, text in shown.items()}
         for stretch in STRETCHES:
             self._settle(stretch)
@@ -123,6 +132,8 @@ class _CellPicture:
     def _choose_steps(self) -> Point:
         """Between two layers, and between two nodes of a layer: room for the longest label."""
         widest = 2 * max(self.halves)
+        if self.bonds is not None:
+            return _BOND, _BOND
         if self.upright:
             return 54.0, widest + 12
         if self.labels and self.layout.style == "free":
@@ -165,8 +176,12 @@ class _CellPicture:
 
     def draw_edge(self, edge: Edge) -> Html:
         """An edge with its head."""
-        class_ = self._find_class(edge)
         course = self._find_course(edge)
+        if self.bonds:
+            lines = lay_parallel(course[0], course[-1], self.bonds[edge], _BOND_GAP)
+            ways = "".join(self._write_path(list(line)) for line in lines)
+            return element("path", d=ways, class_="edge o0")
+        class_ = self._find_class(edge)
         points = [self._turn(point) for point in course]
         parts = [element("path", d=self._write_path(course), class_=f"edge {class_}")]
         if self.graph.directed:

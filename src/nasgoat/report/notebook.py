@@ -18,6 +18,7 @@ from nasgoat.errors import NasgoatError
 from nasgoat.figures.colours import list_operations
 from nasgoat.figures.wording import cut, describe_graph, format_number, format_percent
 from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs.molecules import find_bonds
 from nasgoat.report.cells import assign_classes, draw_cell
 from nasgoat.report.markup import Child, Column, Html, element, join, table
 from nasgoat.report.page import write_picture_style
@@ -108,7 +109,7 @@ def _(space: SearchSpace) -> str:
         drawn = []
     classes = assign_classes(space.labels)
     pictures = [_show(graph, classes, large=False) for graph in drawn]
-    legend = _explain(classes) if space.edge_vocabulary else None
+    legend = _explain(classes) if _need_legend(drawn) else None
     return join(table(space.describe(), columns, rows, "Space"), pictures, legend)
 
 
@@ -126,8 +127,13 @@ def _tabulate(
     ]
     more = len(rows) - len(shown)
     rest = element("p", f"and {more} more") if more else None
-    legend = _explain(classes) if any(graph.edge_labels for graph in graphs) else None
+    legend = _explain(classes) if _need_legend(graphs) else None
     return join(table(caption, columns, shown, caption), rest, legend)
+
+
+def _need_legend(graphs: Sequence[LabeledGraph]) -> bool:
+    """Whether operations on edges are told apart by colours alone; bonds are by their lines."""
+    return any(graph.edge_labels and find_bonds(graph) is None for graph in graphs)
 
 
 def _explain(classes: dict[str, str]) -> Html:

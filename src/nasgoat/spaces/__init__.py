@@ -4,7 +4,7 @@ The published ones, from the TOML files beside this module, and those of others,
 """
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
@@ -157,14 +157,18 @@ def nasbench_graph() -> GraphSpace:
     return cast(GraphSpace, preset("nbgraph"))
 
 
-def molecules() -> GraphSpace:
-    """Molecules of up to six heavy atoms: C, N, O, F with their valences, bonds of order 1 to 3.
+def molecules(nodes: int | tuple[int, int] | None = None) -> GraphSpace:
+    """Molecules: C, N, O, F with their valences, bonds of order 1 to 3, hydrogen left out.
+
+    Args:
+        nodes: The number of heavy atoms, or the smallest and the largest; one to six by default.
 
     Example:
-        >>> molecules().with_nodes(3).count()
-        94
+        >>> molecules(3).count(), molecules().sizes
+        (94, range(1, 7))
     """
-    return cast(GraphSpace, preset("molecules"))
+    space = cast(GraphSpace, preset("molecules"))
+    return space if nodes is None else replace(space, nodes=nodes)
 
 
 def preset_names() -> list[str]:
@@ -196,21 +200,30 @@ def preset(name: str) -> SearchSpace:
     return _OTHERS[name]() if name in _OTHERS else parse_space(preset_text(name), name)
 
 
-def load_space(name: SearchSpace | str | Path) -> SearchSpace:
+def load_space(name: SearchSpace | str | Path, nodes: int | None = None) -> SearchSpace:
     """A space from the name of a preset or the path of a TOML file; a space is returned as it is.
+
+    Args:
+        name: The preset, the file, or the space.
+        nodes: The number of nodes of its graphs, whatever numbers it declares.
 
     Raises:
         UnknownNameError: If no preset has the name.
         SpaceFileError: If the file can't be read or declares no space.
+        SpaceError: If its graphs can't have so many nodes.
 
     Example:
         >>> load_space("nb201").count()
         9280
+        >>> load_space("molecules", nodes=7).sizes
+        range(7, 8)
         >>> load_space("nb102")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         nasgoat.errors.UnknownNameError: space must be one of darts, ..., got 'nb102'; did you mean
         nb101 or ...
     """
+    if nodes is not None:
+        return _resize(load_space(name), nodes)
     if isinstance(name, SearchSpace):
         return name
     if not isinstance(name, str | Path):
@@ -220,6 +233,14 @@ def load_space(name: SearchSpace | str | Path) -> SearchSpace:
     if isinstance(name, Path) or is_file_name(name):
         return parse_space(read_text(name, SpaceFileError), str(name))
     return preset(name)
+
+
+def _resize(space: SearchSpace, nodes: int) -> SearchSpace:
+    """The space with graphs of so many nodes: a part of it, or declared with another number."""
+    declares = any(declared.name == "nodes" for declared in fields(cast(Any, space)))
+    if nodes in space.sizes or not declares:
+        return space.with_nodes(nodes)
+    return cast(SearchSpace, replace(cast(Any, space), nodes=nodes))
 
 
 def is_file_name(name: str) -> bool:
