@@ -56,7 +56,7 @@ SpaceName = Annotated[
     str, typer.Argument(help="A TOML file, or a preset: nb101, nb201, darts, molecules, ...")
 ]
 Nodes = Annotated[
-    int | None, typer.Option(help="Number of nodes of the graphs, instead of the space's own.")
+    int | None, typer.Option(help="Only graphs with so many nodes (heavy atoms of molecules).")
 ]
 Dask = Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")]
 Storage = Annotated[

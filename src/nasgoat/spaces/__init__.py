@@ -205,7 +205,8 @@ def load_space(name: SearchSpace | str | Path, nodes: int | None = None) -> Sear
 
     Args:
         name: The preset, the file, or the space.
-        nodes: The number of nodes of its graphs, whatever numbers it declares.
+        nodes: The number of nodes of its graphs; where graphs are declared by their labels and
+            degrees, as molecules are, any number.
 
     Raises:
         UnknownNameError: If no preset has the name.
@@ -236,9 +237,8 @@ def load_space(name: SearchSpace | str | Path, nodes: int | None = None) -> Sear
 
 
 def _resize(space: SearchSpace, nodes: int) -> SearchSpace:
-    """The space with graphs of so many nodes: a part of it, or declared with another number."""
-    declares = any(declared.name == "nodes" for declared in fields(cast(Any, space)))
-    if nodes in space.sizes or not declares:
+    """A part of the space; or declared graphs, such as molecules, with another number of nodes."""
+    if nodes in space.sizes or space.layout != "graph":
         return space.with_nodes(nodes)
     return cast(SearchSpace, replace(cast(Any, space), nodes=nodes))
 
