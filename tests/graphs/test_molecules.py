@@ -100,7 +100,7 @@ def test_a_graph_that_is_no_molecule_is_refused() -> None:
     cell = LabeledGraph.from_edges(2, [(0, 1)], ["input", "output"])
     with pytest.raises(GraphError, match="must have symbols of elements on its nodes"):
         to_smiles(cell)
-    assert find_bonds(cell) is place_atoms(cell) is describe_molecule(cell) is None
+    assert [find_bonds(cell), place_atoms(cell), describe_molecule(cell)] == [None] * 3
 
 
 def test_without_rdkit_the_extra_is_named_and_drawings_do_without(
@@ -110,5 +110,6 @@ def test_without_rdkit_the_extra_is_named_and_drawings_do_without(
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(MissingPackageError, match=r'run pip install "nasgoat\[molecules\]"'):
         from_smiles("CO")
-    assert place_atoms(graph) is describe_molecule(graph) is None
+    assert place_atoms(graph) is None
+    assert describe_molecule(graph) is None
     assert find_bonds(graph) == {(0, 1): 1}
