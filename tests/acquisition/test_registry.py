@@ -88,23 +88,23 @@ def test_no_exact_optimiser_that_applies_is_cheaper_than_the_one_taken(
 
 
 def test_blocks_that_no_exact_optimiser_knows_are_left_out_and_named() -> None:
-    blocks = ("paths", "nodes", "edges", "operations", "shape")
+    blocks = ("paths", "nodes", "edges", "operations", "longest")
     small = choose(nasbench201(), "exponential", 5, blocks=blocks)
     assert (small.name, small.blocks, small.left_out) == ("catalogue", blocks, ())
     large = choose(darts(), "exponential", 5, blocks=blocks)
-    assert (large.name, large.blocks) == ("branch", ("paths", "nodes", "edges"))
-    assert large.left_out == ("operations", "shape")
-    assert large.reason.endswith("; blocks left out: operations, shape")
+    assert (large.name, large.blocks) == ("branch", ("paths", "nodes", "edges", "operations"))
+    assert large.left_out == ("longest",)
+    assert large.reason.endswith("; blocks left out: longest")
 
 
 @pytest.mark.parametrize("name", ["branch", "scip"])
 def test_blocks_are_refused_by_an_optimiser_that_was_asked_for(name: str) -> None:
-    blocks = ("paths", "nodes", "edges", "shape")
-    with pytest.raises(SettingError, match=f"for the optimizer {name}, got paths, nodes, edges, s"):
+    blocks = ("paths", "nodes", "edges", "longest")
+    with pytest.raises(SettingError, match=f"for the optimizer {name}, got paths, nodes, edges, l"):
         choose(nasbench201(), name=name, blocks=blocks)
     cells = nasbench201().sample(5, np.random.default_rng(0))
     gp = GraphGP(nasbench201(), blocks=blocks).fit(cells, range(5))
-    with pytest.raises(SettingError, match="the blocks must be paths, nodes, edges for "):
+    with pytest.raises(SettingError, match="the blocks must be among paths, nodes, edges, op"):
         make_optimizer(name, nasbench201()).optimize(LowerConfidenceBound(3.0, gp))
 
 

@@ -240,12 +240,12 @@ def test_blocks_and_priors_reach_the_surrogate() -> None:
 
 
 def test_blocks_are_left_out_where_the_optimiser_does_not_know_them() -> None:
-    settings = Settings(blocks=("paths", "nodes", "edges", "shape"))
+    settings = Settings(kernel="linear", blocks=("paths", "edges", "shape", "longest"))
     optimizer = Optimizer(darts(), settings, initial=5)
     for i, proposal in enumerate(optimizer.ask(5)):
         optimizer.tell(proposal.graph, 1.0 + i)
     assert optimizer.ask(1)[0].certificate.certified
-    assert [c.blocks for c in optimizer.candidates] == [("paths", "nodes", "edges")]
+    assert [c.blocks for c in optimizer.candidates] == [("paths", "edges", "shape")]
 
 
 def test_what_a_stored_search_declares_does_not_change_with_new_settings() -> None:

@@ -31,7 +31,8 @@ def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
     features = FeatureMap(space)
     for batch in space.enumerate():
         n = int(batch.sizes[0])
-        counts = compact_domain(TaggedModel(n), space, features, needed_columns(space, n)).counts
+        columns = needed_columns(space, n, features)
+        counts = compact_domain(TaggedModel(n), space, features, columns).counts
         z = features.counts(batch).astype(float)
         G, h = counts.matrix()
         assert np.abs(z @ G.T - h).max() == 0

@@ -6,9 +6,9 @@ import pytest
 from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.formulations import formulate
-from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, structure_profiles
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.blocks import list_compositions
 
 SPACE = NodeLabeledSpace(nodes=(5, 5), max_edges=6, ops=["a", "b"])
 
@@ -55,5 +55,5 @@ def test_spaces_with_too_many_structures_have_no_profiles() -> None:
 
 
 def test_compositions_are_counted_by_the_binomial() -> None:
-    assert len(list(compositions(5, 3))) == 21
-    assert all(sum(c) == 5 for c in compositions(5, 3))
+    assert len(list(list_compositions(5, 3))) == 21
+    assert all(sum(c) == 5 for c in list_compositions(5, 3))

@@ -8,13 +8,13 @@ from nasgoat.acquisition import random_problem
 from nasgoat.errors import GraphError
 from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
 from nasgoat.formulations.cell_domains import compact_domain
-from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.structure_columns import (
     ColumnBounds,
     StructureColumns,
     value_structures,
 )
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.blocks import list_compositions
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces.structures import acyclic_structures
 from nasgoat.surrogate import LinearPosterior
@@ -26,7 +26,7 @@ PROBLEM = random_problem(SPACE, 20, seed=1)
 
 def whole_list(space: NodeLabeledSpace, n: int) -> StructureColumns:
     adjacency = acyclic_structures(n, space.edge_limit).adjacency
-    every = compositions(n - 2, len(space.ops))
+    every = list_compositions(n - 2, len(space.ops))
     return StructureColumns(adjacency, {C: unbounded(np.arange(len(adjacency))) for C in every})
 
 

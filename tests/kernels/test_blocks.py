@@ -20,7 +20,7 @@ from nasgoat import (
 )
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs.conversions import edges_as_nodes
-from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, require_paper_blocks
+from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, require_bounded_blocks
 from nasgoat.kernels.blocks import BLOCKS, code_block
 
 SPACES: dict[str, SearchSpace] = {
@@ -190,6 +190,30 @@ def test_names_are_checked_and_put_in_order() -> None:
         check_blocks(["shap"])
 
 
-def test_other_blocks_are_refused_where_only_the_papers_are_known() -> None:
-    with pytest.raises(SettingError, match=r"for branch and bound, got paths, shape; use the cat"):
-        require_paper_blocks(("paths", "shape"), "branch and bound")
+def test_blocks_that_the_whole_graph_decides_are_refused_where_bounds_are_needed() -> None:
+    with pytest.raises(SettingError, match="nothing less than the whole graph decides longest"):
+        require_bounded_blocks(nasbench101(), ("paths", "longest"), "branch and bound")
+    require_bounded_blocks(nasbench101(), ("paths", "shape", "operations"), "branch and bound")
+
+
+def test_too_many_compositions_and_declared_graphs_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"10,015,005 numbers of operations decide operations"):
+        long = ChainSpace(20, [f"op{i}" for i in range(9)])
+        require_bounded_blocks(long, ("operations",), "branch and bound")
+    with pytest.raises(SettingError, match="in spaces of cells alone"):
+        require_bounded_blocks(molecules(), ("shape",), "branch and bound")
+
+
+@pytest.mark.parametrize("name", ["nodes", "edges", "darts", "chains"])
+def test_what_is_said_to_decide_a_block_does(name: str) -> None:
+    space, rng = SPACES[name], np.random.default_rng(2)
+    for block in BLOCKS.values():
+        if block.decided_by == "graph":
+            continue
+        seen: dict[object, list[int]] = {}
+        for graph in space.sample(150, rng):
+            labels = sorted(graph.node_labels or (graph.edge_labels or {}).values())
+            key = graph.adjacency.tobytes() if block.decided_by == "structure" else tuple(labels)
+            counts = block.count(space, space.batch([graph]))[0].tolist()
+            assert seen.setdefault(key, counts) == counts
+        assert len(seen) < 150  # some graphs share what decides

@@ -11,7 +11,7 @@ from nasgoat.acquisition.costs import SLOW_PAPER, paper_seconds
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.acquisition.registry import TABLE, Effort, Progress, optimizer_names
 from nasgoat.errors import UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, check_blocks
+from nasgoat.kernels import PAPER_BLOCKS, bounded_blocks, check_blocks
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import SOLVERS
 
@@ -138,8 +138,8 @@ def choose(
         >>> from nasgoat import darts, nasbench201
         >>> choose(nasbench201(), name="branch").reason
         'branch: asked for'
-        >>> choose(darts(), blocks=["paths", "edges", "shape"]).left_out
-        ('shape',)
+        >>> choose(darts(), blocks=["paths", "edges", "shape", "longest"]).left_out
+        ('longest',)
         >>> choose(darts(), "exponential", acquisition="thompson").forecasts["branch"].said
         'a draw under the exponential kernel is not a sum over features, one under linear is'
     """
@@ -148,7 +148,7 @@ def choose(
         raise UnknownNameError("optimizer", name, optimizer_names())
     if name == "auto":
         return _choose_cheapest(space, kernel, questions, blocks, acquisition)
-    TABLE[name].require_bounds(name, kernel, blocks, acquisition)
+    TABLE[name].require_bounds(name, space, kernel, blocks, acquisition)
     cost = TABLE[name].forecast(space, kernel, questions, blocks, acquisition)
     known = {} if cost is None else {name: cost}
     terms = kernel, questions, known, True, blocks
@@ -166,11 +166,12 @@ def _choose_cheapest(
     }
     forecasts = {name: cost for name, cost in every.items() if cost is not None}
     costs = {name: cost for name, cost in forecasts.items() if isinstance(cost, Cost)}
-    if blocks != PAPER_BLOCKS and not any(cost.exact for cost in costs.values()):
-        plain = choose(space, kernel, questions, acquisition=acquisition)
+    kept = tuple(name for name in blocks if name in bounded_blocks(space)) or PAPER_BLOCKS
+    if kept != blocks and not any(cost.exact for cost in costs.values()):
+        plain = choose(space, kernel, questions, blocks=kept, acquisition=acquisition)
         fallback = plain.forecasts[plain.name]
         if isinstance(fallback, Cost) and fallback.exact:
-            left = tuple(name for name in blocks if name not in PAPER_BLOCKS)
+            left = tuple(name for name in blocks if name not in kept)
             reason = f"{plain.reason}; blocks left out: {', '.join(left)}"
             return replace(plain, reason=reason, left_out=left)
     taken = min(costs, key=lambda name: costs[name].rank)

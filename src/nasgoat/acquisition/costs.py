@@ -35,11 +35,13 @@ Seconds of Q questions
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
-from nasgoat.kernels import PAPER_FORMS, FeatureMap
+from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, FeatureMap, explain_unbounded
+from nasgoat.kernels.blocks import count_searches
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.node_labeled import count_prefixes
@@ -79,21 +81,27 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
-def branch_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+def branch_cost(
+    space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
+) -> Cost | Reason:
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
     if kernel not in PAPER_FORMS:
         return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
+    if refusal := explain_unbounded(space, blocks):
+        return Reason(refusal)
     if space.layout == "list":
         return _A_LIST
     if space.layout == "graph":
         return _labelled_cost(cast("GraphSpace", space), kernel, questions)
     cell = cast("CellSpace", space)
-    prefixes = None if kernel == "linear" else False
+    more = any(name not in PAPER_BLOCKS for name in blocks)
+    prefixes = None if kernel == "linear" and not more else False
     costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
     shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(space)
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         return Reason(f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory")
     each = sum(cost.seconds for cost in costs)
+    each *= count_searches(space, blocks)
     if kernel != "linear":
         each += 2e-7 * _to_float(graphs)
     kind = "structure" if shapes == 1 else "structures"
@@ -120,7 +128,9 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Rea
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
 
 
-def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+def mip_cost(
+    space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
+) -> Cost | Reason:
     """Cost of the mixed-integer programs, one for each number of nodes."""
     if kernel not in PAPER_FORMS:
         return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
@@ -136,7 +146,9 @@ def mip_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
         each = _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
     seconds = questions * max(each, _PROGRAM)
     # Where branch and bound applies, the program is given first graphs and bounds by it.
-    branch = branch_cost(space, kernel, questions)
+    branch = branch_cost(space, kernel, questions, blocks)
+    if isinstance(branch, Reason) and explain_unbounded(space, blocks):
+        return branch
     if isinstance(branch, Cost):
         seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
     several = f"{len(space.sizes)} programs, the largest"

@@ -33,7 +33,7 @@ from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import PAPER_BLOCKS, require_paper_blocks
+from nasgoat.kernels import bounded_blocks, require_bounded_blocks
 from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.progress import say_if_slow
 from nasgoat.solvers import SolveLimits, SolverError
@@ -74,7 +74,11 @@ class MipOptimizer:
     """
 
     cost = staticmethod(mip_cost)
-    blocks = PAPER_BLOCKS  # of the kernels that it knows
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of the kernels that it knows."""
+        return bounded_blocks(self.space)
 
     def __init__(
         self,
@@ -170,7 +174,7 @@ class MipOptimizer:
         deadline: float | None = None,
     ) -> Pool:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
-        require_paper_blocks(acquisition.features.blocks, "the MIP")
+        require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP")
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
         start = time.perf_counter()
         with say_if_slow(self.progress, "preparing the program"):
@@ -227,6 +231,8 @@ class MipOptimizer:
         """For each number of nodes the structures that may beat the first graphs, if known."""
         if self._first is None or self.name != "scip" or self.formulation != "compact":
             return {}
+        if acquisition.features.codes:  # bounds of compositions know the paper's blocks alone
+            return {}
         pool = KBest(self.space, acquisition, asked.k, asked.exclude, asked.gap)
         pool.add(first)
         deadline = time.perf_counter() + WARM_SHARE * self.limits.seconds
@@ -241,8 +247,11 @@ class MipOptimizer:
             answer.take(message, self.progress)
 
         family = type(self.space).__module__.partition(".")[0]  # may be the user's own
-        # A class of the script that runs can't be imported by another process.
-        if self._child is None or family == "__main__":
+        # A class of the script that runs can't be imported by another process, and neither are
+        # blocks of the user's own known there.
+        blocks = problem.acquisition.features.codes.values()
+        own_blocks = any(not code.block.count.__module__.startswith("nasgoat.") for code in blocks)
+        if self._child is None or family == "__main__" or own_blocks:
             solve_sizes(problem, take)
             return
         seconds = problem.limits.seconds + _GRACE

@@ -15,7 +15,7 @@ from nasgoat.acquisition.costs import (
 from nasgoat.acquisition.named_functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, require_paper_blocks
+from nasgoat.kernels import PAPER_FORMS, require_bounded_blocks
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
@@ -74,21 +74,22 @@ class Entry:
 
     Args:
         make: Makes it for a space.
-        cost: What it costs; None if that is not known, and ``auto`` never takes it.
+        cost: What it costs; None if that is not known, and ``auto`` never takes it. Where it works
+            with bounds, the blocks are the last argument.
         title: What a reason calls it.
         by_name_only: Whether ``auto`` leaves it out all the same.
         bounds: Whether it works with bounds, and knows the linear and the exponential kernel
-            alone, with the paper's blocks.
+            alone, with blocks that less than a graph decides.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
-    cost: CostModel | None
+    cost: Callable[..., Cost | Reason] | None
     title: str
     by_name_only: bool = False
     bounds: bool = False
 
     def require_bounds(
-        self, name: str, kernel: str, blocks: Sequence[str], acquisition: str
+        self, name: str, space: SearchSpace, kernel: str, blocks: Sequence[str], acquisition: str
     ) -> None:
         """Refuse what an optimiser that works by bounds can't bound."""
         if not self.bounds:
@@ -98,7 +99,7 @@ class Entry:
                 f"the kernel must be linear or exponential for the optimizer {name}, got "
                 f"{kernel!r}; use the catalogue"
             )
-        require_paper_blocks(blocks, f"the optimizer {name}")
+        require_bounded_blocks(space, blocks, f"the optimizer {name}")
         if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
             raise SettingError(
                 f"the optimizer {name} must be able to bound the acquisition {acquisition}, got "
@@ -118,10 +119,8 @@ class Entry:
             return None
         if not self.bounds:
             return self.cost(space, kernel, questions)
-        if blocks != PAPER_BLOCKS:
-            return Reason(f"it knows the blocks {', '.join(PAPER_BLOCKS)} together, and no other")
         function = find_acquisition(acquisition)
-        cost = self.cost(space, kernel, questions)
+        cost = self.cost(space, kernel, questions, blocks)
         if kernel in PAPER_FORMS and (refusal := function.explain_unbounded(kernel)):
             return Reason(refusal)
         many = function.searches

@@ -149,7 +149,8 @@ class Learner(AskTell):
         known = getattr(self.acquisition_optimizer, "blocks", None)
         if settings.kernel == EVIDENCE:
             return list_candidates(known)
-        blocks = settings.blocks if known is None else tuple(known)
+        wanted = settings.blocks
+        blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         return [Candidate(settings.kernel, blocks, settings.priors)]
 
     def _fit(

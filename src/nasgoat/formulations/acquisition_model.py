@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, posterior_rows
+from nasgoat.formulations.block_columns import code_variables
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
 from nasgoat.formulations.counts import graph_counts
 from nasgoat.formulations.graph_encoding import graph_encoding
@@ -63,12 +64,13 @@ class Layout(NamedTuple):
 
 def _write_cells(request: Request) -> AcquisitionModel:
     space, n, on_nodes = request.space, request.n, request.space.labels_on == "nodes"
-    columns = cell_domains.needed_columns(space, n)
+    columns = cell_domains.needed_columns(space, n, request.features)
     if request.formulation == "paper":
         m = graph_encoding(n)
-        cell_domains.paper_domain(m, space)
+        cell_domains.paper_domain(m, space, columns)
         kernel_encoding.distance_indicators(m)
         limit_cells(m, space)
+        code_variables(m, space, request.features)
         _add_paper_rows(m, request)
     else:
         columns = request.columns if on_nodes and request.columns is not None else columns
@@ -90,7 +92,7 @@ def _compact_cells(request: Request, columns: StructureColumns | None) -> Tagged
     if space.labels_on == "nodes":
         every = tightening_rows(cells)
         posterior = of_paper_kernel(acquisition.posterior).on_counts(features, n)
-        if isinstance(posterior, LinearPosterior):
+        if isinstance(posterior, LinearPosterior) and not features.codes:
             PartBounds(cells, squares, posterior).add_parts(every, acquisition.sqrt_beta)
     return cells.m
 
@@ -222,7 +224,8 @@ def formulate(
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
-    request = Request(space, n, FeatureMap(space), acquisition, formulation, symmetry, columns)
+    features = FeatureMap(space, acquisition.features.blocks)
+    request = Request(space, n, features, acquisition, formulation, symmetry, columns)
     model = layout.write(request)
     posterior_rows.lcb_objective(model.rows, acquisition.sqrt_beta)
     return model

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyomo.environ as pyo
 
+from nasgoat.formulations.block_columns import code_counts, is_decided
 from nasgoat.formulations.counts import Counts, edge_labelled_counts, node_labelled_counts
 from nasgoat.formulations.layers import cell_links, forward_edges, layers, source_and_sink
 from nasgoat.formulations.limit_rows import limit_cells
@@ -29,6 +30,7 @@ from nasgoat.formulations.structure_columns import (
 from nasgoat.formulations.tagged_model import TaggedModel, forward_pairs, linear_sum
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.blocks import STRUCTURE
 from nasgoat.spaces import CellSpace
 from nasgoat.spaces.limits import Pair
 
@@ -91,8 +93,11 @@ def domain_201_label(m: TaggedModel, labels: int) -> None:
     m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
 
 
-def paper_domain(m: TaggedModel, space: CellSpace) -> None:
-    """Restrict (Graph-Encoding) to the cells of a space: Eqs. (101_*) or (201_*)."""
+def paper_domain(m: TaggedModel, space: CellSpace, columns: StructureColumns | None = None) -> None:
+    """Restrict (Graph-Encoding) to the cells of a space: Eqs. (101_*) or (201_*).
+
+    With ``columns`` a cell has one of these structures, its nodes in their order.
+    """
     on_nodes, labels = space.labels_on == "nodes", len(space.ops)
     if on_nodes:
         labels = len(space.node_vocabulary)
@@ -106,11 +111,10 @@ def paper_domain(m: TaggedModel, space: CellSpace) -> None:
         domain_201_index(m)
         if space.on_paths:
             domain_201_source(m)
-    rows = structure_rows(space, m.n)
-    if rows is None:
-        choose_structure(m, space.listed[m.n].adjacency)
+    if columns is not None:
+        choose_structure(m, columns.adjacency)
     else:
-        add_structure_rows(m, rows)
+        add_structure_rows(m, structure_rows(space, m.n) or [])
     if not on_nodes:
         domain_201_label(m, labels)
 
@@ -118,7 +122,8 @@ def paper_domain(m: TaggedModel, space: CellSpace) -> None:
 def domain_of_cells(space: CellSpace, n: int) -> TaggedModel:
     """The cells with n nodes within their limits, without an acquisition."""
     m = TaggedModel(n)
-    compact_domain(m, space, FeatureMap(space), needed_columns(space, n))
+    features = FeatureMap(space)
+    compact_domain(m, space, features, needed_columns(space, n, features))
     limit_cells(m, space)
     return m
 
@@ -141,9 +146,9 @@ class CompactCells(NamedTuple):
     profiles: Profiles | None
 
 
-def needed_columns(space: CellSpace, n: int) -> StructureColumns | None:
-    """All structures of n nodes, if nothing but their list tells which they are."""
-    if structure_rows(space, n) is not None:
+def needed_columns(space: CellSpace, n: int, features: FeatureMap) -> StructureColumns | None:
+    """All structures of n nodes, if nothing but their list tells which they are, or their codes."""
+    if structure_rows(space, n) is not None and not is_decided(features, STRUCTURE):
         return None
     return StructureColumns(space.listed[n].adjacency)
 
@@ -169,6 +174,7 @@ def compact_domain(
         edge_label_variables(m, forward_pairs(m.n), len(space.ops))
         domain_201_label(m, len(space.ops))
         counts = edge_labelled_counts(m, space, features, columns)
+        counts.add(code_counts(m, space, features))
         return CompactCells(m, features, columns, counts, None)
     labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
     inner = range(1, m.n - 1)
@@ -177,6 +183,7 @@ def compact_domain(
     cell_links(m, labels)
     profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
     counts = node_labelled_counts(m, space, features, profiles)
+    counts.add(code_counts(m, space, features))
     return CompactCells(m, features, columns, counts, profiles)
 
 

@@ -16,7 +16,6 @@ labels, T[f, s], are functionals as well, since profiles write their squares.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import comb
@@ -45,10 +44,10 @@ from nasgoat.formulations.variance_bound import (
     single_counts,
     variance_bound,
 )
+from nasgoat.kernels.blocks import Composition, list_compositions
 from nasgoat.surrogate import LinearPosterior
 
 Array = NDArray[np.float64]
-Composition = tuple[int, ...]
 MOST = 1500  # compositions beyond which their rows cost more than they tighten
 PARTS = 100  # more of them than this cost more than they save
 
@@ -64,28 +63,13 @@ def tightening_rows(cells: CompactCells) -> list[Composition]:
     if inner < 2 or comb(inner + ops - 1, inner) > MOST:
         return []
     allowed = None if columns is None else columns.allowed
-    every = list(compositions(inner, ops)) if allowed is None else sorted(allowed)
+    every = list(list_compositions(inner, ops)) if allowed is None else sorted(allowed)
     if profiles is not None:
         profile_variables(m, profiles)
         (profile_rows if columns is None else add_column_profiles)(m, profiles)
     composition_rows(m, every, {t: j for j, t in enumerate(cells.features.path_types)})
     cap_rows(cells, every)
     return every
-
-
-def compositions(total: int, parts: int) -> Iterator[Composition]:
-    """All ways to write ``total`` as an ordered sum of so many numbers.
-
-    Example:
-        >>> list(compositions(2, 2))
-        [(0, 2), (1, 1), (2, 0)]
-    """
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in compositions(total - first, parts - 1):
-            yield (first, *rest)
 
 
 def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, int]) -> None:

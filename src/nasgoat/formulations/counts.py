@@ -41,14 +41,22 @@ class Counts:
     """Every count of the feature map, and the equations that hold between them.
 
     Args:
-        counts: The counts.
+        counts: The counts of the paper's blocks; ``paper`` is their number.
         equations: What holds besides the values of constant counts.
     """
 
     def __init__(self, counts: list[Count], equations: list[Equation]) -> None:
         self.counts = counts
+        self.paper = len(counts)
         constant = [({j: 1.0}, count.constant) for j, count in enumerate(counts) if not count.terms]
         self.equations = [*constant, *equations]
+
+    def add(self, counts: list[Count]) -> None:
+        """Further counts behind the others, without equations of their own."""
+        first = len(self.counts)
+        self.counts = [*self.counts, *counts]
+        constant = [({first + j: 1.0}, x.constant) for j, x in enumerate(counts) if not x.terms]
+        self.equations = [*self.equations, *constant]
 
     @property
     def constants(self) -> Array:

@@ -227,10 +227,12 @@ _NONE = Column(None, [])  # of a feature that no graph of this size has
 
 
 def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:
+    g, _, e, *_ = features.widths
     return [
-        *graph_kernel_terms(m, features),
+        *(graph_kernel_terms(m, features) if g else ()),
         *node_kernel_terms(m, features),
-        *edge_kernel_terms(m, features),
+        *(edge_kernel_terms(m, features) if e else ()),
+        *(_make_column(m.code[j]) for j in range(sum(features.widths[3:]))),
     ]
 
 

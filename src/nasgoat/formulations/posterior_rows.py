@@ -52,6 +52,11 @@ class Acquisition(Protocol):
         """The fitted Gaussian process."""
         ...
 
+    @property
+    def features(self) -> FeatureMap:
+        """The kernel features."""
+        ...
+
 
 class KernelValues(NamedTuple):
     """k_lin(x, X^i) for all i, and k_lin(x, x): as expressions, as numbers, or their bounds."""
@@ -227,9 +232,12 @@ def exponential_posterior_rows(
     )
     # Counts of paths add up to at most n², and so do those of edges. Without bounds an LP may see
     # coefficients as large as exp of the whole box of z.
-    pairs = float(m.n**2)
-    largest = 2 * pairs * posterior.projections.max(axis=0, initial=0.0)
-    most = KernelValues(largest, 2 * pairs**2 * float(posterior.squares.max(initial=0.0)))
+    # The codes of other blocks are 0 or 1.
+    pairs, width = float(m.n**2), counts.paper
+    largest = 2 * pairs * posterior.projections[:width].max(axis=0, initial=0.0)
+    largest += np.maximum(posterior.projections[width:], 0.0).sum(axis=0)
+    square = 2 * pairs**2 * float(posterior.squares[:width].max(initial=0.0))
+    most = KernelValues(largest, square + float(posterior.squares[width:].sum()))
 
     def linear(g: Any) -> KernelValues:
         return KernelValues(g.counts @ posterior.projections, g.counts**2.0 @ posterior.squares)

@@ -1,6 +1,15 @@
 """Graph kernels and the feature rows they work on."""
 
-from nasgoat.kernels.blocks import PAPER_BLOCKS, block_names, check_blocks, require_paper_blocks
+from nasgoat.kernels.blocks import (
+    PAPER_BLOCKS,
+    Block,
+    block_names,
+    bounded_blocks,
+    check_blocks,
+    explain_unbounded,
+    register_block,
+    require_bounded_blocks,
+)
 from nasgoat.kernels.features import FeatureMap
 from nasgoat.kernels.shortest_path import (
     FORMS,
@@ -17,12 +26,16 @@ __all__ = [
     "PAPER_BLOCKS",
     "PAPER_BOUNDS",
     "PAPER_FORMS",
+    "Block",
     "FeatureMap",
     "ShortestPathKernel",
     "block_names",
+    "bounded_blocks",
     "check_blocks",
+    "explain_unbounded",
     "kernel_names",
     "make_kernel",
+    "register_block",
     "register_kernel",
-    "require_paper_blocks",
+    "require_bounded_blocks",
 ]

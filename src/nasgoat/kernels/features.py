@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,9 @@ class FeatureMap:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FeatureMap, (self.space, self.blocks)  # what is derived from them is found again
 
     @cached_property
     def codes(self) -> dict[str, BlockCode]:
@@ -149,6 +153,21 @@ class FeatureMap:
         codes = [code.encode(others[name]) for name, code in self.codes.items()]
         return np.hstack([paper, *codes]) if codes else paper
 
+    def encode_decided(self, graphs: Sequence[LabeledGraph], decided_by: str) -> NDArray[np.uint8]:
+        """The codes of blocks that are decided by something, 0 for those of all other blocks.
+
+        Args:
+            graphs: Any graphs that have it.
+            decided_by: A structure, or the numbers of operations (:mod:`nasgoat.kernels.blocks`).
+        """
+        found = np.zeros((len(graphs), sum(self.widths[3:])), dtype=np.uint8)
+        batch, end = self.space.batch(graphs), 0
+        for code in self.codes.values():
+            start, end = end, end + code.width
+            if code.block.decided_by == decided_by:
+                found[:, start:end] = code.encode(code.count(batch))
+        return found
+
     def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
         """Feature rows [g | n | e | others] of the graphs."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
@@ -159,7 +178,7 @@ class FeatureMap:
     ) -> NDArray[np.float64]:
         """Feature rows from counts and the numbers of nodes."""
         factors = {int(n): self.scale(int(n)) for n in np.unique(sizes)}
-        scale = np.array([factors[int(n)] for n in sizes]).reshape(-1, len(self.source))
+        scale = np.array([factors[int(n)] for n in sizes]).reshape(len(sizes), len(self.source))
         rows: NDArray[np.float64] = counts[:, self.source] * scale
         return rows
 

@@ -29,7 +29,7 @@ def _list_operations(space: SearchSpace) -> tuple[list[int], list[int]]:
 def bound_operations(space: SearchSpace) -> list[tuple[int, int]]:
     """Least and largest number of each operation."""
     on_nodes, on_edges = _list_operations(space)
-    return [(0, space.sizes[-1])] * len(on_nodes) + [(0, _most_edges(space))] * len(on_edges)
+    return [(0, space.sizes[-1])] * len(on_nodes) + [(0, find_most_edges(space))] * len(on_edges)
 
 
 def count_operations(space: SearchSpace, batch: GraphBatch) -> Counts:
@@ -49,7 +49,7 @@ def count_operations(space: SearchSpace, batch: GraphBatch) -> Counts:
 
 def bound_shape(space: SearchSpace) -> list[tuple[int, int]]:
     """Least and largest value of each of the numbers of :func:`count_shape`."""
-    n, edges = space.sizes[-1], _most_edges(space)
+    n, edges = space.sizes[-1], find_most_edges(space)
     least = int(getattr(space, "on_paths", False))  # every node on a path from source to sink
     ends = [(least, n - 1)] * 2
     size = [(space.sizes[0], n), (least * (space.sizes[0] - 1), edges)]
@@ -136,7 +136,8 @@ def _find_richest_path(
     return found
 
 
-def _most_edges(space: SearchSpace) -> int:
+def find_most_edges(space: SearchSpace) -> int:
+    """The most edges that a graph of the space can have."""
     return int(getattr(space, "edge_limit", space.most_edges(space.sizes[-1])))
 
 

@@ -203,6 +203,9 @@ class SearchSpace(ShownAsHtml, LimitedSpace):
             and self._count() <= _LISTED_AT_ONCE
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "kept"}
+
     @cached_property
     def kept(self) -> dict[str, Any]:
         """What others computed of the space once, kept as long as it lives; no part of it."""

@@ -15,7 +15,14 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import BranchAndBound, exponential, optimizer, runs, search
+from nasgoat.acquisition.branch import (
+    BranchAndBound,
+    exponential,
+    optimizer,
+    runs,
+    search,
+    split_labellings,
+)
 from nasgoat.compiled import Threads
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
@@ -112,7 +119,7 @@ def test_a_search_stopped_anywhere_has_a_valid_bound(
 ) -> None:
     monkeypatch.setattr(search, "_PAUSE", 3)
     monkeypatch.setattr(exponential, "_PAUSE", 50)
-    monkeypatch.setattr(runs, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
+    monkeypatch.setattr(split_labellings, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
     monkeypatch.setattr(runs, "_MANY", 100 if seed % 2 else 10**6)
     space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
     growing = 0 if "growing" in way else 10**9

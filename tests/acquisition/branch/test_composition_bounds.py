@@ -10,8 +10,8 @@ from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.composition_bounds import choose_columns
 from nasgoat.acquisition.proposals import Proposal
-from nasgoat.formulations.compositions import compositions
 from nasgoat.formulations.structure_columns import StructureColumns
+from nasgoat.kernels.blocks import list_compositions
 from nasgoat.spaces.structures import acyclic_structures
 
 SPACES = {
@@ -55,7 +55,7 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     assert all(is_held(columns, p.graph, worth(p), space) for p in wanted)
     # It is no list of everything.
     every = acyclic_structures(n, space.edge_limit).adjacency
-    pairs = len(list(compositions(n - 2, len(space.ops)))) * len(every)
+    pairs = len(list(list_compositions(n - 2, len(space.ops)))) * len(every)
     assert columns.allowed is not None
     assert sum(len(found.structures) for found in columns.allowed.values()) < pairs
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel
-from nasgoat.acquisition.branch import BranchAndBound, runs
+from nasgoat.acquisition.branch import BranchAndBound, split_labellings
 from nasgoat.spaces import CellSpace, ChainSpace
 from nasgoat.spaces.limits import Limit
 
@@ -58,7 +58,7 @@ SPACES = {
 def test_the_best_graphs_are_those_of_the_catalogue(
     name: str, form: str, split: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "_LABELLINGS", 1 if split else 10**9)
+    monkeypatch.setattr(split_labellings, "_MANY_OF_ONE", 1 if split else 10**9)
     space = SPACES[name]
     for seed in range(3):
         kernel = ShortestPathKernel(form, 1.0 + seed, 0.5, 1.0)

@@ -13,7 +13,7 @@ from nasgoat import (
     ShortestPathKernel,
 )
 from nasgoat.acquisition import Status
-from nasgoat.acquisition.branch import BranchAndBound, runs
+from nasgoat.acquisition.branch import BranchAndBound, split_labellings
 from nasgoat.acquisition.branch.records import Model
 from nasgoat.acquisition.branch.split_labellings import score_kernels, take_tangent
 from nasgoat.spaces import SearchSpace
@@ -34,7 +34,7 @@ SPACES: list[SearchSpace] = [
 def test_split_labellings_find_the_best_graphs(
     space: SearchSpace, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "_LABELLINGS", 1)
+    monkeypatch.setattr(split_labellings, "_MANY_OF_ONE", 1)
     kernel = ShortestPathKernel("exponential", 1.0 + seed, 0.5, 1.0)
     acquisition = LowerConfidenceBound().given(fitted(space, kernel, 30, seed))
     exclude = {space.key(graph) for graph in observed(space, 30, seed)}
@@ -48,7 +48,7 @@ def test_split_labellings_find_the_best_graphs(
 def test_a_stopped_search_has_a_valid_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runs, "_LABELLINGS", 1)
+    monkeypatch.setattr(split_labellings, "_MANY_OF_ONE", 1)
     space = SPACES[2]
     kernel = ShortestPathKernel("exponential")
     acquisition = LowerConfidenceBound().given(fitted(space, kernel, 20, 0))

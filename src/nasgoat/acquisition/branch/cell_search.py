@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.domains import (
     is_consistent,
@@ -16,6 +17,7 @@ from nasgoat.acquisition.branch.domains import (
 )
 from nasgoat.acquisition.branch.potentials import bound_completions, measure_products
 from nasgoat.acquisition.branch.records import (
+    Changes,
     Floats,
     Index,
     Integers,
@@ -38,12 +40,13 @@ from nasgoat.acquisition.branch.reference import (
 )
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
+    Phase,
     Steps,
     Worker,
     choose_variable,
     make_search,
 )
-from nasgoat.acquisition.branch.structure_bounds import bound_structures
+from nasgoat.acquisition.branch.structure_bounds import add_codes, bound_structures
 from nasgoat.acquisition.branch.structures import Block, Group
 from nasgoat.acquisition.branch.tables import measure_states
 from nasgoat.compiled import ALONE, Threads, called, compiled, inner, merged
@@ -188,6 +191,9 @@ class LinearRun(DepthFirstRun):
         floor: A valid bound on everything, for as long as no better one is known.
         threads: Threads that share the work.
         scout: Whether to look below some shapes first; where there are threads if None.
+        codes: Of the blocks beside the paper's, for each structure; none if None.
+        roots: Bounds of all shapes, where they are known.
+        changes: Changes of all classes, where they are known.
     """
 
     _search = staticmethod(search)
@@ -200,16 +206,27 @@ class LinearRun(DepthFirstRun):
         floor: Callable[[], float],
         threads: Threads = ALONE,
         scout: bool | None = None,
+        codes: NDArray[np.uint8] | None = None,
+        roots: Floats | None = None,
+        changes: Changes | None = None,
     ) -> None:
-        changes = measure_changes(tables, block.shapes, block.classes, block.labels)
+        if changes is None:
+            changes = measure_changes(tables, block.shapes, block.classes, block.labels)
+        if codes is not None:
+            changes = changes._replace(given=codes @ tables.codes)
         self._tables = tables
         self._states = measure_states(block, tables, changes)
         self._problem = Problem(tables.pairs, block.shapes, limits, changes)
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)
-        self._groups = list(block.groups) if in_step else []
+        self._groups = list(block.groups) if in_step and roots is None else []
+        if codes is not None:
+            self._groups = [add_codes(tables, group, codes) for group in self._groups]
         scout = threads.total > 1 if scout is None else scout
         super().__init__(block, len(block.shapes.home), floor, threads, scout)
+        if roots is not None:
+            self.roots = roots
+            self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 
     def _new_worker(self) -> Worker:
         problem, labels = self._problem, self.block.labels

@@ -36,15 +36,15 @@ from nasgoat.acquisition.branch.tables import make_tables
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import one_blas_thread
 from nasgoat.errors import TooLargeError
-from nasgoat.formulations.compositions import PARTS, compositions
+from nasgoat.formulations.compositions import PARTS
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.blocks import Composition, list_compositions
 from nasgoat.surrogate import LinearPosterior
 
 if TYPE_CHECKING:
     from nasgoat.acquisition.branch import BranchAndBound
 
-Composition = tuple[int, ...]
 _FIRST, _LAST = 0.4, 0.05  # steps of the search for prices; those for ln c are a quarter
 _STRETCH = 1.35  # of c, to begin with
 _GAIN = 1e-3  # what a step must be worth
@@ -216,7 +216,7 @@ def choose_columns(
         return None
     if block is None:
         return None
-    every, features = compositions(inner, ops), FeatureMap(space)
+    every, features = list_compositions(inner, ops), acquisition.features
     found = bound_compositions(
         block, features, posterior, acquisition.sqrt_beta, n, every, value, deadline
     )

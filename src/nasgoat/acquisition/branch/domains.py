@@ -13,6 +13,8 @@ graph of the space has (docs/branch-and-bound.md, "Why nothing is lost").
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from nasgoat.acquisition.branch.records import Floats, Index, LimitRows, Prefixes, Shapes, Stack
@@ -24,10 +26,16 @@ EPSILON = 1e-9  # limits with decimal coefficients hold up to this
 _FAR = 1000  # more than any distance
 
 
-def make_limit_rows(block: Block, floating: bool = False) -> LimitRows:
-    """All limits of the block's space as rows; none where nodes float: too little is known then."""
+def make_limit_rows(block: Block, floating: bool = False, more: Sequence[Limit] = ()) -> LimitRows:
+    """All limits of the block's space as rows; none where nodes float: too little is known then.
+
+    Args:
+        block: The shapes.
+        floating: Whether some of their nodes float.
+        more: Limits beside those of the space.
+    """
     shapes, prefix_states = block.shapes, block.prefix_states
-    limits = list(block.space.all_limits)
+    limits = [*block.space.all_limits, *more]
     if prefix_states is not None:
         limits.append(Limit("max_edges", "<=", block.space.edge_limit, edges=1.0))
     rows = [] if floating else [(x, sign) for x in limits for sign in SIGNS[x.sense]]

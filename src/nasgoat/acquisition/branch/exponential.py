@@ -89,6 +89,20 @@ def make_factors(features: FeatureMap, posterior: ExponentialPosterior) -> Facto
         edge=columns[:, edge_column],
         edge_column=edge_column,
         square=np.stack([part.squares for part in on_counts]),
+        given=np.full((1, columns.shape[-1]), posterior.variance),
+        given_square=np.zeros(1),
+    )
+
+
+def give_codes(
+    factors: Factors, features: FeatureMap, posterior: ExponentialPosterior, codes: Floats
+) -> Factors:
+    """The same with the codes of the blocks beside the paper's, which are known of every shape."""
+    first = len(features.path_types) + len(features.edge_types)
+    on_counts = posterior.on_counts(features, features.space.sizes[0])  # alike for every size
+    return factors._replace(
+        given=posterior.variance * np.exp(codes @ on_counts.projections[first:]),
+        given_square=codes @ on_counts.squares[first:],
     )
 
 
@@ -140,6 +154,7 @@ def _bound_squares(block: Block, factors: Factors, size: int, rows: Integers) ->
     if indexed:
         weights = squares[factors.edge_column].max(axis=2)
         total += (block.adjacency[rows] * weights).sum(axis=(1, 2))
+    total += factors.given_square[np.minimum(rows, len(factors.given_square) - 1)]
     return total
 
 
@@ -209,7 +224,7 @@ def search_labellings(
             place[POSITION] += 1
             if not _begin_costs(shapes, limits, state, place[SHAPE]):
                 continue
-            _begin(factors, model, shapes, state, place[SHAPE])
+            _begin(factors, shapes, state, place[SHAPE])
             place[DEPTH] = 0
         s, t = place[SHAPE], place[DEPTH]
         if t == shapes.variables[s]:
@@ -253,11 +268,13 @@ def _add_pair(
 
 
 @inner
-def _begin(factors: Factors, model: Model, shapes: Shapes, state: Labelling, s: Index) -> None:
+def _begin(factors: Factors, shapes: Shapes, state: Labelling, s: Index) -> None:
     """Row 0: everything that does not depend on labels; then the factors of single labels."""
     size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
-    first, state.own[0] = np.int64(0), 0.0
-    state.kernel[0, :] = model.settings[0]
+    at = min(s, len(factors.given) - 1)
+    first, state.own[0] = np.int64(0), factors.given_square[at]
+    for j in range(state.kernel.shape[1]):
+        state.kernel[0, j] = factors.given[at, j]
     state.counts[0, :] = 0
     state.labels[:] = -1
     state.single[:] = 1.0

@@ -235,4 +235,5 @@ def _make_floating_tables(
         edge=edge_columns(features, columns)[None],
         option=table,
         options=counts,
+        codes=np.zeros((0, wide.shape[-1])),
     )

@@ -57,15 +57,26 @@ class AddedColumns:
     cap: Floats  # (K,) what the costs may add up to
 
     @classmethod
-    def of(cls, block: Block, tables: Tables, limits: LimitRows, s: int) -> AddedColumns:
-        """The columns of structure s of a block whose edges carry the labels."""
+    def of(
+        cls,
+        block: Block,
+        tables: Tables,
+        limits: LimitRows,
+        s: int,
+        codes: NDArray[np.uint8] | None = None,
+    ) -> AddedColumns:
+        """The columns of structure s of a block whose edges carry the labels.
+
+        ``codes`` are those of the blocks beside the paper's, of every structure.
+        """
         shapes = block.shapes
         n, total, size = int(shapes.nodes[s]), int(shapes.variables[s]), int(shapes.size[s])
         distance = shapes.distance[s, :n, :n].astype(np.int64)
         u, v = np.nonzero((distance > 0) | np.eye(n, dtype=bool))
         tail, head = shapes.ends[s, :total].astype(np.int64).T
+        given = 0.0 if codes is None else codes[s] @ tables.codes
         return cls(
-            start=tables.pairs.path[size][distance[u, v], u, v].sum(axis=0),
+            start=tables.pairs.path[size][distance[u, v], u, v].sum(axis=0) + given,
             label=np.ascontiguousarray(tables.edge[size][tail, head, :-1]),
             cost=limits.state[:, limits.place[s, :total]],
             cap=limits.cap - limits.shape[:, s],
@@ -303,11 +314,17 @@ def is_relaxed(block: Block) -> bool:
 class RelaxedRun:
     """The search of one block by relaxations: go on, what was found, what is still open."""
 
-    def __init__(self, block: Block, tables: Tables, limits: LimitRows) -> None:
+    def __init__(
+        self,
+        block: Block,
+        tables: Tables,
+        limits: LimitRows,
+        codes: NDArray[np.uint8] | None = None,
+    ) -> None:
         self.block = block
         self.nodes = 0
         self._columns = [
-            AddedColumns.of(block, tables, limits, s) for s in range(len(block.shapes.home))
+            AddedColumns.of(block, tables, limits, s, codes) for s in range(len(block.shapes.home))
         ]
         self._bounds: dict[int, ConvexBound] = {}
         self._rng = np.random.default_rng(0)

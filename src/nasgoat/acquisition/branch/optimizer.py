@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from nasgoat.acquisition.branch import runs
+from nasgoat.acquisition.branch.block_codes import BlockCodes
 from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
 from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
 from nasgoat.acquisition.costs import GROWING, branch_cost
@@ -24,7 +25,7 @@ from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import Threads, one_blas_thread
 from nasgoat.errors import SettingError
-from nasgoat.kernels import PAPER_BLOCKS, FeatureMap, require_paper_blocks
+from nasgoat.kernels import bounded_blocks, require_bounded_blocks
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit
@@ -54,7 +55,6 @@ class BranchAndBound:
     """
 
     name = "branch"
-    blocks = PAPER_BLOCKS  # of the kernels that it knows
     cost = staticmethod(branch_cost)
 
     def __init__(
@@ -72,7 +72,7 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
-        self._features = FeatureMap(space)
+        self._codes: dict[Any, BlockCodes] = {}
         self._labelled: LabelledListing | None = None
         if space.layout == "graph":
             self._labelled = LabelledListing(cast(GraphSpace, space), progress)
@@ -81,6 +81,11 @@ class BranchAndBound:
         self._exponential = Listing(cells, False, progress)
         self._loaded: set[bool] = set()  # kernels whose code is there: the exponential one or not
         self.nodes_ = 0  # explored in the last call
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of the kernels that it knows."""
+        return bounded_blocks(self.space)
 
     def load_code(self, exponential: bool = False) -> None:
         """Compile, or load, the machine code that a search of this space needs; once in a process.
@@ -142,7 +147,7 @@ class BranchAndBound:
 
     def _get_ready(self, acquisition: Acquisition) -> None:
         """Refuse kernels that can't be bounded, and load the code for those that can."""
-        require_paper_blocks(acquisition.features.blocks, "branch and bound")
+        require_bounded_blocks(self.space, acquisition.features.blocks, "branch and bound")
         self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
 
     def _minimize_several(
@@ -218,7 +223,8 @@ class BranchAndBound:
         self.nodes_ = 0
         with ThreadPoolExecutor(self.threads) as pool:
             threads = Threads(self.threads, pool)
-            maker = runs.RunMaker(self._features, acquisition, deadline, threads)
+            features = acquisition.features
+            maker = runs.RunMaker(features, acquisition, deadline, threads, self._codes)
             try:
                 every = self._make_runs(maker)
             except OutOfTimeError:
@@ -234,7 +240,9 @@ class BranchAndBound:
             return list(maker.list_exponential(self._exponential))
         if self._labelled is not None:
             return list(maker.list_declared(self._labelled))
-        return list(maker.list_linear(self._linear))
+        # The codes of other blocks are those of structures, not of their prefixes.
+        codes = maker.features.codes
+        return list(maker.list_linear(self._exponential if codes else self._linear))
 
     def _finish(self, run: runs.Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""

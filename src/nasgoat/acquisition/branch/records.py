@@ -93,6 +93,7 @@ class Tables(NamedTuple):
     edge: Floats  # (sizes, n, n, L + 1, 1 + r) of an edge that carries a label, "*" the last
     option: Floats  # (codes, L, L, n, 1 + r) interaction of two labels at each open distance
     options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
+    codes: Floats  # (columns, 1 + r) of the blocks beside the paper's; the same for every size
 
 
 class Changes(NamedTuple):
@@ -102,6 +103,7 @@ class Changes(NamedTuple):
     move: Floats  # (C, L, 1 + r) change by a label
     square: Floats  # (C, L) squared length of its vector
     gram: Floats  # (class pairs, L, L) products of the changes of two variables
+    given: Floats  # (P, 1 + r) of what is known of a shape beside its pairs; no rows if nothing is
 
 
 class LimitRows(NamedTuple):
@@ -247,6 +249,8 @@ class Factors(NamedTuple):
     edge: Floats  # (sizes, n, n, L, m)
     edge_column: Integers  # (n, n, L)
     square: Floats  # (sizes, columns) λ_f
+    given: Floats  # (P or 1, m) σ² times the factor of what is known of a shape beside its pairs
+    given_square: Floats  # (P or 1,) what that adds to k_lin with itself
 
 
 def new_place() -> Integers:

@@ -68,7 +68,8 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
     square = np.einsum("clr,clr->cl", move[..., 1:], move[..., 1:])
     gram = np.zeros((len(classes.pairs), labels, labels))
     _multiply(move, classes.pairs, gram)
-    return Changes(own=own, move=move, square=square, gram=gram)
+    given = np.zeros((0, path.shape[-1]))
+    return Changes(own=own, move=move, square=square, gram=gram, given=given)
 
 
 @compiled
@@ -138,6 +139,8 @@ def load_reference(
     p, last = shapes.home[s], shapes.last_label[s]
     size, n, column = shapes.size[p], shapes.nodes[p], stack.reference[0]
     column[:] = 0.0
+    if len(changes.given):
+        add_to(column, changes.given[p])
     for i in range(shapes.variables[p]):
         add_to(column, changes.own[shapes.change_class[p, i]])
     if prefixes is not None:

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 
+from nasgoat.acquisition.branch.block_codes import (
+    BlockCodes,
+    CompositionRun,
+    start_exponential,
+    start_linear,
+)
 from nasgoat.acquisition.branch.cell_search import LinearRun
 from nasgoat.acquisition.branch.declared_search import LabelledRun
 from nasgoat.acquisition.branch.declared_structures import LabelledListing
@@ -27,7 +33,7 @@ from nasgoat.acquisition.branch.exponential import (
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.search import DepthFirstRun
-from nasgoat.acquisition.branch.split_labellings import SplitRun
+from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
 from nasgoat.acquisition.branch.structures import Block, Listing
 from nasgoat.acquisition.branch.tables import make_label_tables, make_tables
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
@@ -39,12 +45,9 @@ from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
 
 _MANY = 20_000  # shapes from which a second thread pays
-_MANY_LABELLINGS = 50_000  # labelled graphs of the exponential kernel from which it pays
-_LABELLINGS = 20_000  # of one structure, from which products of matrices pay
-_LARGEST_HALF = 200_000  # labellings of half the edges that fit in memory as a matrix
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
 #: Explores a block: go on, what was found, what is still open.
-Run = DepthFirstRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun
+Run = DepthFirstRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun | CompositionRun
 
 
 @dataclass(frozen=True)
@@ -56,18 +59,23 @@ class RunMaker:
         acquisition: What is minimised.
         deadline: When listing structures must have ended.
         threads: Threads for large blocks.
+        codes: What is known of the blocks beside the paper's, by their names and a block of shapes.
     """
 
     features: FeatureMap
     acquisition: LinearAcquisition
     deadline: float | None
     threads: Threads
+    codes: dict[Any, BlockCodes] = field(default_factory=dict)
 
     def list_linear(self, listing: Listing) -> Iterator[Run]:
         """Runs of cells under the linear kernel."""
         posterior, sqrt_beta = self._require_linear(), self.acquisition.sqrt_beta
         tables, floor = make_tables(self.features, posterior, sqrt_beta), self._make_floor()
         for block in listing.blocks(self.deadline):
+            if self.features.codes:
+                yield start_linear(self._code(block), tables, floor, self.threads)
+                continue
             limits = make_limit_rows(block)
             if is_relaxed(block):
                 yield RelaxedRun(block, tables, limits)
@@ -91,14 +99,19 @@ class RunMaker:
         factors = make_factors(self.features, posterior)
         model = make_model(posterior, self.acquisition.sqrt_beta)
         for block in listing.blocks(self.deadline):
+            if self.features.codes:
+                terms = self._code(block), factors, model, posterior
+                yield start_exponential(*terms, self._make_floor(), self.threads)
+                continue
             bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
             problem = ExponentialProblem(block, factors, model, limits, bounds)
-            variables = int(block.shapes.variables.max(initial=0))
-            most, half = block.labels**variables, block.labels ** ((variables + 1) // 2)
-            threads = self._share(len(bounds) * most >= _MANY_LABELLINGS)
-            on_edges = listing.space.labels_on == "edges"
-            split = on_edges and most > _LABELLINGS and half <= _LARGEST_HALF
-            yield (SplitRun if split else ExponentialRun)(problem, threads)
+            yield start_labellings(problem, self.threads)
+
+    def _code(self, block: Block) -> BlockCodes:
+        """The codes of the blocks beside the paper's, counted once for a space."""
+        return self.codes.setdefault(
+            (self.features.blocks, id(block)), BlockCodes(self.features, block)
+        )
 
     def bound_space(self) -> float:
         """A lower bound on every graph of the space, from its pairs of nodes one by one.
@@ -113,10 +126,12 @@ class RunMaker:
         sqrt_beta, space = self.acquisition.sqrt_beta, self.features.space
         nodes = np.array([s == 0 for s, _, _ in self.features.path_types])
         paths, edges = len(nodes), space.most_edges(n)
+        codes = paths + len(self.features.edge_types)  # from there on, each once at most
         pairs = n * (n - 1) // (2 if space.acyclic else 1)  # that a path may lead along
         if isinstance(on_counts, ExponentialPosterior):
             q = on_counts.squares[:paths].max() * (n + pairs) ** 2
-            q += on_counts.squares[paths:].max(initial=0.0) * edges
+            q += on_counts.squares[paths:codes].max(initial=0.0) * edges
+            q += on_counts.squares[codes:].sum()
             s = np.linalg.solve(on_counts.whitening.T, on_counts.dual)
             factor = np.sqrt((s @ s + sqrt_beta**2) * on_counts.variance)
             return float(-factor * np.exp(min(q / 2, 700.0)))
@@ -124,7 +139,7 @@ class RunMaker:
             return -np.inf
         alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
         lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
-        return float(lowest + edges * alone[paths:].min(initial=0.0))
+        return float(lowest + edges * alone[paths:codes].min(initial=0.0) + alone[codes:].sum())
 
     def _require_linear(self) -> LinearPosterior:
         posterior = self.acquisition.posterior

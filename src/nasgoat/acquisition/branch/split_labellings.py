@@ -18,9 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nasgoat.acquisition.branch.domains import EPSILON
-from nasgoat.acquisition.branch.exponential import (
-    ExponentialProblem,
-)
+from nasgoat.acquisition.branch.exponential import ExponentialProblem, ExponentialRun
 from nasgoat.acquisition.branch.records import (
     MARGIN,
     Floats,
@@ -28,8 +26,11 @@ from nasgoat.acquisition.branch.records import (
     Integers,
     Model,
 )
-from nasgoat.compiled import Threads
+from nasgoat.compiled import ALONE, Threads
 
+_MANY_LABELLINGS = 50_000  # of all structures, from which a second thread pays
+_MANY_OF_ONE = 20_000  # of one structure, from which products of matrices pay
+_LARGEST_HALF = 200_000  # labellings of half the edges that fit in memory as a matrix
 _ENTRIES = 3_000_000  # bounds that are computed at a time
 _BATCH = 4096  # labellings that are looked at one by one before the threshold is asked for again
 _SAMPLE = 512  # random labellings from which the first tangent of a structure is taken
@@ -215,7 +216,8 @@ class SplitRun:
         """Kernel vector and prior variance of the paths alone."""
         shapes, factors, model = self.block.shapes, self._problem.factors, self._problem.model
         n, size, distance = int(shapes.nodes[s]), shapes.size[s], shapes.distance[s]
-        kernel, square = np.full(len(model.dual), model.settings[0]), 0.0
+        at = min(s, len(factors.given) - 1)
+        kernel, square = factors.given[at].copy(), float(factors.given_square[at])
         for u in range(n):
             for v in range(u, n):
                 if u == v or distance[u, v] > 0:
@@ -248,3 +250,16 @@ class SplitRun:
         found.kernel *= kernel
         found.prior *= prior
         return found
+
+
+def start_labellings(problem: ExponentialProblem, threads: Threads) -> ExponentialRun | SplitRun:
+    """The search that suits the labellings of a block: one by one, or by products of matrices."""
+    block = problem.block
+    variables = int(block.shapes.variables.max(initial=0))
+    most, half = block.labels**variables, block.labels ** ((variables + 1) // 2)
+    if len(problem.roots) * most < _MANY_LABELLINGS:
+        threads = ALONE
+    on_edges = block.space.labels_on == "edges"
+    if on_edges and most > _MANY_OF_ONE and half <= _LARGEST_HALF:
+        return SplitRun(problem, threads)
+    return ExponentialRun(problem, threads)

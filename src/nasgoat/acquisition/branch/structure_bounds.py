@@ -92,6 +92,7 @@ def bound_structures(
         [
             pairs.path[group.size].reshape(-1, width),
             tables.edge[group.size, :, :, -1].reshape(-1, width),
+            tables.codes,
         ]
     )[group.feature]
     means = features[:, 0].copy()
@@ -103,6 +104,15 @@ def bound_structures(
     states = np.full(variables, labels, dtype=np.int64)
     _bound(structures, classes, potentials, message, states, sweeps, found)
     return found
+
+
+def add_codes(tables: Tables, group: Group, codes: NDArray[np.uint8]) -> Group:
+    """The group with the codes of its structures among its features; ``codes`` are of all."""
+    first = tables.pairs.path[0, ..., 0].size + tables.edge[0, :, :, -1, 0].size
+    return group._replace(
+        feature=np.append(group.feature, np.arange(first, first + codes.shape[1])),
+        times=np.hstack([group.times, codes[group.rows].astype(np.int8)]),
+    )
 
 
 def _add_up(

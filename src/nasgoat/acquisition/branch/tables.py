@@ -49,6 +49,7 @@ def make_tables(
         edge=edges,
         option=np.zeros((0, labels, labels, 1, both.shape[-1])),
         options=np.zeros(paths.shape[1], dtype=np.int64),
+        codes=columns[0][len(features.path_types) + len(features.edge_types) :],
     )
 
 
@@ -91,7 +92,8 @@ def edge_columns(features: FeatureMap, columns: Floats) -> Floats:
     table = np.zeros((n, n, labels + 1, columns.shape[1]))
     if labels:
         u, v, label = np.array(features.edge_types).T
-        table[u, v, label] = columns[len(features.path_types) :]
+        first = len(features.path_types)
+        table[u, v, label] = columns[first : first + len(u)]
         table[:, :, -1] = table[:, :, :-1].mean(axis=2)
     return table
 

@@ -1,0 +1,154 @@
+"""Kernel blocks beside the paper's: branch and bound and the program against the catalogue."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from nasgoat import Catalogue, ChainSpace, GraphGP, LowerConfidenceBound, NodeLabeledSpace, darts
+from nasgoat.acquisition import Pool, make_optimizer
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch.runs import RunMaker
+from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.compiled import Threads
+from nasgoat.kernels import bounded_blocks, check_blocks
+from nasgoat.solvers import SolveLimits
+from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.posterior import posterior_of
+
+from .problems import Problem, observed, random_space
+from .test_branch_and_bound import TIES, assert_same
+
+
+def list_values(pool: Pool) -> list[float]:
+    return [float(proposal.lcb or 0.0) for proposal in pool]
+
+
+def fitted(
+    space: SearchSpace, form: str, blocks: tuple[str, ...], t: int, rng: np.random.Generator
+) -> GraphGP:
+    """A process with random weights on t random graphs and a random linear error."""
+    gp = GraphGP(space, form, blocks=blocks)
+    largest = 2.0 if form == "linear" else -1.0  # of a logarithm: exp needs small exponents
+    names = gp.kernel.block_weights
+    gp.kernel.set_params(**{name: float(np.exp(rng.uniform(-3, largest))) for name in names})
+    rows = gp.features.rows(observed(space, t, int(rng.integers(1000))))
+    y = rows @ rng.normal(size=rows.shape[1]) + 0.01 * rng.normal(size=len(rows))
+    y = (y - y.mean()) / (y.std() + 1e-9)
+    noise = np.full(len(rows), 1e-3)
+    gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
+    return gp
+
+
+def random_problem(form: str, seed: int, largest: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    space, t = random_space(rng, largest), int(rng.integers(1, 80))
+    known = bounded_blocks(space)
+    blocks = check_blocks([name for name in known if rng.random() < 0.6] or ["operations"])
+    gp = fitted(space, form, blocks, t, rng)
+    acquisition = LowerConfidenceBound(float(rng.choice([0.0, 1.0, 3.0]))).given(gp)
+    seen = observed(space, t, seed)[: int(rng.integers(0, t + 1))]
+    return Problem(space, acquisition, int(rng.integers(1, 8)), {space.key(g) for g in seen})
+
+
+def agrees(form: str, seed: int) -> None:
+    problem = random_problem(form, seed, 5)
+    arguments = (problem.acquisition, problem.k, problem.exclude)
+    pool = BranchAndBound(problem.space).optimize(*arguments)
+    assert_same(problem, pool, Catalogue(problem.space).optimize(*arguments))
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_graphs_under_any_blocks_are_those_of_the_catalogue(seed: int, form: str) -> None:
+    agrees(form, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_two_hundred_problems_under_any_blocks(form: str) -> None:
+    for seed in range(100, 200):
+        agrees(form, seed)
+
+
+def check_program(form: str, seed: int) -> None:
+    problem = random_problem(form, seed, 4)
+    arguments = (problem.acquisition, problem.k, problem.exclude)
+    limits = SolveLimits(seconds=120)
+    program = MipOptimizer(problem.space, child=False, independent=True, limits=limits)
+    values = list_values(program.optimize(*arguments))
+    expected = list_values(Catalogue(problem.space).optimize(*arguments))
+    size = max([1.0, *map(abs, expected)])
+    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-4 * size)  # its gap is 1e-4
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6, 7])
+def test_the_program_knows_any_blocks(seed: int) -> None:
+    check_program("linear", seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_sixty_programs_under_any_blocks(form: str) -> None:
+    for seed in range(100, 130):
+        check_program(form, seed)
+
+
+def test_the_program_solves_in_a_child_process_too() -> None:
+    problem = random_problem("linear", 3, 4)
+    assert problem.acquisition.features.codes
+    pool = MipOptimizer(problem.space).optimize(problem.acquisition, 1)
+    assert str(pool.certificate.status) == "optimal"
+
+
+def test_the_papers_formulation_knows_any_blocks() -> None:
+    space = NodeLabeledSpace((2, 4), ["a", "b"], max_edges=5)
+    cells = observed(space, 8, 0)
+    gp = GraphGP(space, blocks=("paths", "operations", "shape"))
+    gp.fit(cells, [float(len(cell.edges)) for cell in cells])
+    acquisition = LowerConfidenceBound().given(gp)
+    program = MipOptimizer(space, formulation="paper", child=False, independent=True)
+    values = list_values(program.optimize(acquisition, 2))
+    expected = list_values(Catalogue(space).optimize(acquisition, 2))
+    np.testing.assert_allclose(values, expected, rtol=0, atol=2e-3)
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_a_search_that_is_stopped_has_a_valid_bound(form: str) -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=7)
+    gp = fitted(space, form, ("paths", "operations", "shape"), 30, np.random.default_rng(0))
+    acquisition = LowerConfidenceBound().given(gp)
+    optimum = Catalogue(space).optimize(acquisition)[0].lcb
+    assert optimum is not None
+    steps = 0
+    with ThreadPoolExecutor(2) as pool:
+        maker = RunMaker(acquisition.features, acquisition, None, Threads(2, pool))
+        (run,) = BranchAndBound(space)._make_runs(maker)
+        best, found = np.inf, run.go_on(np.inf)
+        while found is not None:
+            best = min([best, *(value for _, _, value in found)])
+            assert min(best, run.open_bound()) <= optimum + TIES
+            steps, found = steps + 1, run.go_on(best)
+    assert best == pytest.approx(optimum, abs=TIES)
+    assert steps > 20
+
+
+def test_shapes_of_long_chains_are_bounded_by_relaxations() -> None:
+    """Chains of several lengths differ in shape; their labellings are too many for a list."""
+    space = ChainSpace((11, 12), ["a", "b", "c", "d", "e", "f", "g", "h"])
+    rng = np.random.default_rng(0)
+    chains = space.sample(30, rng)
+    gp = GraphGP(space, blocks=("paths", "edges", "shape"))
+    gp.fit(chains, [float(len(chain.edges)) + rng.normal() for chain in chains])
+    pool = make_optimizer("branch", space, blocks=gp.features.blocks).optimize(
+        LowerConfidenceBound(1.0).given(gp), 3
+    )
+    mean, std = gp.predict(space.sample(300, rng))
+    assert str(pool.certificate.status) == "optimal"
+    assert max(list_values(pool)) <= min(mean - std) + TIES
+
+
+def test_operations_of_darts_cells_are_bounded() -> None:
+    assert "operations" in bounded_blocks(darts())
