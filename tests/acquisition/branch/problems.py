@@ -48,6 +48,7 @@ def fitted(space: SearchSpace, kernel: ShortestPathKernel, t: int, seed: int) ->
     y = rows @ rng.normal(size=rows.shape[1]) + 0.01 * rng.normal(size=len(graphs))
     y = (y - y.mean()) / (y.std() + 1e-9)
     noise = np.full(len(graphs), 1e-3)
+    gp.graphs_, gp.targets_ = graphs, y
     gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
     return gp
 

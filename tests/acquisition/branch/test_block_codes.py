@@ -34,10 +34,11 @@ def fitted(
     largest = 2.0 if form == "linear" else -1.0  # of a logarithm: exp needs small exponents
     names = gp.kernel.block_weights
     gp.kernel.set_params(**{name: float(np.exp(rng.uniform(-3, largest))) for name in names})
-    rows = gp.features.rows(observed(space, t, int(rng.integers(1000))))
+    gp.graphs_ = observed(space, t, int(rng.integers(1000)))
+    rows = gp.features.rows(gp.graphs_)
     y = rows @ rng.normal(size=rows.shape[1]) + 0.01 * rng.normal(size=len(rows))
     y = (y - y.mean()) / (y.std() + 1e-9)
-    noise = np.full(len(rows), 1e-3)
+    gp.targets_, noise = y, np.full(len(rows), 1e-3)
     gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
     return gp
 
