@@ -1,6 +1,7 @@
 """Fidelities and transfer on the command line."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,6 @@ def test_the_report_shows_the_sources(capsys: pytest.CaptureFixture[str]) -> Non
     assert "epochs 12" in page
     assert "of 6 full evaluations spent" in page
     assert f"evaluation {found['evaluation_of_best']}" in page
+    assert "of promoted ones: none with a shorter training only" in page
+    proposals = page[page.index("Table of proposals") :]
+    assert re.findall(r"<th[^>]*>(?:<[^>]*>)*([^<]+)", proposals)[2] == "epochs"

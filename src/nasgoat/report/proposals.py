@@ -56,11 +56,25 @@ def _describe_certificates(search: ReportedSearch) -> str:
             f"that had not been evaluated had a lower value of the acquisition function ({name})."
         )
     target = _TARGETS.get(str(search.settings.get("target")), "the target")
+    promoted = ""
+    if _find_fidelity(search) is not None:
+        promoted = " (of promoted ones: none with a shorter training only)"
     return (
         f"{lead} {made} after the initial design are proven optimal: no graph of the space that "
-        "had not been evaluated had a lower confidence bound LCB = mean − √β sd. "
-        f"The scale is that of the target: {target}."
+        f"had not been evaluated{promoted} had a lower "
+        f"confidence bound LCB = mean − √β sd. The scale is that of the target: {target}."
     )
+
+
+def _find_fidelity(search: ReportedSearch) -> str | None:
+    """What is varied between short and full trainings; None if nothing is."""
+    levels = (ticket.proposal.fidelity for ticket in search.tickets)
+    return next((level.name for level in levels if level is not None), None)
+
+
+def _show_fidelity(ticket: Ticket) -> str:
+    level = ticket.proposal.fidelity
+    return "" if level is None else f"{level.value:g}"
 
 
 def _tabulate_proposals(search: ReportedSearch) -> Html:
@@ -69,6 +83,8 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
         "evaluation": link_to_cell,
         "iteration": lambda t: t.iteration,
     }
+    if (varied := _find_fidelity(search)) is not None:
+        shown[varied] = _show_fidelity
     if search.ours:
         shown |= {
             "mean": lambda t: format_fixed(t.proposal.mean),
