@@ -32,7 +32,12 @@ Steps = Iterator[tuple[float, float]]
 def search_fidelities(task: Task, seed: int) -> Steps:
     """Ours with trainings of all lengths."""
     asker = FidelityOptimizer(
-        task.space, task.fidelities, GIVE_UP, optimizer=task.cells, seed=seed, progress=None
+        task.space,
+        task.fidelities,
+        min(GIVE_UP, task.most),
+        optimizer=task.cells,
+        seed=seed,
+        progress=None,
     )
     cost = 0.0
     while proposals := asker.ask(10 if cost == 0 else 5):
@@ -49,7 +54,7 @@ def search_full(task: Task, seed: int, transfer: tuple[Source, ...] = ()) -> Ste
     """Ours with full trainings only."""
     asker = Optimizer(task.space, optimizer=task.cells, seed=seed, progress=None, transfer=transfer)
     cost = 0.0
-    while cost < CAP:
+    while cost < task.most:
         for proposal in asker.ask(10 if cost == 0 else 5):
             cost += 1
             found = task.error(proposal.graph)
@@ -60,7 +65,7 @@ def search_full(task: Task, seed: int, transfer: tuple[Source, ...] = ()) -> Ste
 def search_halving(task: Task, seed: int) -> Steps:
     """Random cells at the lowest fidelity, the best of each 16 in full."""
     rng, cost, seen = np.random.default_rng(seed), 0.0, set[bytes]()
-    while cost < CAP:
+    while cost < task.most:
         cells = task.space.sample(CROWD, rng, seen)
         seen |= {task.space.key(cell) for cell in cells}
         best = min(cells, key=lambda cell: task.error(cell, task.lengths[0]))

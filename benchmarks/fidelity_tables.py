@@ -31,10 +31,13 @@ class Task:
         name: Of the table.
         space: Its cells.
         lengths: Epochs, the full training last.
+        most: What a search may spend, in full trainings; with short ones at most 100.
     """
 
-    def __init__(self, name: str, space: SearchSpace, lengths: tuple[int, ...]) -> None:
-        self.name, self.space, self.lengths = name, space, lengths
+    def __init__(
+        self, name: str, space: SearchSpace, lengths: tuple[int, ...], most: float = 160.0
+    ) -> None:
+        self.name, self.space, self.lengths, self.most = name, space, lengths, most
         self.costs = [epochs / lengths[-1] for epochs in lengths]
 
     @cached_property
@@ -115,7 +118,7 @@ class NasBench101Task(Task):
     def __init__(self) -> None:
         whole = nasbench101()
         space = MeasuredCells(whole.nodes, whole.ops, whole.max_edges)
-        super().__init__("nb101", space, (4, 12, 36, 108))
+        super().__init__("nb101", space, (4, 12, 36, 108), most=30.0)
         table = read_nasbench101()
         self._errors = table["errors"]
         self._places = {row.tobytes(): i for i, row in enumerate(table["hash16"])}
