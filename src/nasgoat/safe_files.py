@@ -162,15 +162,15 @@ class RestrictedUnpickler(pickle.Unpickler):
             if isinstance(found, type):  # a function could do anything
                 return found
         if allowed.packages and (module, name) == ("builtins", "getattr"):
-            return self._member  # Python 3.11.2 names a member of an enumeration in this way
-        raise self._refusal(f"{module}.{name}")
+            return self._find_member  # Python 3.11.2 names a member of an enumeration in this way
+        raise self._refuse(f"{module}.{name}")
 
-    def _member(self, owner: Any, name: str) -> enum.Enum:
+    def _find_member(self, owner: Any, name: str) -> enum.Enum:
         if isinstance(owner, type) and issubclass(owner, enum.Enum):
             return owner[name]
-        raise self._refusal(f"{owner!r}.{name}")
+        raise self._refuse(f"{owner!r}.{name}")
 
-    def _refusal(self, named: str) -> NasgoatError:
+    def _refuse(self, named: str) -> NasgoatError:
         return self._allowed.error(f"{self._allowed.condition}, got {named}")
 
 

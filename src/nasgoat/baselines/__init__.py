@@ -102,7 +102,7 @@ class Method(AskTell):
         kept = [self._graphs[places[0]] for places in groups.values()]
         return Data(kept, np.array([errors[places].mean() for places in groups.values()]))
 
-    def _best(self, count: int) -> list[LabeledGraph]:
+    def _find_best(self, count: int) -> list[LabeledGraph]:
         """The best observed graphs, best first."""
         graphs, errors = self._data()
         return [graphs[i] for i in np.argsort(errors, kind="stable")[:count]]
@@ -171,12 +171,12 @@ class PredictorSearch(Method):
         """The acquisition: a value for each candidate, to be minimised; μ - σ/2 by default."""
         return prediction.lower_bound()
 
-    def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
+    def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         """Distinct graphs to choose from, none of them taken; mutations of the best by default."""
-        return mutation_candidates(self.space, self._best(_PARENTS), taken, rng)
+        return mutation_candidates(self.space, self._find_best(_PARENTS), taken, rng)
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        candidates = self._candidates(taken, rng)
+        candidates = self._draw_candidates(taken, rng)
         if not candidates:
             return []
         prediction = self.predict(self._data(), candidates, rng)

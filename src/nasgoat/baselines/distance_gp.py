@@ -91,12 +91,12 @@ class DistanceSearch(PredictorSearch):
         mean, std = posterior(kernel(among), kernel(cross).T, _AMPLITUDE**2, y, noise)
         return Prediction(mean, std, incumbent=float(y.min()))
 
-    def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
+    def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         """Distinct graphs about one to ``edits`` changes away from the best ones.
 
         Of all combinations of parent, number of edits and repetition, ``pool`` at random are made.
         """
-        best = self._best(self.parents)
+        best = self._find_best(self.parents)
         shape = (len(best), self.edits, self.repetitions)
         chosen = np.zeros(shape, dtype=int)
         chosen.flat[rng.permutation(chosen.size)[: self.pool]] = 1
@@ -198,14 +198,14 @@ def posterior(
         >>> mean.round(3).tolist(), std.round(3).tolist()
         ([2.0, 0.0], [0.0, 1.0])
     """
-    L = _factor(K + noise * np.eye(len(K)))
+    L = _factorise(K + noise * np.eye(len(K)))
     half = solve_triangular(L, cross, lower=True)
     mean = half.T @ solve_triangular(L, z, lower=True)
     variance = prior - np.einsum("ij,ij->j", half, half)
     return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
-def _factor(K: Array) -> Array:
+def _factorise(K: Array) -> Array:
     """The Cholesky factor of K, with as little added to the diagonal as makes it exist."""
     for jitter in (0.0, *_JITTERS):
         try:

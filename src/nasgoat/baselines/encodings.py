@@ -112,15 +112,15 @@ def path_encoding(
     shift = 0
     if space.labels_on == "nodes":
         labels, shift = labels - 2, 1  # the source's and the sink's label are on no path's inside
-    offsets = _offsets(labels, int(on_edges), longest, at_most)
+    offsets = _list_offsets(labels, int(on_edges), longest, at_most)
     encoded = np.zeros((len(graphs), offsets[-1]))
     batch = arrange(space, graphs)
     for row, i in zip(encoded, range(len(batch)), strict=True):
         if on_edges:
-            sequences = _edge_paths(np.asarray(batch.edge_codes)[i] + 1, len(offsets) - 1)
+            sequences = _list_edge_paths(np.asarray(batch.edge_codes)[i] + 1, len(offsets) - 1)
         else:
             codes = np.asarray(batch.node_codes)[i] - shift
-            sequences = _node_paths(batch.adjacency[i], codes, len(offsets) - 2)
+            sequences = _list_node_paths(batch.adjacency[i], codes, len(offsets) - 2)
         for sequence in sequences:
             number = 0
             for code in sequence:
@@ -129,7 +129,7 @@ def path_encoding(
     return encoded
 
 
-def _offsets(labels: int, shortest: int, longest: int, at_most: int) -> list[int]:
+def _list_offsets(labels: int, shortest: int, longest: int, at_most: int) -> list[int]:
     """The column at which the sequences of each kept length begin, and the number of columns."""
     offsets = [0]
     for length in range(shortest, longest + 1):
@@ -140,7 +140,7 @@ def _offsets(labels: int, shortest: int, longest: int, at_most: int) -> list[int
     return offsets
 
 
-def _node_paths(
+def _list_node_paths(
     adjacency: NDArray[np.bool_], codes: NDArray[np.int8], most: int
 ) -> set[tuple[int, ...]]:
     """Labels inside each path from the first to the last node, at most so many of them."""
@@ -156,7 +156,7 @@ def _node_paths(
     return arriving[-1]
 
 
-def _edge_paths(digits: NDArray[np.int8], most: int) -> set[tuple[int, ...]]:
+def _list_edge_paths(digits: NDArray[np.int8], most: int) -> set[tuple[int, ...]]:
     """Digits along each path from the first to the last node, at most so many of them."""
     n = len(digits)
     arriving: list[set[tuple[int, ...]]] = [set() for _ in range(n)]

@@ -121,10 +121,10 @@ class GraphNetworks:
         widths = [labels, *[width] * layers]
         pairs = list(pairwise(widths))
         self.convolutions = [
-            torch.cat([self._weight(a, b), self._weight(a, b)], dim=2) for a, b in pairs
+            torch.cat([self._make_weight(a, b), self._make_weight(a, b)], dim=2) for a, b in pairs
         ]
-        self.head = [self._weight(width, _HEAD), self._bias(width, _HEAD)]
-        self.out = [self._weight(_HEAD, 1), self._bias(_HEAD, 1)]
+        self.head = [self._make_weight(width, _HEAD), self._make_bias(width, _HEAD)]
+        self.out = [self._make_weight(_HEAD, 1), self._make_bias(_HEAD, 1)]
 
     def parameters(self) -> list[torch.Tensor]:
         """Every weight."""
@@ -186,10 +186,10 @@ class GraphNetworks:
                 parts.append(self.forward(graphs.take(index[None])))
         return torch.cat(parts, dim=1).numpy().astype(float)
 
-    def _weight(self, a: int, b: int) -> torch.Tensor:
+    def _make_weight(self, a: int, b: int) -> torch.Tensor:
         bound = float(np.sqrt(6.0 / (a + b)))  # Glorot
         return (2 * torch.rand((self.members, a, b), generator=self.rng) - 1) * bound
 
-    def _bias(self, a: int, b: int) -> torch.Tensor:
+    def _make_bias(self, a: int, b: int) -> torch.Tensor:
         bound = float(np.sqrt(1.0 / a))
         return (2 * torch.rand((self.members, 1, b), generator=self.rng) - 1) * bound

@@ -129,7 +129,7 @@ class LocalSearch(Method):
                 self._move(min(self._starts, key=lambda start: self._errors[start]))
         elif error < self._errors[self._current]:
             self._move(i)
-        if self._current is not None and not self._left(set(self._times)):
+        if self._current is not None and not self._list_left(set(self._times)):
             self._starts, self._current = [], None
 
     def _move(self, i: int) -> None:
@@ -139,10 +139,10 @@ class LocalSearch(Method):
         order = np.random.default_rng([self.seed, _STREAM, i]).permutation(len(found))
         self._neighbours = {self.space.key(found[j]): found[j] for j in order}
 
-    def _left(self, taken: set[bytes]) -> list[LabeledGraph]:
+    def _list_left(self, taken: set[bytes]) -> list[LabeledGraph]:
         return [graph for key, graph in self._neighbours.items() if key not in taken]
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         if self._current is None:
             return []  # random graphs for the next start
-        return [heuristic(graph) for graph in self._left(taken)[:k]]
+        return [heuristic(graph) for graph in self._list_left(taken)[:k]]

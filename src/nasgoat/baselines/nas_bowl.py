@@ -64,10 +64,10 @@ class NasBowl(PredictorSearch):
         """Expected improvement, negated."""
         return -prediction.expected_improvement()
 
-    def _candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
+    def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         on_nodes = bool(self.space.node_vocabulary)
         count = self.pool // 2 if on_nodes else self.pool
-        pool = mutations_of(self.space, self._best(_PARENTS), count, taken, rng)
+        pool = mutations_of(self.space, self._find_best(_PARENTS), count, taken, rng)
         if on_nodes:
             taken = taken | {self.space.key(graph) for graph in pool}
             pool += self.space.sample(self.pool - count, rng, taken)
@@ -83,15 +83,15 @@ class NasBowl(PredictorSearch):
             gram = wl_gram(levels[: depth + 1], "intersection" if on_nodes else "dot")
             K = gram[: len(z), : len(z)]
             noise = self._fit_noise(K, z)
-            found.append((self._loss(K, z, noise), depth, gram, noise))
+            found.append((self._measure_loss(K, z, noise), depth, gram, noise))
         _, _, gram, noise = min(found, key=lambda fit: fit[:2])
         return gram, noise
 
     def _fit_noise(self, K: Array, z: Array) -> float:
         if not self.noisy:
             return _NOISE
-        return likeliest_noise(lambda noise: self._loss(K, z, noise), _NOISE_BOUNDS)
+        return likeliest_noise(lambda noise: self._measure_loss(K, z, noise), _NOISE_BOUNDS)
 
-    def _loss(self, K: Array, z: Array, noise: float) -> float:
+    def _measure_loss(self, K: Array, z: Array, noise: float) -> float:
         fit, log_det = likelihood_terms(K, z, noise)
         return fit - log_det if self.as_published else fit + log_det

@@ -41,11 +41,11 @@ class Smac(CategoricalSearch):
             parallel_config("sequential"),  # its threads for ten small trees only wait
         ):
             warnings.simplefilter("ignore")  # SMAC warns of what we ask of it on purpose
-            facade = self._facade(Path(folder), int(rng.integers(2**31)))
+            facade = self._make_facade(Path(folder), int(rng.integers(2**31)))
             worst = max(self._errors)
             return self._collect(k, taken, rng, lambda: self._question(facade, worst))
 
-    def _facade(self, folder: Path, seed: int) -> Any:
+    def _make_facade(self, folder: Path, seed: int) -> Any:
         """A facade that was told every observation."""
         choices = {name: list(values) for name, values in self.encoded.parameters.items()}
         space = ConfigurationSpace(choices, seed=seed)
@@ -58,7 +58,7 @@ class Smac(CategoricalSearch):
         facade: Any = HyperparameterOptimizationFacade(
             scenario,
             lambda configuration, seed=0: 0.0,
-            model=_forest(scenario),
+            model=_make_forest(scenario),
             initial_design=HyperparameterOptimizationFacade.get_initial_design(
                 scenario, n_configs=0, additional_configs=observed[:1]
             ),
@@ -80,7 +80,7 @@ class Smac(CategoricalSearch):
         return {name: str(value) for name, value in dict(info.config).items()}, answer
 
 
-def _forest(scenario: Scenario) -> RandomForest:
+def _make_forest(scenario: Scenario) -> RandomForest:
     """The facade's own forest, with room for fewer leaves.
 
     SMAC reserves space for a million leaves in every tree, which takes longer than to grow it.

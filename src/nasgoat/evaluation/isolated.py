@@ -100,11 +100,11 @@ class Isolated:
         }
         if fidelity is not None:
             request |= {"fidelity": fidelity.value, "checkpoints": self.checkpoints}
-        _child().environment = self.share.variables(own_slot())
+        _own_child().environment = self.share.variables(own_slot())
         for attempt in range(1, self.retries + 2):
             outcome = replace(self._attempt(request), attempts=attempt)
             if self.fresh_process:
-                _child().kill()
+                _own_child().kill()
             lost = outcome.failure is not None and outcome.failure.kind is FailureKind.LOST
             if not lost or _closing.is_set():
                 break
@@ -121,18 +121,18 @@ class Isolated:
         if self.objective is None:
             return
         try:
-            found = _child().ask(describe_problem, self.objective, seconds=_START_SECONDS)
+            found = _own_child().ask(describe_problem, self.objective, seconds=_START_SECONDS)
         except ChildError as problem:
             raise SettingError(f"the objective must be importable, got {problem}") from None
         finally:
             if self.fresh_process:
-                _child().kill()
+                _own_child().kill()
         if found is not None:
             raise SettingError(found)
 
     def _attempt(self, request: dict[str, Any]) -> Outcome:
         try:
-            child = _child()
+            child = _own_child()
             if self.objective is not None:  # imports do not count against the time-out
                 child.ask(describe_problem, self.objective, seconds=_START_SECONDS)
             answer = child.ask(evaluate, request, seconds=self.timeout, memory=self.memory_limit)
@@ -163,7 +163,7 @@ def allow_children() -> None:
     _closing.clear()
 
 
-def _child() -> ChildProcess:
+def _own_child() -> ChildProcess:
     """The child process of this thread."""
     child: ChildProcess | None = getattr(_own, "child", None)
     if child is None:

@@ -96,12 +96,12 @@ def summary_of(records: ExperimentRecords) -> list[Chart]:
 
 def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
     """The figures of an experiment by name, in the order to show them, from its records alone."""
-    return {name: draw_panels(panels.rows) for name, panels in _panels(records).items()}
+    return {name: draw_panels(panels.rows) for name, panels in _list_panels(records).items()}
 
 
 def captions_of(records: ExperimentRecords) -> dict[str, str]:
     """A line about each figure by its name."""
-    return {name: panels.caption for name, panels in _panels(records).items()}
+    return {name: panels.caption for name, panels in _list_panels(records).items()}
 
 
 def write_results(
@@ -135,7 +135,7 @@ def write_results(
     return written
 
 
-def _panels(records: ExperimentRecords) -> dict[str, Panels]:
+def _list_panels(records: ExperimentRecords) -> dict[str, Panels]:
     panels: dict[str, Panels] = _load_modules(records)[1].make_panels(records)
     return panels
 

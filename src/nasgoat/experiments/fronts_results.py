@@ -114,7 +114,7 @@ def _make_overview(fronts: Sequence[Contest]) -> Table:
             else "–"
             for name in methods
         ]
-        rows.append((_name(contest), str(_front_size(contest)), *cells))
+        rows.append((_name(contest), str(_count_front(contest)), *cells))
     numbers = " / ".join(map(str, fronts[0].list_marks()))
     title = f"Mean relative hypervolume after {numbers} evaluations"
     seeds = sorted({len(runs) for contest in fronts for runs in contest.runs.values()})
@@ -137,11 +137,11 @@ def _make_aims(fronts: Sequence[Contest]) -> Table:
             rival = max(others, key=lambda name: fmean(contest.at(name, mark)))
             value, other = (fmean(contest.at(name, mark)) for name in (best, rival))
             said = f"{'yes' if value > other else 'no'}: {best} {value:.3f}, {rival} {other:.3f}"
-            if mark in AIMS and _front_size(contest) >= LARGE_FRONT:
+            if mark in AIMS and _count_front(contest) >= LARGE_FRONT:
                 met = "met" if value >= AIMS[mark] else "not met"
                 said += f"; {AIMS[mark]} {met}"
             cells.append(said)
-        rows.append((_name(contest), str(_front_size(contest)), *cells))
+        rows.append((_name(contest), str(_count_front(contest)), *cells))
     columns = ("problem", "front", *(f"best at {mark}" for mark in fronts[0].list_marks()))
     how = (
         "Whether the best of our methods has a larger mean hypervolume than the best of the others "
@@ -161,7 +161,7 @@ def _make_table(contest: Contest) -> Table:
         shares = [f"{fmean(contest.at(name, mark, _SHARE)):.2f}" for mark in marks]
         seconds = f"{fmean(run['cpu_seconds'] for run in runs):.1f}"
         rows.append((name, str(len(runs)), *volumes, *shares, seconds))
-    title = f"{_name(contest)}: a true front of {_front_size(contest)} points"
+    title = f"{_name(contest)}: a true front of {_count_front(contest)} points"
     return Table(title, columns, tuple(rows), (), _HOW)
 
 
@@ -195,7 +195,7 @@ def _name(contest: Contest) -> str:
     return f"{contest.problem.benchmark}: {', '.join(contest.problem.names)}"
 
 
-def _front_size(contest: Contest) -> int:
+def _count_front(contest: Contest) -> int:
     return int(next(iter(contest.runs.values()))[0]["front"])
 
 
@@ -239,6 +239,6 @@ def _chart(records: ExperimentRecords, contest: Contest) -> Chart:
         heading=contest.problem.benchmark,
         caption="Share of the true front's hypervolume that is still missing, mean over "
         f"{median(seeds):.0f} seeds; the band holds the middle half of the runs of {OURS[0]}.",
-        note=f"front of {_front_size(contest)}",
+        note=f"front of {_count_front(contest)}",
         height=260.0,
     )

@@ -78,19 +78,19 @@ class Scale:
             ['0.1', '1', '10']
         """
         if not self.log:
-            return self._linear_ticks(most, integer)
+            return self._place_ticks(most, integer)
         values = self._multiply_decades((1,))
         values = values[:: -max(1, math.ceil(len(values) / most))][::-1]
         if len(values) < 3:
             values = self._multiply_decades((1, 2, 5))[-most:]
         found = [(value, format_short(value)) for value in values]
         if len(values) < 3:
-            found = [tick for tick in self._linear_ticks(most, integer) if tick[0] > 0]
+            found = [tick for tick in self._place_ticks(most, integer) if tick[0] > 0]
         if not self.zero:
             return found
         return [(self.low, "0"), *(tick for tick in found if self.place(tick[0]) > _CLOSE)]
 
-    def _linear_ticks(self, most: int, integer: bool) -> list[tuple[float, str]]:
+    def _place_ticks(self, most: int, integer: bool) -> list[tuple[float, str]]:
         span = self.high - self.low
         power = 10.0 ** math.floor(math.log10(span / most))
         step = next(s * power for s in _STEPS if span / (s * power) <= most)

@@ -157,9 +157,9 @@ class GoatSampler(BaseSampler):
         for _ in range(_ROUNDS):
             # Others wait for a quick proposal: none computes the same, and trials are read once.
             quick = not self._pool and self._seconds < _QUICK
-            proposals = self._pool if self._pool or quick else self._proposals(study, trial)
+            proposals = self._pool if self._pool or quick else self._compute_proposals(study, trial)
             with take_turn(key, lock):
-                proposals = self._proposals(study, trial) if quick else proposals
+                proposals = self._compute_proposals(study, trial) if quick else proposals
                 taken = set() if quick else self._list_taken(study, trial)
                 for i, proposal in enumerate(proposals):
                     again = proposal.certificate.status is Status.REPEAT
@@ -172,7 +172,7 @@ class GoatSampler(BaseSampler):
                 break
         return self._draw_any_graph(study, trial)
 
-    def _proposals(self, study: Study, trial: FrozenTrial) -> list[Proposal]:
+    def _compute_proposals(self, study: Study, trial: FrozenTrial) -> list[Proposal]:
         """Fresh proposals; no error may leave a sampler, or the trial stays running for ever."""
         start = time.monotonic()
         try:
@@ -189,11 +189,11 @@ class GoatSampler(BaseSampler):
         signs = [-1.0 if d is StudyDirection.MAXIMIZE else 1.0 for d in study.directions]
         replays: dict[int, Replay] = self._own.__dict__.setdefault("replays", {})
         if len(signs) not in replays:
-            fresh = partial(self._fresh, Objectives.of(name_values(len(signs))))
+            fresh = partial(self._make_fresh, Objectives.of(name_values(len(signs))))
             replays[len(signs)] = Replay(fresh, self._graphs.find)
         return replays[len(signs)].catch_up(_list_others(study, trial), *signs)
 
-    def _fresh(self, objectives: Objectives) -> CurveOptimizer:
+    def _make_fresh(self, objectives: Objectives) -> CurveOptimizer:
         """An optimiser that knows nothing yet."""
         settings = self._settings.adapted(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)

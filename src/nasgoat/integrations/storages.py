@@ -202,7 +202,7 @@ def check_study_file(path: Path) -> None:
         raise StudyError(f"the study {path} must not be empty, got 0 bytes; move it away")
     if not head.startswith(_MAGIC) or len(head) < 100:
         raise StudyError(f"the study {path} must be a SQLite file, got something else")
-    if not _journal(path).exists():  # of a killed writer: SQLite repairs the file on opening
+    if not _find_journal(path).exists():  # of a killed writer: SQLite repairs the file on opening
         _check_size(path, head, size)
     _check_content(path)
 
@@ -215,7 +215,7 @@ def create_study_file(path: Path, fill: Callable[[Path], None]) -> None:
         fill: Writes the file at the path it is given.
     """
     with replace_file(path, durable=True, mark="new") as partial:
-        _journal(partial).unlink(missing_ok=True)  # of a driver that was killed right here
+        _find_journal(partial).unlink(missing_ok=True)  # of a driver that was killed right here
         fill(partial)
 
 
@@ -246,5 +246,5 @@ def _check_content(path: Path) -> None:
         raise StudyError(f"the study {path} must hold Optuna's tables, got another SQLite file")
 
 
-def _journal(path: Path) -> Path:
+def _find_journal(path: Path) -> Path:
     return path.with_name(path.name + "-journal")

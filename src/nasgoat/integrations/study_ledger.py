@@ -200,16 +200,16 @@ class StudyLedger:
         return study
 
     def _create(self, ticket: Ticket, tries: list[int]) -> None:
-        self._still_ours()
+        self._hold_lock()
         # An earlier try may have been kept although its acknowledgement was lost.
-        kept = self._running_trial(ticket.number) if tries else None
+        kept = self._find_running_trial(ticket.number) if tries else None
         tries.append(ticket.number)
         if kept is None:
             template = make_trial(ticket, self.parameters, self.artifact(ticket.number))
             kept = self._storage.create_new_trial(self._study, template)
         self._trials[ticket.number] = kept
 
-    def _running_trial(self, number: int) -> int | None:
+    def _find_running_trial(self, number: int) -> int | None:
         running = self._storage.get_all_trials(
             self._study, deepcopy=False, states=(TrialState.RUNNING,)
         )
@@ -224,7 +224,7 @@ class StudyLedger:
         self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 
     def _finish(self, ticket: Ticket) -> None:
-        self._still_ours()
+        self._hold_lock()
         trial_id, outcome = self._trials[ticket.number], ticket.outcome
         if outcome is None or self._storage.get_trial(trial_id).state.is_finished():
             return
@@ -242,7 +242,7 @@ class StudyLedger:
         else:
             self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 
-    def _still_ours(self) -> None:
+    def _hold_lock(self) -> None:
         """After an outage the lock is taken again; if another driver was faster, stop."""
         if not self._lock.is_held():
             take_lock(self._lock, self.name)

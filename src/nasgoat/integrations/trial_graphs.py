@@ -81,7 +81,7 @@ class GraphParameters:
 
     def encode(self, graph: LabeledGraph) -> dict[str, int]:
         """The parameters of a graph, in topological order if its space is acyclic."""
-        digits = iter(self._digits(graph))
+        digits = iter(self._read_digits(graph))
         parameters = {}
         for name, radices in self._parts.items():
             value = 0
@@ -106,7 +106,7 @@ class GraphParameters:
                 value, digit = divmod(value, radix)
                 part.append(digit)
             digits += reversed(part)
-        graph = self._graph(digits)
+        graph = self._build_graph(digits)
         self.space.check(graph)
         return graph
 
@@ -122,7 +122,7 @@ class GraphParameters:
             return {self.name: parts[0]}
         return {f"{self.name}_{i}": part for i, part in enumerate(parts)}
 
-    def _digits(self, graph: LabeledGraph) -> list[int]:
+    def _read_digits(self, graph: LabeledGraph) -> list[int]:
         self.space.check(graph)
         if self.space.stores_forward_edges and np.tril(graph.adjacency).any():
             graph = graph.sorted_topologically()
@@ -131,7 +131,7 @@ class GraphParameters:
         size = graph.n - self.space.sizes[0]
         return [size, *nodes, *[0] * missing, *self._slots.edge_digits(graph)]
 
-    def _graph(self, digits: list[int]) -> LabeledGraph:
+    def _build_graph(self, digits: list[int]) -> LabeledGraph:
         n = digits[0] + self.space.sizes[0]
         labels = self.space.sizes[-1] if self.space.node_vocabulary else 0
         return self._slots.graph(n, digits[1 + labels :], digits[1 : 1 + labels][:n])

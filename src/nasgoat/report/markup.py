@@ -46,7 +46,7 @@ def escape(text: str) -> Html:
 
 def join(*children: Child) -> Html:
     """Several children one after the other."""
-    return Html("".join(_text(child) for child in children))
+    return Html("".join(_write_text(child) for child in children))
 
 
 def element(name: str, *children: Child, **attributes: Attribute) -> Html:
@@ -139,20 +139,20 @@ def table(
         "table",
         element("caption", caption),
         element("thead", element("tr", heads)),
-        element("tbody", [_table_row(row, kinds, i == best) for i, row in enumerate(rows)]),
+        element("tbody", [_write_row(row, kinds, i == best) for i, row in enumerate(rows)]),
         class_="sortable" if sortable else None,
     )
     class_ = "scroll tall" if len(rows) > _LONG_TABLE else "scroll"
     return region("div", inside, name=name, class_=class_)
 
 
-def _table_row(row: Sequence[Child], kinds: Sequence[str | None], best: bool) -> Html:
+def _write_row(row: Sequence[Child], kinds: Sequence[str | None], best: bool) -> Html:
     head = element("th", row[0], scope="row", class_=kinds[0])
     rest = [element("td", x, class_=kind) for x, kind in zip(row[1:], kinds[1:], strict=True)]
     return element("tr", head, rest, class_="best" if best else None)
 
 
-def _text(child: Child) -> str:
+def _write_text(child: Child) -> str:
     if child is None:
         return ""
     if isinstance(child, Html):
@@ -161,7 +161,7 @@ def _text(child: Child) -> str:
         return escape(child)
     if isinstance(child, int | float):
         return _value(child)
-    return "".join(map(_text, child))
+    return "".join(map(_write_text, child))
 
 
 def _value(value: Attribute) -> str:

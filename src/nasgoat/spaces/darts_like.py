@@ -81,15 +81,15 @@ class DartsSpace(IndexedSpace):
         return self.from_digits(list(digits.values()))
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        near = self._near_digits(graph)
+        near = self._list_near_digits(graph)
         if not near:
             return graph  # the only one
         return self.from_digits(near[int(rng.integers(len(near)))])
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        return [self.from_digits(digits) for digits in self._near_digits(graph)]
+        return [self.from_digits(digits) for digits in self._list_near_digits(graph)]
 
-    def _near_digits(self, graph: LabeledGraph) -> list[list[int]]:
+    def _list_near_digits(self, graph: LabeledGraph) -> list[list[int]]:
         codes = dict(zip(self.places, self.digits(graph).tolist(), strict=True))
         found = []
         for (u, v), digit in codes.items():

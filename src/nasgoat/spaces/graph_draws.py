@@ -123,7 +123,7 @@ class _Builder:
             steps = zip(cycle, cycle[1:] + cycle[:1], strict=True)
             return all(self._add((u, v)) for u, v in steps if (u, v) not in self.sketch.edges)
         if kind == "paths":
-            return self._paths()
+            return self._join_by_paths()
         order = self.rng.permutation(n).tolist()
         for i, v in enumerate(order[1:], start=1):
             earlier = self.rng.permutation(order[:i]).tolist()
@@ -131,7 +131,7 @@ class _Builder:
                 return False
         return True
 
-    def _paths(self) -> bool:
+    def _join_by_paths(self) -> bool:
         order = self.order.tolist()
         for i, v in enumerate(order):
             if self.rules.degree_in.high[self.sketch.labels[v]] > 0 and self.into[v] == 0:

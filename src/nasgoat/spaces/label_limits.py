@@ -95,7 +95,7 @@ class LabelLimits:
         for batch, _ in self._list_blank():
             for i, profile in enumerate(self._make_profiles(batch)):
                 if profile not in known:
-                    places = self._single_places(profile)
+                    places = self._list_single_places(profile)
                     known[profile] = self._count_labellings(profile, places)
                 if known[profile]:
                     fitting.append((batch, i, profile))
@@ -121,7 +121,7 @@ class LabelLimits:
         if self.by_place:
             codes = self._draw_places(graph, profile, rng)
         else:
-            counts, times = label_counts(self._single_places(profile), k)
+            counts, times = label_counts(self._list_single_places(profile), k)
             drawn = draw_counts(counts, times, self._fits(profile, counts), rng)
             codes = None if drawn is None else rng.permutation(np.repeat(np.arange(k), drawn))
         if codes is None:
@@ -171,7 +171,7 @@ class LabelLimits:
         fits = self._fits(profile, counts)
         return sum(t for t, fit in zip(times, fits, strict=True) if fit)
 
-    def _single_places(self, profile: Profile) -> tuple[int, ...]:
+    def _list_single_places(self, profile: Profile) -> tuple[int, ...]:
         """The cycles of the identity: one for each place."""
         return (1,) * self.space.sites.count_variables(profile.nodes, profile.edges)
 

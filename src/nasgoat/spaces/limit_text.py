@@ -115,7 +115,7 @@ def parse_limit(text: str, words: Vocabulary, name: str | None = None) -> Limit:
     return _Reader(text, words).limit(name or " ".join(text.split()))
 
 
-def _tokens(text: str, said: str) -> Iterator[_Token]:
+def _list_tokens(text: str, said: str) -> Iterator[_Token]:
     place = 0
     while text[place:].strip():
         match = _TOKEN.match(text, place)
@@ -136,7 +136,7 @@ class _Reader:
         if len(text) > _LONGEST:
             raise SpaceError(f"{said} must have at most {_LONGEST} characters, got {len(text)}")
         self.text, self.words, self.said = text, words, said
-        self.tokens = list(_tokens(text, said))
+        self.tokens = list(_list_tokens(text, said))
         self.place = 0
         self.parts: list[Part] = []
 

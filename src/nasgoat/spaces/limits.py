@@ -86,9 +86,9 @@ class Limit:
     @property
     def text(self) -> str:
         """The limit as text that can be read again."""
-        terms = [_term(c, name) for name, c in self._list_coefficients().items() if c]
+        terms = [_write_term(c, name) for name, c in self._list_coefficients().items() if c]
         left = " ".join(terms).removeprefix("+ ") or "0"
-        return f"{left} {self.sense} {_number(self.bound)}"
+        return f"{left} {self.sense} {_write_number(self.bound)}"
 
     def node_coefficients(self, vocabulary: Sequence[str]) -> Array:
         """Coefficient of each node label, in code order."""
@@ -231,12 +231,12 @@ def name_uniquely(limits: Sequence[Limit]) -> tuple[Limit, ...]:
     return tuple(found.values())
 
 
-def _number(value: float) -> str:
+def _write_number(value: float) -> str:
     short = f"{value:.15g}"
     return short if float(short) == value else repr(float(value))
 
 
-def _term(coefficient: float, name: str) -> str:
+def _write_term(coefficient: float, name: str) -> str:
     sign = "-" if coefficient < 0 else "+"
     size = abs(coefficient)
-    return f"{sign} {name}" if size == 1 else f"{sign} {_number(size)}*{name}"
+    return f"{sign} {name}" if size == 1 else f"{sign} {_write_number(size)}*{name}"

@@ -36,10 +36,10 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
         on_path = nodes_on_paths(matrices)
         for i in _list_valid(space, matrices, on_path):
             codes = rng.integers(1, k + 1, size=n) if k else np.zeros(n, dtype=int)
-            cell = _cell(space, matrices[i], codes, on_path[i])
+            cell = _make_cell(space, matrices[i], codes, on_path[i])
             if cell is not None:
                 return cell
-    cell = _chain(space, rng)
+    cell = _make_chain(space, rng)
     for _ in range(_WALK):
         others = neighbours(space, cell)
         if not others:
@@ -69,7 +69,7 @@ def vary(
     while tried < _TRIES * _WIDEST * count:
         # Hard-to-leave cells get a wider step the longer the attempts fail.
         step = edits + tried // (_TRIES * count)
-        for mutated in _attempts(space, cell, step, rng, block):
+        for mutated in _try_changes(space, cell, step, rng, block):
             if space.key(mutated) != key:
                 found.append(mutated)
                 if len(found) == count:
@@ -78,7 +78,7 @@ def vary(
     return fill_up(found, count, neighbours(space, graph) or [graph], rng)
 
 
-def _attempts(
+def _try_changes(
     space: NodeLabeledSpace, cell: LabeledGraph, step: int, rng: np.random.Generator, block: int
 ) -> Iterator[LabeledGraph]:
     """The changed cells in a block of mutations; most attempts fail, so many are made at once."""
@@ -97,7 +97,7 @@ def _attempts(
     differs = (flipped != matrices).any(axis=(1, 2)) | ((changed != codes) & used)[:, 1:-1].any(1)
     fits = on_path[:, 0] & (flipped.sum(axis=(1, 2)) <= space.edge_limit)
     for i in np.flatnonzero(differs & fits):
-        mutated = _cell(space, flipped[i], changed[i], on_path[i])
+        mutated = _make_cell(space, flipped[i], changed[i], on_path[i])
         if mutated is not None:
             yield mutated
 
@@ -105,7 +105,7 @@ def _attempts(
 def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Cells one operation, one edge or one inserted node away; the first of very many."""
     cell = graph.sorted_topologically()
-    matrix, codes = cell.adjacency, _codes(space, cell)
+    matrix, codes = cell.adjacency, _draw_codes(space, cell)
     every = chain(
         _change_operations(space, codes, matrix),
         _flip_edges(codes, matrix),
@@ -127,7 +127,7 @@ def _change_operations(
 
 
 def _flip_edges(codes: NDArray[np.int_], matrix: NDArray[np.bool_]) -> Iterator[_Candidate]:
-    for u, v in _forward_pairs(matrix):
+    for u, v in _list_forward_pairs(matrix):
         flipped = matrix.copy()
         flipped[u, v] ^= True
         yield _reorder(flipped, codes)
@@ -141,14 +141,14 @@ def _insert_nodes(
         return
     new = n - 1  # before the sink, until the nodes are ordered again
     wider = np.insert(np.insert(matrix, new, False, axis=0), new, False, axis=1)
-    for u, v in _forward_pairs(matrix):
+    for u, v in _list_forward_pairs(matrix):
         joined = wider.copy()
         joined[u, new] = joined[new, v + (v == new)] = True
         ops = range(1, len(space.ops) + 1)
         yield from (_reorder(joined, np.insert(codes, new, code)) for code in ops)
 
 
-def _forward_pairs(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _list_forward_pairs(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The pairs (u, v) whose edge closes no cycle, whatever the order of the nodes."""
     reach = shortest_distances(matrix[None])[0] < len(matrix)
     return [(int(u), int(v)) for u, v in np.argwhere(~reach.T)]
@@ -160,7 +160,7 @@ def _reorder(matrix: NDArray[np.bool_], codes: NDArray[np.int_]) -> _Candidate:
     return matrix[np.ix_(order, order)], codes[order]
 
 
-def _codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
+def _draw_codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
     labels = cell.node_labels or ()
     return np.array([space.node_vocabulary.index(label) for label in labels])
 
@@ -181,7 +181,7 @@ def _embed(
     matrices = np.zeros((block, n, n), dtype=bool)
     matrices[rows[:, :, None], places[:, :, None], places[:, None, :]] = cell.adjacency
     codes = rng.integers(1, k + 1, size=(block, n)) if k else np.zeros((block, n), dtype=int)
-    codes[rows, places] = _codes(space, cell)
+    codes[rows, places] = _draw_codes(space, cell)
     used = np.zeros((block, n), dtype=bool)
     used[rows, places] = True
     return matrices, codes, used
@@ -191,10 +191,10 @@ def _prune(
     space: NodeLabeledSpace, matrix: NDArray[np.bool_], codes: NDArray[np.int_]
 ) -> LabeledGraph | None:
     """The cell without nodes off every path, or None if it is not in the space."""
-    return _cell(space, matrix, codes, nodes_on_paths(matrix[None])[0])
+    return _make_cell(space, matrix, codes, nodes_on_paths(matrix[None])[0])
 
 
-def _cell(
+def _make_cell(
     space: NodeLabeledSpace,
     matrix: NDArray[np.bool_],
     codes: NDArray[np.int_],
@@ -210,7 +210,7 @@ def _cell(
     return space.assemble(matrix, codes[kept[1:-1]] - 1)
 
 
-def _chain(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
+def _make_chain(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
     n = int(rng.choice(list(space.sizes)))
     codes = rng.integers(1, len(space.ops) + 1, size=n) if space.ops else np.zeros(n, dtype=int)
     chain = _prune(space, np.eye(n, k=1, dtype=bool), codes)
