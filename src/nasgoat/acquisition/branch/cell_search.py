@@ -17,16 +17,17 @@ from nasgoat.acquisition.branch.domains import (
 )
 from nasgoat.acquisition.branch.potentials import bound_completions, measure_products
 from nasgoat.acquisition.branch.records import (
+    Answers,
     Changes,
     Floats,
     Index,
-    Integers,
     LimitRows,
     Prefixes,
     Problem,
     Scratch,
     Stack,
     Tables,
+    new_answers,
     new_scratch,
     new_stack,
     new_state_scratch,
@@ -42,6 +43,7 @@ from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Phase,
     Steps,
+    Walk,
     Worker,
     choose_variable,
     make_search,
@@ -126,11 +128,11 @@ def _find_leaves(
     s: Index,
     t: Index,
     best: float,
-    chosen: Integers,
-    values: Floats,
+    answers: Answers,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many, or -1."""
     _, shapes, limits, changes = problem
+    chosen, values = answers
     variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
     if variables - t > 1:  # one more has its state at each depth
         return -1
@@ -160,17 +162,9 @@ def _find_leaves(
     return found
 
 
+_walk = Walk(_open_shape, _forget, _take_state)
 _search = make_search(
-    Steps(
-        open_shape=_open_shape,
-        forget=_forget,
-        take_state=_take_state,
-        go_on_listing=_list_nothing,
-        find_leaves=_find_leaves,
-        measure=measure_products,
-        bound=bound_completions,
-        choose=_choose_variable,
-    )
+    _walk, Steps(_list_nothing, _find_leaves, measure_products, bound_completions, _choose_variable)
 )
 
 
@@ -244,8 +238,7 @@ class LinearRun(DepthFirstRun):
             stack=new_stack(variables, labels, width, domain),
             scratch=new_scratch(variables, labels, domain, codes),
             order=np.zeros(0, dtype=np.int64),
-            chosen=np.zeros((domain, variables), dtype=np.int64),
-            values=np.zeros(domain),
+            answers=new_answers(domain, variables),
         )
 
     def _bound_next_groups(self) -> bool:

@@ -22,13 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nasgoat.acquisition.branch.records import (
-    MARGIN,
-    Changes,
-    Floats,
-    Integers,
-    Tables,
-)
+from nasgoat.acquisition.branch.records import MARGIN, Changes, Floats, Integers, Tables
 from nasgoat.acquisition.branch.reference import measure_changes
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
 from nasgoat.acquisition.branch.structures import Block, Group, OutOfTimeError, make_group
@@ -180,11 +174,7 @@ def _list_steps(labels: int, step: float) -> Iterator[tuple[Floats, float]]:
 
 
 def choose_columns(
-    search: BranchAndBound,
-    acquisition: LinearAcquisition,
-    n: int,
-    value: float,
-    deadline: float,
+    search: BranchAndBound, acquisition: LinearAcquisition, n: int, value: float, deadline: float
 ) -> StructureColumns | None:
     """The structures of n nodes that may have graphs below a value, as columns of a model.
 

@@ -30,7 +30,6 @@ from nasgoat.acquisition.branch.records import (
     LabelProblem,
     LabelScratch,
     LabelStack,
-    Prefixes,
     Sizes,
 )
 from nasgoat.acquisition.branch.reference import add_to, dot
@@ -39,12 +38,7 @@ from nasgoat.compiled import called, inner
 
 @called
 def measure_labels(
-    problem: LabelProblem,
-    prefixes: Prefixes | None,
-    stack: LabelStack,
-    scratch: LabelScratch,
-    s: Index,
-    t: Index,
+    problem: LabelProblem, _: None, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
 ) -> Sizes:
     """The reference graph, its moves and all products at depth t."""
     reference, potentials = scratch.reference, scratch.potentials
@@ -212,7 +206,7 @@ def _least_delta(
 @called
 def _fill_potentials(
     problem: LabelProblem,
-    prefixes: Prefixes | None,
+    _: None,
     stack: LabelStack,
     scratch: LabelScratch,
     s: Index,
@@ -275,7 +269,7 @@ def _add_open_edges(
 @inner
 def _rescale(
     problem: LabelProblem,
-    prefixes: Prefixes | None,
+    _: None,
     stack: LabelStack,
     scratch: LabelScratch,
     sizes: Sizes,

@@ -32,14 +32,14 @@ from nasgoat.acquisition.branch.records import (
     NODES,
     SHAPE,
     VARIABLES,
+    Answers,
     Floats,
     Index,
-    Integers,
     LabelProblem,
     LabelScratch,
     LabelStack,
     LabelTables,
-    Prefixes,
+    new_answers,
     new_label_scratch,
     new_label_stack,
 )
@@ -47,14 +47,15 @@ from nasgoat.acquisition.branch.reference import add_to, dot
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Steps,
+    Walk,
     Worker,
     choose_variable,
     make_search,
 )
 from nasgoat.compiled import ALONE, Threads, called, compiled, inner, merged
 
-_STEPS = 100_000  # labels between two looks at the clock
-_STEPS_OF_A_NODE = 100  # labels that count as one node of the search tree
+#: Labels between two looks at the clock, and those that count as one node of the search tree.
+_STEPS, _STEPS_OF_A_NODE = 100_000, 100
 #: Labellings of nodes, and of edges, up to which they are listed.
 _LISTED = (64, 100_000)
 _ANSWERS = 64  # graphs that one call hands over
@@ -62,7 +63,7 @@ _ANSWERS = 64  # graphs that one call hands over
 
 @inner
 def _open_structure(
-    problem: LabelProblem, prefixes: Prefixes | None, stack: LabelStack, s: Index, threshold: float
+    problem: LabelProblem, _: None, stack: LabelStack, s: Index, threshold: float
 ) -> bool:
     """Begin with structure s, every variable open; False if it has no graph."""
     stack.label[:] = -1
@@ -80,7 +81,7 @@ def _forget(stack: LabelStack, t: Index) -> None:
 @inner
 def _take_label(
     problem: LabelProblem,
-    prefixes: Prefixes | None,
+    _: None,
     stack: LabelStack,
     s: Index,
     t: Index,
@@ -113,15 +114,14 @@ def _choose_variable(
 @inner
 def _find_leaves(
     problem: LabelProblem,
-    prefixes: Prefixes | None,
+    _: None,
     stack: LabelStack,
     scratch: LabelScratch,
     roots: Floats,
     s: Index,
     t: Index,
     best: float,
-    chosen: Integers,
-    values: Floats,
+    answers: Answers,
 ) -> int:
     """Begin to list what is below a node, if that is little; -1 if it is not."""
     if not _begin_listing(problem, stack, scratch, s, t):
@@ -187,19 +187,15 @@ def _add_node(
 
 @called
 def _list_labels(
-    problem: LabelProblem,
-    stack: LabelStack,
-    scratch: LabelScratch,
-    best: float,
-    chosen: Integers,
-    values: Floats,
+    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, best: float, answers: Answers
 ) -> int:
-    """Go on listing until all is listed, ``chosen`` is full or it is time to look at the clock.
+    """Go on listing until all is listed, ``answers`` are full or it is time to look at the clock.
 
     Returns how many graphs better than ``best`` were found, -1 if no listing is under way.
     """
     s, n, turn = stack.place[SHAPE], problem.shapes.allowed.shape[1], scratch.turn
     total, nodes, found = turn[VARIABLES], turn[NODE_VARIABLES], 0
+    chosen, values = answers
     y = turn[LISTING]
     if y < 0:
         return -1
@@ -303,16 +299,8 @@ def _is_hopeless(
 
 
 _search = make_search(
-    Steps(
-        open_shape=_open_structure,
-        forget=_forget,
-        take_state=_take_label,
-        go_on_listing=_list_labels,
-        find_leaves=_find_leaves,
-        measure=measure_labels,
-        bound=bound_labels,
-        choose=_choose_variable,
-    )
+    Walk(_open_structure, _forget, _take_label),
+    Steps(_list_labels, _find_leaves, measure_labels, bound_labels, _choose_variable),
 )
 
 
@@ -356,8 +344,7 @@ class LabelledRun(DepthFirstRun):
             stack=new_label_stack(variables, domain, self.block.n),
             scratch=new_label_scratch(variables, domain, tables, self._listed),
             order=np.zeros(0, dtype=np.int64),
-            chosen=np.zeros((_ANSWERS, variables), dtype=np.int64),
-            values=np.zeros(_ANSWERS),
+            answers=new_answers(_ANSWERS, variables),
         )
 
     def open_bound(self) -> float:

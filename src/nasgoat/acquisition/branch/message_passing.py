@@ -52,9 +52,9 @@ Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
 AnyStack = Stack | LabelStack  # of cells, and of declared graphs
 AnyScratch = Scratch | LabelScratch
 #: Takes problem, prefixes, stack, scratch, shape, depth and the number of open variables.
-Fill = Callable[[Any, Prefixes | None, Any, Any, Index, Index, Index], None]
+Fill = Callable[..., None]
 #: Takes problem, prefixes, stack, scratch, sizes, shape and depth.
-Rescale = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index], None]
+Rescale = Callable[..., None]
 #: Takes problem, prefixes, stack, scratch, sizes, shape, depth and rounds.
 Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index], float]
 
@@ -66,14 +66,14 @@ def _make_messages(lanes: int) -> tuple[Message, Message]:
     def hand_forward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
-        at, columns = potentials.pair_at[i, j], width[j]
+        columns = width[j]
         for c in range(width[i]):
+            at = potentials.pair_at[i, j] + c * columns * lanes
             for e in range(columns):
                 for x in range(lanes):
                     value = potentials.given[c * lanes + x] + potentials.pair[at + e * lanes + x]
                     old = message[i, j, e * lanes + x]
                     message[i, j, e * lanes + x] = value if c == 0 or value < old else old
-            at += columns * lanes
 
     @merged
     def hand_backward(

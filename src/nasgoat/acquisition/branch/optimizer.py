@@ -44,14 +44,11 @@ class BranchAndBound:
         growing: Prefixes from which on they are not listed but grow node by node.
 
     Example:
-        >>> import numpy as np
-        >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
-        >>> space = nasbench201()
-        >>> cells = space.sample(10, np.random.default_rng(0))
-        >>> gp = GraphGP(space).fit(cells, [5.0 + len(cell.edges) for cell in cells])
-        >>> pool = BranchAndBound(space).optimize(LowerConfidenceBound(3.0, gp), k=5)
+        >>> from nasgoat import darts
+        >>> from nasgoat.acquisition import random_problem
+        >>> pool = BranchAndBound(darts()).optimize(random_problem(darts(), 10).acquisition, k=3)
         >>> len(pool), str(pool.certificate.status), pool.certificate.gap
-        (5, 'optimal', 0.0)
+        (3, 'optimal', 0.0)
     """
 
     name = "branch"

@@ -37,12 +37,7 @@ from nasgoat.compiled import called, inner, merged
 
 @called
 def measure_products(
-    problem: Problem,
-    prefixes: Prefixes | None,
-    stack: Stack,
-    scratch: Scratch,
-    s: Index,
-    t: Index,
+    problem: Problem, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
 ) -> Sizes:
     """All products at depth t."""
     pairs, shapes, _, changes = problem

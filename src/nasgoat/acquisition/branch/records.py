@@ -218,6 +218,13 @@ class Sizes(NamedTuple):
     omega: float  # ω ≥ ‖W‖
 
 
+class Answers(NamedTuple):
+    """Where a call of a compiled search puts the graphs that it found."""
+
+    chosen: Integers  # (most graphs of a call, V) their states
+    values: Floats  # (most graphs of a call,)
+
+
 class Scratch(NamedTuple):
     """Scratch of one bound: what states and pairs of states do to the norm, and potentials."""
 
@@ -464,3 +471,8 @@ def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
         kept=np.zeros(variables),
         bound=np.zeros(lanes),
     )
+
+
+def new_answers(most: int, variables: int) -> Answers:
+    """Room for the graphs of one call."""
+    return Answers(chosen=np.zeros((most, variables), dtype=np.int64), values=np.zeros(most))

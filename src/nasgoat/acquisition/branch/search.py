@@ -29,6 +29,7 @@ from nasgoat.acquisition.branch.records import (
     PAUSED,
     POSITION,
     SHAPE,
+    Answers,
     Floats,
     Found,
     Index,
@@ -45,8 +46,8 @@ Step = Callable[..., Any]
 Search = Callable[..., tuple[int, int]]
 
 
-class Steps(NamedTuple):
-    """What the search of one kind of labels does at a node of its tree.
+class Walk(NamedTuple):
+    """How the search of one kind of labels moves through its tree.
 
     All take the problem, the prefixes (None where there are none) and the stack first, where they
     need them; then shape, depth and more.
@@ -55,6 +56,11 @@ class Steps(NamedTuple):
     open_shape: Step  # begin with a shape, every variable open; False if it has no graph
     forget: Step  # open again what got its state below a depth
     take_state: Step  # give the branching variable a state; False if that leaves no graph
+
+
+class Steps(NamedTuple):
+    """What the search of one kind of labels does at a node of its tree."""
+
     go_on_listing: Step  # graphs found by the listing under way; -1 if there is none
     find_leaves: Step  # graphs found below a node that is listed; -1 if it is bounded instead
     measure: Step  # sizes of a node
@@ -62,16 +68,16 @@ class Steps(NamedTuple):
     choose: Step  # the variable to branch on
 
 
-def make_search(steps: Steps) -> Search:
+def make_search(walk: Walk, steps: Steps) -> Search:
     """The depth-first search below structures, for one kind of labels.
 
     It goes on until graphs better than ``best`` are found, nodes are used up, or all is done. With
     ``rooting`` it bounds the shapes of ``order`` one after another, without a look below: one
     function for both, because the bound would be compiled twice otherwise. Returns how the call
-    ended and how many graphs were found: their states and values are in ``chosen`` and ``values``.
+    ended and how many graphs were found: they are in ``answers``.
     """
-    go_on_listing, find_leaves, measure, bound, choose = steps[3:]
-    next_node = _make_walk(*steps[:3])
+    go_on_listing, find_leaves, measure, bound, choose = steps
+    next_node = _make_walk(*walk)
 
     @inner
     def search(
@@ -84,13 +90,12 @@ def make_search(steps: Steps) -> Search:
         rooting: bool,
         best: float,
         pause: int,
-        chosen: Integers,
-        values: Floats,
+        answers: Answers,
     ) -> tuple[int, int]:
         threshold, place = best + MARGIN, stack.place
         stop = place[NODES] + pause
         while place[NODES] < stop:
-            found = go_on_listing(problem, stack, scratch, best, chosen, values)
+            found = go_on_listing(problem, stack, scratch, best, answers)
             if found > 0:
                 return FOUND, found
             if found == 0:
@@ -103,9 +108,7 @@ def make_search(steps: Steps) -> Search:
                 continue
             s, t = place[SHAPE], place[DEPTH] + 1
             if not rooting:
-                found = find_leaves(
-                    problem, prefixes, stack, scratch, roots, s, t, best, chosen, values
-                )
+                found = find_leaves(problem, prefixes, stack, scratch, roots, s, t, best, answers)
                 if found > 0:
                     return FOUND, found
                 if found == 0:
@@ -216,8 +219,7 @@ class Worker:
     stack: Any  # the records of the compiled search that works on them
     scratch: Any
     order: Integers
-    chosen: Integers  # (D, V) states of the graphs found last
-    values: Floats  # (D,) their values
+    answers: Answers  # the graphs found last
     done: bool = False
 
 
@@ -288,12 +290,11 @@ class DepthFirstRun:
             self._phase is Phase.ROOT,
             best,
             _PAUSE,
-            worker.chosen,
-            worker.values,
+            worker.answers,
         )
         worker.done = status == DONE
-        s = int(worker.stack.place[SHAPE])
-        return [(s, worker.chosen[x].copy(), float(worker.values[x])) for x in range(found)]
+        s, (chosen, values) = int(worker.stack.place[SHAPE]), worker.answers
+        return [(s, chosen[x].copy(), float(values[x])) for x in range(found)]
 
     def _next_phase(self) -> None:
         if self._phase is Phase.SCOUT:
