@@ -139,7 +139,7 @@ def test_a_structures_bound_is_below_all_its_graphs(seed: int) -> None:
     checked = 0
     for run in runs:
         lowest = np.full(len(run.roots), np.inf)
-        roots = run.bounds().copy()
+        roots = run.bound_shapes().copy()
         for graph, value in _score_all(problem.space, linear, run.block.n):
             s = _find_structure(run, graph)
             lowest[s] = min(lowest[s], value)

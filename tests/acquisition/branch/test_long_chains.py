@@ -71,8 +71,8 @@ def test_the_relaxed_bound_holds_for_every_labelling_that_is_allowed(seed: int) 
     rng = np.random.default_rng(seed)
     columns = make_columns(make_space(5, 3, seed, 0.6), seed)
     every = list_all(columns)
-    every = every[columns.excess(every) <= 0.0]
-    values, bound = columns.value(every), ConvexBound(columns)
+    every = every[columns.measure_excess(every) <= 0.0]
+    values, bound = columns.evaluate(every), ConvexBound(columns)
     root = bound.find_root()
     assert root.bound <= values.min()
     for _ in range(5):
@@ -93,8 +93,8 @@ def test_columns_add_up_to_the_acquisition_of_a_chain() -> None:
     columns = make_columns(space, 3)
     chains = space.sample(20, np.random.default_rng(1))
     labels = np.array([space.digits(chain).astype(int) - 1 for chain in chains])
-    assert columns.value(labels) == pytest.approx(acquisition.score(chains), abs=AGREES)
-    assert (columns.excess(labels) <= 0.0).all()
+    assert columns.evaluate(labels) == pytest.approx(acquisition.score(chains), abs=AGREES)
+    assert (columns.measure_excess(labels) <= 0.0).all()
 
 
 CASES = [(6, 3, 1.0), (6, 3, 0.4), ((2, 6), 3, 0.5), (5, 4, 0.3), ((1, 5), 2, 0.8), (7, 2, 0.7)]

@@ -72,6 +72,6 @@ def test_a_tangent_is_below_every_value() -> None:
     prior = (white**2).sum(axis=1) + rng.exponential(size=200)
     values, white, deviation = score_kernels(model, kernel, prior)
     for x in range(20):
-        bounds = take_tangent(model, white[x], deviation[x]).bounds(kernel, prior)
+        bounds = take_tangent(model, white[x], deviation[x]).bound(kernel, prior)
         assert (bounds <= values + TIES).all()
         assert bounds[x] == pytest.approx(values[x], abs=TIES)

@@ -45,8 +45,8 @@ def run_of(space: CellSpace) -> LinearRun:
 def test_structures_in_step_have_the_bounds_of_structures_one_by_one(name: str) -> None:
     in_step, one_by_one = run_of(SPACES[name]), run_of(SPACES[name])
     one_by_one._groups.clear()
-    assert len(in_step.bounds()) == in_step.nodes
-    difference = one_by_one.bounds() - in_step.roots
+    assert len(in_step.bound_shapes()) == in_step.nodes
+    difference = one_by_one.bound_shapes() - in_step.roots
     assert difference.min() >= -1e-12  # never above, but for the last bits of sums
     assert difference.max() <= ROUNDING
 

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.declared_domains import least_weight
+from nasgoat.acquisition.branch.declared_domains import find_least_weight
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import (
     RHO,
@@ -179,7 +179,7 @@ def _measure_rest(
 
 
 @inner
-def _least_delta(
+def _find_least_delta(
     problem: LabelProblem,
     stack: LabelStack,
     scratch: LabelScratch,
@@ -194,7 +194,7 @@ def _least_delta(
     least = np.inf
     room_out = rules.high[1, a] - stack.load[1, 0, u]
     room_in = rules.high[0, b] - stack.load[0, 0, v]
-    lightest = least_weight(rules, u, v)
+    lightest = find_least_weight(rules, u, v)
     for x in range(len(tables.delta)):
         more = rules.weight[x] - lightest
         if rules.edge[u, v, x] and more <= room_out and more <= room_in:
@@ -254,7 +254,7 @@ def _add_open_edges(
             for e in range(stack.width[t, v] if b < 0 else 1):
                 first = stack.domain[t, u, c] if a < 0 else a
                 second = stack.domain[t, v, e] if b < 0 else b
-                value = _least_delta(problem, stack, scratch, (u, v), first, second, rho)
+                value = _find_least_delta(problem, stack, scratch, (u, v), first, second, rho)
                 value = min(value, 50.0 / rho)  # none fits: dear, but no more than rounding bears
                 if a >= 0:
                     potentials.unary[v, e] += value

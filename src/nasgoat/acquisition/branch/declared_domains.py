@@ -12,7 +12,7 @@ from nasgoat.compiled import called, inner
 
 
 @inner
-def least_weight(rules: DegreeRules, u: Index, v: Index) -> int:
+def find_least_weight(rules: DegreeRules, u: Index, v: Index) -> int:
     """The least that an edge adds to the degrees of its ends."""
     least = 1 << 40
     for x in range(len(rules.weight)):
@@ -31,7 +31,7 @@ def _measure_loads(problem: LabelProblem, stack: LabelStack, s: Index) -> None:
         u, v, x = shapes.ends[s, e, 0], shapes.ends[s, e, 1], stack.label[n + e]
         low, high = rules.weight[x], rules.weight[x]
         if x < 0:
-            low, high = least_weight(rules, u, v), 0
+            low, high = find_least_weight(rules, u, v), 0
             for y in range(len(rules.weight)):
                 if rules.edge[u, v, y]:
                     high = max(high, rules.weight[y])
@@ -136,7 +136,7 @@ def may_take(problem: LabelProblem, stack: LabelStack, s: Index, i: Index, x: In
     u, v = shapes.ends[s, i - n, 0], shapes.ends[s, i - n, 1]
     if x >= len(rules.weight) or not rules.edge[u, v, x]:
         return False
-    least = least_weight(rules, u, v)
+    least = find_least_weight(rules, u, v)
     more = rules.weight[x] - least
     a, b = stack.label[u], stack.label[v]
     return bool(
@@ -155,14 +155,14 @@ def _keep_affordable(problem: LabelProblem, stack: LabelStack, s: Index, t: Inde
     for k in range(len(rows.cap)):
         spent = rows.shape[k, s]
         for i in range(n + shapes.edges[s]):
-            spent += _least_cost(problem, stack, k, s, t, i)
+            spent += _find_least_cost(problem, stack, k, s, t, i)
         room = rows.cap[k] + EPSILON - spent
         if room < 0.0:
             return -1
         for i in range(n + shapes.edges[s]):
             if stack.label[i] >= 0 or stack.width[t, i] == 0:
                 continue
-            most = room + _least_cost(problem, stack, k, s, t, i)
+            most = room + _find_least_cost(problem, stack, k, s, t, i)
             total = 0
             for c in range(stack.width[t, i]):
                 x = stack.domain[t, i, c]
@@ -178,7 +178,7 @@ def _keep_affordable(problem: LabelProblem, stack: LabelStack, s: Index, t: Inde
 
 
 @inner
-def _least_cost(
+def _find_least_cost(
     problem: LabelProblem, stack: LabelStack, k: Index, s: Index, t: Index, i: Index
 ) -> float:
     """What node or edge i adds to limit k at least."""
@@ -224,7 +224,7 @@ def weigh(
     """Count the weight of label x of edge e in the least degrees of its ends, or take it away."""
     shapes, rules, load = problem.shapes, problem.rules, stack.load
     u, v = shapes.ends[s, e, 0], shapes.ends[s, e, 1]
-    more = sign * (rules.weight[x] - least_weight(rules, u, v))
+    more = sign * (rules.weight[x] - find_least_weight(rules, u, v))
     load[1, 0, u] += more
     load[0, 0, v] += more
     if not rules.directed[0]:

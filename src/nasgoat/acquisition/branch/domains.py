@@ -51,15 +51,15 @@ def make_limit_rows(block: Block, floating: bool = False, more: Sequence[Limit] 
         last_label=np.zeros((total, block.labels)),
     )
     for k, (limit, sign) in enumerate(rows):
-        costs = _label_costs(block, limit)
+        costs = _list_label_costs(block, limit)
         found.cap[k] = sign * limit.bound + TOLERANCE * max(1.0, abs(limit.bound))
-        found.state[k] = sign * _state_costs(block, limit, costs)
-        found.shape[k] = sign * _shape_costs(block, limit)
+        found.state[k] = sign * _list_state_costs(block, limit, costs)
+        found.shape[k] = sign * _list_shape_costs(block, limit)
         found.last_label[k] = sign * (costs[0] + limit.edges)
     return found
 
 
-def _label_costs(block: Block, limit: Limit) -> Floats:
+def _list_label_costs(block: Block, limit: Limit) -> Floats:
     """Cost of each label, one row for all nodes or a row for each edge u · n + v."""
     space, n = block.space, block.shapes.distance.shape[1]
     if space.labels_on == "nodes":
@@ -67,7 +67,7 @@ def _label_costs(block: Block, limit: Limit) -> Floats:
     return np.array([limit.edge_cost(u, v, space.ops) for u in range(n) for v in range(n)])
 
 
-def _state_costs(block: Block, limit: Limit, costs: Floats) -> Floats:
+def _list_state_costs(block: Block, limit: Limit, costs: Floats) -> Floats:
     """Cost of each state, by place, from the costs of labels."""
     found = block.prefix_states
     if found is None:
@@ -78,7 +78,7 @@ def _state_costs(block: Block, limit: Limit, costs: Floats) -> Floats:
     return np.asarray(known + limit.edges * joined)[None]
 
 
-def _shape_costs(block: Block, limit: Limit) -> Floats:
+def _list_shape_costs(block: Block, limit: Limit) -> Floats:
     """What is known of every shape."""
     space, shapes = block.space, block.shapes
     more = 0 if block.prefix_states is None else 2
@@ -195,7 +195,9 @@ def keep_supported(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index, t
 
 
 @merged
-def _least_cost(limits: LimitRows, stack: Stack, k: Index, t: Index, i: Index, at: Index) -> float:
+def _find_least_cost(
+    limits: LimitRows, stack: Stack, k: Index, t: Index, i: Index, at: Index
+) -> float:
     """What variable i adds to limit k at least."""
     if stack.states[i] >= 0:
         known: float = limits.state[k, at, stack.states[i]]
@@ -215,7 +217,7 @@ def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t
         if last_label >= 0:
             spent += limits.last_label[k, last_label]
         for i in range(shapes.variables[p]):
-            spent += _least_cost(limits, stack, k, t, i, limits.place[p, i])
+            spent += _find_least_cost(limits, stack, k, t, i, limits.place[p, i])
         room = limits.cap[k] + EPSILON - spent
         if room < 0.0:
             return False
@@ -223,7 +225,7 @@ def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t
             if stack.states[i] >= 0:
                 continue
             place = limits.place[p, i]
-            most = room + _least_cost(limits, stack, k, t, i, place)
+            most = room + _find_least_cost(limits, stack, k, t, i, place)
             total = 0
             for c in range(stack.width[t, i]):
                 x = stack.domain[t, i, c]

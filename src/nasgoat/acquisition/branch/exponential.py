@@ -233,7 +233,7 @@ def search_labellings(
             if value < best:
                 return FOUND, value
             continue
-        k = _next_label(shapes, state, s, t)
+        k = _find_next_label(shapes, state, s, t)
         if k >= labels:
             state.labels[t] = -1
             place[DEPTH] -= 1
@@ -374,7 +374,7 @@ def _is_affordable(limits: LimitRows, state: Labelling, s: Index, t: Index, k: I
 
 
 @inner
-def _next_label(shapes: Shapes, state: Labelling, s: Index, t: Index) -> Index:
+def _find_next_label(shapes: Shapes, state: Labelling, s: Index, t: Index) -> Index:
     """The label that variable t takes next: twins in ascending order."""
     if state.labels[t] >= 0:
         return int(state.labels[t] + 1)

@@ -26,14 +26,19 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.branch.cell_search import LinearRun
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers, PairTables, Tables
-from nasgoat.acquisition.branch.structures import Block, find_twins, measure_distances, prefix_block
+from nasgoat.acquisition.branch.structures import (
+    Block,
+    find_twins,
+    make_prefix_block,
+    measure_distances,
+)
 from nasgoat.acquisition.branch.tables import (
-    edge_columns,
-    feature_columns,
     find_interactions,
     find_largest_products,
     find_shifts,
-    path_columns,
+    make_edge_columns,
+    make_feature_columns,
+    make_path_columns,
 )
 from nasgoat.compiled import Threads
 from nasgoat.kernels import FeatureMap
@@ -153,7 +158,7 @@ class GrowingRun:
         block = _make_floating_block(self._space, self._n, matrices_of(rows), last_labels)
         limits = make_limit_rows(block, floating=True)
         run = LinearRun(block, self._tables, limits, self._floor, self._threads, scout=False)
-        bounds = np.maximum(run.bounds(), floors)
+        bounds = np.maximum(run.bound_shapes(), floors)
         self._explored += len(bounds)
         for s in np.flatnonzero(bounds < best + MARGIN).tolist():
             stem = (float(bounds[s]), int(last_labels[s]), tuple(rows[s].tolist()))
@@ -186,7 +191,7 @@ def _make_floating_block(
     reach[:, :known] += floating
     reach[:, known:] = floating - 1 - np.arange(floating)
     every = np.tile(np.arange(nodes, dtype=np.int8), (total, 1))
-    return prefix_block(
+    return make_prefix_block(
         space,
         n,
         size=0,
@@ -208,8 +213,8 @@ def _make_floating_tables(
     one distance and two labels add to that is an *option* of its interaction.
     """
     features = FeatureMap(space)
-    columns = feature_columns(features, posterior, sqrt_beta, n)
-    paths, labels = path_columns(features, columns)[:n], len(space.ops)
+    columns = make_feature_columns(features, posterior, sqrt_beta, n)
+    paths, labels = make_path_columns(features, columns)[:n], len(space.ops)
     inner = slice(1, labels + 1)
     any_distance = paths.copy()
     any_distance[0] = 0.0  # no path: no feature
@@ -232,7 +237,7 @@ def _make_floating_tables(
     return Tables(
         pairs=PairTables(path=wide, both=both, both_gram=find_largest_products(vectors)[None]),
         shift=find_shifts(labels, wide),
-        edge=edge_columns(features, columns)[None],
+        edge=make_edge_columns(features, columns)[None],
         option=table,
         options=counts,
         codes=np.zeros((0, wide.shape[-1])),

@@ -82,7 +82,7 @@ class AddedColumns:
             cap=limits.cap - limits.shape[:, s],
         )
 
-    def value(self, labels: Integers) -> Floats:
+    def evaluate(self, labels: Integers) -> Floats:
         """The acquisition of rows of labels."""
         total, width, _ = self.label.shape
         chosen = np.zeros((len(labels), total * width))
@@ -91,7 +91,7 @@ class AddedColumns:
         found: Floats = columns[:, 0] - np.linalg.norm(columns[:, 1:], axis=1)
         return found
 
-    def excess(self, labels: Integers) -> Floats:
+    def measure_excess(self, labels: Integers) -> Floats:
         """By how much rows of labels are beyond the limits, in units of their bounds."""
         if not len(self.cap):
             return np.zeros(len(labels))
@@ -183,7 +183,8 @@ class ConvexBound:
                 return Relaxed(np.inf, begin, np.zeros(allowed.shape))
             value, slope = self._differentiate(x)
             corner, prices = self._find_corner(slope, allowed)
-            best = max(best, self._bound_by(x, value, slope, prices, allowed), key=_by_bound)
+            found = self._bound_by(x, value, slope, prices, allowed)
+            best = found if found.bound > best.bound else best
             if corner is None or best.bound >= enough:
                 break
             if value - best.bound <= _CLOSE * (1.0 + abs(value)):
@@ -253,10 +254,6 @@ class ConvexBound:
             else:
                 high = t
         return 0.5 * (low + high)
-
-
-def _by_bound(relaxed: Relaxed) -> float:
-    return relaxed.bound
 
 
 def find_block_majorant(gram: Floats, labels: int, weights: Floats) -> Floats:
@@ -389,8 +386,8 @@ class RelaxedRun:
         """The labellings within limits that are better than ``best``, best first, each once."""
         columns = self._columns[s]
         labels = np.unique(labels, axis=0)
-        labels = labels[columns.excess(labels) <= 0.0]
-        values = columns.value(labels)
+        labels = labels[columns.measure_excess(labels) <= 0.0]
+        values = columns.evaluate(labels)
         order = np.argsort(values, kind="stable")
         return [(s, labels[i], float(values[i])) for i in order.tolist() if values[i] < best]
 

@@ -309,7 +309,7 @@ def _fill_labels(
 
 
 @inner
-def _least_option(prefixes: Prefixes, d: Index, a: Index, b: Index, rho: float) -> float:
+def _find_least_option(prefixes: Prefixes, d: Index, a: Index, b: Index, rho: float) -> float:
     """The least that two labels can add at any of the distances that code d leaves open."""
     option, options = prefixes.states.option, prefixes.states.options
     code = d - (len(options) - len(option))
@@ -349,7 +349,7 @@ def _fill_rows(
                 if d > 0 and states.options[d] == 0:
                     value += pairs.both[size, d, a, b, 0] - 2 * rho * scratch.both_along[d, a, b]
             if floating:  # the source has no label: any row of the options is its own
-                value += _least_option(prefixes, d, a if a < labels else 0, b, rho)
+                value += _find_least_option(prefixes, d, a if a < labels else 0, b, rho)
             found.row[a, e] = value
 
 
@@ -405,7 +405,7 @@ def _find_runs(prefixes: Prefixes, stack: Stack, t: Index, j: Index) -> None:
 
 
 @inner
-def _pair_products(
+def _add_up_pairs(
     stack: Stack,
     prefixes: Prefixes | None,
     scratch: Scratch,
@@ -458,7 +458,7 @@ def _rescale(
         cross += 2 * scratch.along[i, a] if a < labels else 0.0
         if prefixes is not None:
             cross += 2 * prefixes.scratch.along[x]
-        product, across = _pair_products(stack, prefixes, scratch, y, sizes.open, q, t)
+        product, across = _add_up_pairs(stack, prefixes, scratch, y, sizes.open, q, t)
         own += scratch.norm[i, scratch.choice[i]] + 2 * product
         cross += 2 * across
     length = math.sqrt(max(own, 0.0))

@@ -162,7 +162,7 @@ class RunMaker:
 @functools.cache
 def load_exponential() -> None:
     """Solve a tiny problem under the exponential kernel."""
-    block, features = _tiny_problem(prefixes=False)
+    block, features = _make_tiny_problem(prefixes=False)
     width, one = len(features.source), np.eye(1)
     posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
     factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
@@ -174,7 +174,7 @@ def load_exponential() -> None:
 @functools.cache
 def load_linear(prefixes: bool) -> None:
     """Solve a tiny problem under the linear kernel, by prefixes or by structures."""
-    block, features = _tiny_problem(prefixes)
+    block, features = _make_tiny_problem(prefixes)
     width = len(features.source)
     tables = make_tables(features, LinearPosterior(np.zeros(width), np.eye(width)), 1.0)
     run = LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
@@ -198,7 +198,7 @@ def load_declared() -> None:
             pass
 
 
-def _tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
+def _make_tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
     space = NodeLabeledSpace(4, ["a", "b"])
     (block,) = Listing(space, prefixes).blocks()
     return block, FeatureMap(space)

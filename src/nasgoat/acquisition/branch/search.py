@@ -77,7 +77,7 @@ def make_search(walk: Walk, steps: Steps) -> Search:
     ended and how many graphs were found: they are in ``answers``.
     """
     go_on_listing, find_leaves, measure, bound, choose = steps
-    next_node = _make_walk(*walk)
+    go_to_next_node = _make_walk(*walk)
 
     @inner
     def search(
@@ -101,7 +101,7 @@ def make_search(walk: Walk, steps: Steps) -> Search:
             if found == 0:
                 continue
             place[NODES] += 1
-            turn = next_node(problem, prefixes, stack, order, roots, rooting, threshold)
+            turn = go_to_next_node(problem, prefixes, stack, order, roots, rooting, threshold)
             if turn < 0:
                 return DONE, 0
             if turn == 0:
@@ -134,7 +134,7 @@ def _make_walk(open_shape: Step, forget: Step, take_state: Step) -> Step:
     """
 
     @called
-    def next_node(
+    def go_to_next_node(
         problem: Any,
         prefixes: Prefixes | None,
         stack: Any,
@@ -166,7 +166,7 @@ def _make_walk(open_shape: Step, forget: Step, take_state: Step) -> Step:
         roots[s] = np.inf
         return 0
 
-    return next_node
+    return go_to_next_node
 
 
 @merged
@@ -273,7 +273,7 @@ class DepthFirstRun:
             self._next_phase()
         return [found for answer in answers for found in answer]
 
-    def bounds(self) -> Floats:
+    def bound_shapes(self) -> Floats:
         """Bounds of all shapes, without a look below them."""
         while self._phase is not Phase.SEARCH:
             self.go_on(np.inf)

@@ -60,7 +60,7 @@ class KernelTangent:
     slope: float
     constant: float
 
-    def bounds(self, kernel: Floats, prior: Floats) -> Floats:
+    def bound(self, kernel: Floats, prior: Floats) -> Floats:
         """Lower bounds of the values at these kernel vectors."""
         return kernel @ self.weights - self.slope * prior - self.constant
 
@@ -71,7 +71,7 @@ def take_tangent(model: Model, white: Floats, deviation: float) -> KernelTangent
     Example:
         >>> model = Model(dual=np.ones(1), whitening=np.eye(1), settings=np.array([1.0, 2.0]))
         >>> tangent = take_tangent(model, np.zeros(1), 1.0)
-        >>> tangent.bounds(np.array([[0.5]]), np.array([1.0])).tolist()
+        >>> tangent.bound(np.array([[0.5]]), np.array([1.0])).tolist()
         [-1.5]
     """
     sqrt_beta = model.settings[1]
@@ -106,22 +106,22 @@ class StructureSearch:
         rng = np.random.default_rng(self.shape)
         sides = len(self.left.prior), len(self.right.prior)
         first, second = (rng.integers(0, side, _SAMPLE) for side in sides)
-        values, white, deviation = score_kernels(self.model, *self._kernel(first, second))
+        values, white, deviation = score_kernels(self.model, *self._join_halves(first, second))
         low = np.argsort(values, kind="stable")[: max(_SAMPLE // 20, 1)]
         spread = float(deviation[low].mean()) or 1.0
         self._tangent = take_tangent(self.model, white[low].mean(axis=0), spread)
-        self.margin = MARGIN + self._rounding()
+        self.margin = MARGIN + self._bound_rounding()
 
     @property
     def labellings(self) -> int:
         """How many labellings the structure has."""
         return len(self.left.prior) * len(self.right.prior)
 
-    def _kernel(self, first: Integers, second: Integers) -> tuple[Floats, Floats]:
+    def _join_halves(self, first: Integers, second: Integers) -> tuple[Floats, Floats]:
         kernel = self.left.kernel[first] * self.right.kernel[second]
         return kernel, self.left.prior[first] * self.right.prior[second]
 
-    def _rounding(self) -> float:
+    def _bound_rounding(self) -> float:
         """More than what rounding changes in any bound: m + 8 operations on sums of this size."""
         size = np.abs(self._tangent.weights) @ (
             self.left.kernel.max(axis=0) * self.right.kernel.max(axis=0)
@@ -143,7 +143,7 @@ class StructureSearch:
         if not len(chosen):
             return []
         first, second = np.divmod(chosen, len(self.right.prior))
-        values, _, _ = score_kernels(self.model, *self._kernel(first, second))
+        values, _, _ = score_kernels(self.model, *self._join_halves(first, second))
         spent = self.left.cost[:, first] + self.right.cost[:, second]
         better = np.flatnonzero((values < best) & (spent <= self.room[:, None]).all(axis=0))
         better = better[np.argsort(values[better], kind="stable")]

@@ -133,7 +133,7 @@ class Listing:
             else:
                 whole.append((n, _collect(space.structures(n), n, deadline)))
         self.growing = growing
-        small = [structure_block(space, whole)] if whole else []
+        small = [make_structure_block(space, whole)] if whole else []
         return small + [_list_prefix_block(space, n, found) for n, found in prefixes if len(found)]
 
 
@@ -165,7 +165,7 @@ def _collect(chunks: Iterable[Matrices], n: int, deadline: float | None) -> Matr
     return np.concatenate(found)
 
 
-def structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]]) -> Block:
+def make_structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]]) -> Block:
     """Structures whose inner nodes, or edges, wait for labels: matrices by numbers of nodes."""
     total, n = sum(len(matrices) for _, matrices in listed), max(m for m, _ in listed)
     nodes = np.concatenate([np.full(len(block), m, dtype=np.int64) for m, block in listed])
@@ -218,10 +218,10 @@ def _list_prefix_block(space: CellSpace, n: int, matrices: Matrices) -> Block:
     last_label, reach = np.tile(np.arange(labels), total), distance.max(axis=2).astype(np.int64)
     home, twin = np.repeat(np.arange(total), labels), find_twins(matrices)
     size = n - space.sizes[0]
-    return prefix_block(space, n, size, matrices, home, last_label, distance, twin, reach)
+    return make_prefix_block(space, n, size, matrices, home, last_label, distance, twin, reach)
 
 
-def prefix_block(
+def make_prefix_block(
     space: CellSpace,
     n: int,
     size: int,

@@ -38,9 +38,11 @@ def make_tables(
     ops: Sequence[int] | None = None,
 ) -> Tables:
     """The tables of a posterior under the linear kernel; of some operations on nodes alone."""
-    columns = [feature_columns(features, posterior, sqrt_beta, n) for n in features.space.sizes]
-    paths = np.stack([path_columns(features, values, ops) for values in columns])
-    edges = np.stack([edge_columns(features, values) for values in columns])
+    columns = [
+        make_feature_columns(features, posterior, sqrt_beta, n) for n in features.space.sizes
+    ]
+    paths = np.stack([make_path_columns(features, values, ops) for values in columns])
+    edges = np.stack([make_edge_columns(features, values) for values in columns])
     labels = paths.shape[2] - 3 if features.space.node_vocabulary else 0  # no source, sink or "*"
     both = find_interactions(labels, paths)
     return Tables(
@@ -53,7 +55,7 @@ def make_tables(
     )
 
 
-def feature_columns(
+def make_feature_columns(
     features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, n: int
 ) -> Floats:
     """Columns of all features of graphs with n nodes."""
@@ -61,7 +63,9 @@ def feature_columns(
     return np.column_stack([on_counts.w, sqrt_beta * on_counts.R])
 
 
-def path_columns(features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None) -> Floats:
+def make_path_columns(
+    features: FeatureMap, columns: Floats, ops: Sequence[int] | None = None
+) -> Floats:
     """Columns of pairs by distance and codes; where nodes have labels, with the code "*"."""
     n, names = features.space.sizes[-1], len(features.space.node_vocabulary)
     codes = names or n
@@ -86,7 +90,7 @@ def path_columns(features: FeatureMap, columns: Floats, ops: Sequence[int] | Non
     return wide
 
 
-def edge_columns(features: FeatureMap, columns: Floats) -> Floats:
+def make_edge_columns(features: FeatureMap, columns: Floats) -> Floats:
     """Columns of labelled edges by their ends and labels, "*" the last."""
     n, labels = features.space.sizes[-1], len(features.space.edge_vocabulary)
     table = np.zeros((n, n, labels + 1, columns.shape[1]))
@@ -258,7 +262,7 @@ def _read_columns(
     features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, n: int
 ) -> tuple[Floats, Floats, Floats]:
     """Columns of nodes (L), of paths (n + 1, L, L) and of edges (M, L, L)."""
-    columns = feature_columns(features, posterior, sqrt_beta, n)
+    columns = make_feature_columns(features, posterior, sqrt_beta, n)
     space = features.space
     labels, ops = max(len(space.node_vocabulary), 1), max(len(space.edge_vocabulary), 1)
     path = np.zeros((max(space.sizes[-1], n) + 1, labels, labels, columns.shape[1]))
