@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
-from nasgoat.figures.layout import (
-    STRETCHES,
-    Layout,
-    Point,
-    bend,
-    chain_order,
-    end_at_box,
-    lay_out,
-    lay_parallel,
-    node_text,
-    place_labels,
-)  # fmt: skip
+from nasgoat.figures.layout import Layout, chain_order, lay_out, node_text
+from nasgoat.figures.lines import STRETCHES, Point, bend, end_at_box, lay_parallel, place_labels
 from nasgoat.figures.wording import cut_to_printable, make_plain
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.graphs.molecules import find_bonds
@@ -95,10 +85,7 @@ def save(
 
 
 def draw_on(
-    axes: Axes,
-    graph: LabeledGraph,
-    layout: Layout | None = None,
-    operations: Collection[str] = (),
+    axes: Axes, graph: LabeledGraph, layout: Layout | None = None, operations: Collection[str] = ()
 ) -> None:
     """Draw the graph into axes of a larger figure."""
     layout = layout or _make_room(graph, lay_out(graph))

@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from nasgoat.figures.colours import assign_colours
-from nasgoat.figures.layout import (
+from nasgoat.figures.layout import lay_out, node_text
+from nasgoat.figures.lines import (
     STRETCHES,
     Point,
     bend,
     end_at_box,
     find_head,
-    lay_out,
     lay_parallel,
-    node_text,
     place_labels,
 )
 from nasgoat.figures.wording import cut, describe_graph

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
 from nasgoat.figures.charts import MANY_POINTS, Axis, Band, Chart, Line, Mark, Points, Rule
-from nasgoat.figures.layout import Point
+from nasgoat.figures.lines import Point
 from nasgoat.figures.scales import Scale
 from nasgoat.figures.wording import cut
 from nasgoat.report.markup import Html, element, join, legend, region
