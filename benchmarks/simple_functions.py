@@ -1,9 +1,12 @@
-"""Searches of functions that a good surrogate has little or nothing to say about.
+"""Searches of functions that a surrogate has little or nothing to say about, beside random ones.
 
 For each kind of space and each function it prints how the proposals after the initial design
-compare with random graphs: the mean of their errors less the mean over the whole space (negative is
-better than random), with its standard error over seeds, and how far the best found is from the
-optimum. ``--settings`` names what is searched with; ``random`` draws instead of searching.
+compare with random graphs after the same design, seed by seed: the mean of the differences with its
+standard error (negative is better than random), of the proposals' mean error and of the best error
+found. The last line says which means are above 0 by more than two standard errors.
+
+``--settings`` names what is searched with. ``--records FILE`` keeps every run and goes on where the
+file stops; ``--show`` prints what it holds and runs nothing.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +47,7 @@ SPACES: Mapping[str, SearchSpace] = {
     ),
 }  # fmt: skip
 SETTINGS: Mapping[str, Settings] = {
+    "default": Settings(),
     "exponential": Settings(kernel="exponential"),
     "blocks": Settings(kernel="exponential", blocks=tuple(block_names()), priors=True),
     "normalised": Settings(kernel="normalised", blocks=tuple(block_names()), priors=True),
@@ -49,6 +55,7 @@ SETTINGS: Mapping[str, Settings] = {
 }
 
 Values = NDArray[np.float64]
+INITIAL = 10  # random graphs, the same for both
 
 
 class Table:
@@ -91,52 +98,86 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
-def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> tuple[float, float]:
-    """Mean of the proposals less that of the space, and best found less the optimum."""
-    if name == "random":
-        rng = np.random.default_rng([seed, 778])
-        errors = y[rng.choice(len(y), min(evaluations, len(y)), replace=False)]
-    else:
-        optimizer = Optimizer(table.space, SETTINGS[name], table.catalogue, 10, seed, None)
-        told: list[float] = []
-        while len(told) < evaluations and (proposals := optimizer.ask(5 if told else 10)):
-            for proposal in proposals:
-                told.append(float(y[table.places[table.space.key(proposal.graph)]]))
-                optimizer.tell(proposal.graph, told[-1])
-        errors = np.array(told)
-    return float(errors[10:].mean() - y.mean()), float(errors.min() - y.min())
+def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict[str, float]:
+    """Mean error of the proposals and lowest error, of a search and of random graphs."""
+    optimizer = Optimizer(table.space, SETTINGS[name], table.catalogue, INITIAL, seed, None)
+    told: list[float] = []
+    first: list[int] = []
+    while len(told) < evaluations and (proposals := optimizer.ask(5 if told else INITIAL)):
+        for proposal in proposals:
+            place = table.places[table.space.key(proposal.graph)]
+            first += [place] * (len(told) < INITIAL)
+            told.append(float(y[place]))
+            optimizer.tell(proposal.graph, told[-1])
+    others = np.setdiff1d(np.arange(len(y)), first)
+    rng = np.random.default_rng([seed, 778])
+    drawn = y[rng.choice(others, min(evaluations - INITIAL, len(others)), replace=False)]
+    return {
+        "mean": float(np.mean(told[INITIAL:])),
+        "best": min(told),
+        "random mean": float(drawn.mean()),
+        "random best": float(min(*told[:INITIAL], *drawn)),
+    }
+
+
+def compare(runs: Sequence[Mapping[str, float]], what: str) -> tuple[float, float]:
+    """Mean difference to random graphs and its standard error."""
+    differences = np.array([run[what] - run[f"random {what}"] for run in runs])
+    spread = differences.std(ddof=1) if len(differences) > 1 else 0.0
+    return float(differences.mean()), float(spread / np.sqrt(len(differences)))
+
+
+def read(path: Path | None) -> dict[tuple[str, str, str, int], dict[str, float]]:
+    """The runs that a file holds, by space, function, settings and seed."""
+    if path is None or not path.exists():
+        return {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return {(kind, function, name, seed): found for kind, function, name, seed, found in lines}
+
+
+def show(given: argparse.Namespace, kept: Mapping[tuple[str, str, str, int], Any]) -> None:
+    """A line for each space, function and settings."""
+    worse = []
+    print("| space | function | settings | seeds | mean of proposals | best found |")
+    print("|---|---|---|---|---|---|")
+    for kind, function, name in product(given.spaces, given.functions, given.settings):
+        seeds = range(*given.seeds)
+        runs = [kept[kind, function, name, s] for s in seeds if (kind, function, name, s) in kept]
+        if not runs:
+            continue
+        cells = []
+        for what in ("mean", "best"):
+            difference, error = compare(runs, what)
+            cells.append(f"{difference:+.3f} ± {error:.3f}")
+            if difference > 2 * error:
+                worse.append(f"{kind}, {function}, {name} ({what})")
+        print(f"| {kind} | {function} | {name} | {len(runs)} | {' | '.join(cells)} |")
+    print(f"\nworse than random by more than two standard errors: {'; '.join(worse) or 'none'}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 20), metavar=("FIRST", "END"))
     parser.add_argument("--evaluations", type=int, default=40)
-    parser.add_argument("--settings", nargs="+", default=["exponential", "blocks"])
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["default"])
     parser.add_argument("--spaces", nargs="+", choices=SPACES, default=list(SPACES))
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
-    parser.add_argument("--records", type=Path, help="a file to add one line of JSON a run to")
+    parser.add_argument("--records", type=Path, help="a file of JSON lines, one a run")
+    parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()
     logging.disable(logging.WARNING)
-    names = [*given.settings, "random"]
-    print(f"mean of proposals less mean of the space ± standard error (best less optimum); "
-          f"seeds {given.seeds[0]} to {given.seeds[1] - 1}")  # fmt: skip
-    for kind in given.spaces:
+    kept = read(given.records)
+    for kind in () if given.show else given.spaces:
         table = Table(SPACES[kind])
-        print(f"\n{kind}: {len(table.places):,} graphs")
-        for function in given.functions:
-            line = [f"{function:20}"]
-            for name in names:
-                found = []
-                for seed in range(*given.seeds):
-                    y = table.values(function, seed)
-                    found.append(run(table, y, name, seed, given.evaluations))
-                    if given.records:
-                        with given.records.open("a") as file:
-                            file.write(json.dumps([kind, function, name, seed, *found[-1]]) + "\n")
-                means, gaps = np.array(found).T
-                error = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else 0.0
-                line.append(f"{name} {means.mean():+.2f} ± {error:.2f} ({gaps.mean():.2f})")
-            print("  ".join(line), flush=True)
+        for seed, function, name in product(range(*given.seeds), given.functions, given.settings):
+            if (key := (kind, function, name, seed)) in kept:
+                continue
+            y = table.values(function, seed)
+            kept[key] = run(table, y, name, seed, given.evaluations)
+            if given.records:
+                with given.records.open("a") as file:
+                    file.write(json.dumps([*key, kept[key]]) + "\n")
+    show(given, kept)
 
 
 if __name__ == "__main__":

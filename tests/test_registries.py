@@ -41,7 +41,7 @@ def test_auto_takes_what_is_exact_for_a_registered_kernel_or_says_that_nothing_i
     assert choose(nasbench201(), "smooth").name == "catalogue"
     assert choose(load_space("nb101"), "smooth").name == "catalogue"
     assert choose(darts(), "smooth").name == "mutation"
-    with pytest.raises(SettingError, match="linear or exponential for the optimizer branch"):
+    with pytest.raises(SettingError, match="exponential or normalised for the optimizer branch"):
         make_optimizer("branch", nasbench201(), kernel="smooth")
 
 

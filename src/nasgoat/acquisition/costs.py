@@ -24,7 +24,8 @@ Seconds of Q questions
                  P L (1.7e-4 + 1.4e-8 (V L)² D)   labels on nodes, by prefixes; a tenth of it for
                                                   prefixes that grow, as most are never reached
                  S (4e-6 + 4e-10 (V L)² D)        labels on edges
-                 and 2e-7 N more with the exponential kernel, which never takes prefixes
+                 and 2e-7 N more with the exponential kernel, which never takes prefixes; 6e-7 N
+                 with the normalised one, whose bounds rule out no structure
                  S (2e-4 + 3e-9 (n L)² D)         declared graphs, linear kernel; S is estimated
     MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
@@ -40,7 +41,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
-from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, FeatureMap, explain_unbounded
+from nasgoat.kernels import FORMS, PAPER_BLOCKS, PAPER_FORMS, FeatureMap, explain_unbounded
 from nasgoat.kernels.blocks import count_searches
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
@@ -85,10 +86,12 @@ def branch_cost(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
 ) -> Cost | Reason:
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
-    if kernel not in PAPER_FORMS:
-        return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
+    if kernel not in FORMS:
+        return Reason(f"it knows the kernels {', '.join(FORMS)}")
     if refusal := explain_unbounded(space, blocks):
         return Reason(refusal)
+    if kernel == "normalised" and not {*blocks} <= {*PAPER_BLOCKS}:
+        return Reason(f"it knows the blocks {', '.join(PAPER_BLOCKS)} of the normalised kernel")
     if space.layout == "list":
         return _A_LIST
     if space.layout == "graph":
@@ -103,7 +106,7 @@ def branch_cost(
     each = sum(cost.seconds for cost in costs)
     each *= count_searches(space, blocks)
     if kernel != "linear":
-        each += 2e-7 * _to_float(graphs)
+        each += (2e-7 if kernel == "exponential" else 6e-7) * _to_float(graphs)
     kind = "structure" if shapes == 1 else "structures"
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"

@@ -15,7 +15,7 @@ from nasgoat.acquisition.costs import (
 from nasgoat.acquisition.named_functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import PAPER_FORMS, require_bounded_blocks
+from nasgoat.kernels import FORMS, PAPER_FORMS, require_bounded_blocks, require_paper_blocks
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
@@ -78,8 +78,9 @@ class Entry:
             with bounds, the blocks are the last argument.
         title: What a reason calls it.
         by_name_only: Whether ``auto`` leaves it out all the same.
-        bounds: Whether it works with bounds, and knows the linear and the exponential kernel
-            alone, with blocks that less than a graph decides.
+        bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less than
+            a graph decides.
+        forms: These kernels; the normalised one with the paper's blocks alone.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
@@ -87,6 +88,7 @@ class Entry:
     title: str
     by_name_only: bool = False
     bounds: bool = False
+    forms: tuple[str, ...] = PAPER_FORMS
 
     def require_bounds(
         self, name: str, space: SearchSpace, kernel: str, blocks: Sequence[str], acquisition: str
@@ -94,12 +96,14 @@ class Entry:
         """Refuse what an optimiser that works by bounds can't bound."""
         if not self.bounds:
             return
-        if kernel not in PAPER_FORMS:
+        if kernel not in self.forms:
             raise SettingError(
-                f"the kernel must be linear or exponential for the optimizer {name}, got "
+                f"the kernel must be {' or '.join(self.forms)} for the optimizer {name}, got "
                 f"{kernel!r}; use the catalogue"
             )
         require_bounded_blocks(space, blocks, f"the optimizer {name}")
+        if kernel == "normalised":
+            require_paper_blocks(blocks)
         if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
             raise SettingError(
                 f"the optimizer {name} must be able to bound the acquisition {acquisition}, got "
@@ -121,7 +125,7 @@ class Entry:
             return self.cost(space, kernel, questions)
         function = find_acquisition(acquisition)
         cost = self.cost(space, kernel, questions, blocks)
-        if kernel in PAPER_FORMS and (refusal := function.explain_unbounded(kernel)):
+        if kernel in self.forms and (refusal := function.explain_unbounded(kernel)):
             return Reason(refusal)
         many = function.searches
         return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
@@ -164,7 +168,7 @@ def _make_mip(
 
 TABLE: dict[str, Entry] = {
     "catalogue": Entry(_ignore_effort(Catalogue), Catalogue.cost, "catalogue"),
-    "branch": Entry(_make_branch, branch_cost, "branch and bound", bounds=True),
+    "branch": Entry(_make_branch, branch_cost, "branch and bound", bounds=True, forms=FORMS),
     **{
         solver: Entry(
             partial(_make_mip, solver),

@@ -9,6 +9,7 @@ from nasgoat.kernels.blocks import (
     explain_unbounded,
     register_block,
     require_bounded_blocks,
+    require_paper_blocks,
 )
 from nasgoat.kernels.features import FeatureMap
 from nasgoat.kernels.shortest_path import (
@@ -38,4 +39,5 @@ __all__ = [
     "register_block",
     "register_kernel",
     "require_bounded_blocks",
+    "require_paper_blocks",
 ]

@@ -224,6 +224,22 @@ def require_bounded_blocks(space: SearchSpace, names: Sequence[str], optimizer: 
         )
 
 
+def require_paper_blocks(names: Sequence[str]) -> None:
+    """Refuse blocks beside the paper's, as branch and bound does under the normalised kernel.
+
+    Raises:
+        SettingError: If there is one.
+
+    Example:
+        >>> require_paper_blocks(("paths", "edges"))
+    """
+    if not {*names} <= {*PAPER_BLOCKS}:
+        raise SettingError(
+            f"the blocks must be among {', '.join(PAPER_BLOCKS)} for branch and bound under the "
+            f"normalised kernel, got {', '.join(names)}; use the catalogue"
+        )
+
+
 def block_names() -> list[str]:
     """Names of all blocks: the paper's, and those beside them."""
     return [*PAPER_BLOCKS, *BLOCKS]

@@ -65,6 +65,17 @@ def test_the_best_graphs_are_those_of_the_catalogue(seed: int, form: str) -> Non
     agrees(form, seed, 5)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_so_they_are_under_the_normalised_kernel(seed: int) -> None:
+    agrees("normalised", seed, 5)
+
+
+@pytest.mark.slow
+def test_two_hundred_problems_of_the_normalised_kernel_agree() -> None:
+    for seed in range(1000, 1200):
+        agrees("normalised", seed, 6)
+
+
 @pytest.mark.parametrize("seed", range(40, 70))
 def test_prefixes_lead_to_the_best_graphs(seed: int) -> None:
     agrees("linear", seed, 6, prefixes=True)
@@ -149,7 +160,7 @@ def test_threads_give_the_same_answer_every_time(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(values[0], values[1], rtol=0, atol=TIES)
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("form", ["linear", "exponential", "normalised"])
 def test_a_time_limit_never_gives_a_false_certificate(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,12 +30,13 @@ SPACES: list[SearchSpace] = [
 
 
 @pytest.mark.parametrize("space", SPACES, ids=range(len(SPACES)))
+@pytest.mark.parametrize("form", ["exponential", "normalised"])
 @pytest.mark.parametrize("seed", range(3))
 def test_split_labellings_find_the_best_graphs(
-    space: SearchSpace, seed: int, monkeypatch: pytest.MonkeyPatch
+    space: SearchSpace, seed: int, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(split_labellings, "_MANY_OF_ONE", 1)
-    kernel = ShortestPathKernel("exponential", 1.0 + seed, 0.5, 1.0)
+    kernel = ShortestPathKernel(form, 1.0 + seed, 0.5, 1.0)
     acquisition = LowerConfidenceBound().given(fitted(space, kernel, 30, seed))
     exclude = {space.key(graph) for graph in observed(space, 30, seed)}
     pool = BranchAndBound(space).optimize(acquisition, 6, exclude)
@@ -65,7 +66,7 @@ def test_a_tangent_is_below_every_value() -> None:
     root = rng.normal(size=(6, 6))
     gram = root @ root.T + 0.1 * np.eye(6)
     whitening = np.linalg.inv(np.linalg.cholesky(gram))
-    settings = np.array([1.0, 3.0])
+    settings = np.array([1.0, 3.0, 0.0])
     model = Model(dual=rng.normal(size=6), whitening=whitening, settings=settings)
     kernel = rng.normal(size=(200, 6))
     white = kernel @ whitening.T

@@ -1,5 +1,8 @@
 """The exponential kernel: bounds of structures, then every labelling below them (Lemmas 5 and 6).
 
+The normalised kernel divides k(x) by exp(Q / 2) and κ by exp(Q), so that a complete labelling is
+scaled once. κ is then the same for every graph, and Lemma 6 tells no structure from another.
+
 Notation (docs/branch-and-bound.md)
     Q        k_lin of a graph with itself;  κ = σ² exp(Q) its prior variance
     k, L     kernel vector and Cholesky factor of K;  v = ‖L⁻¹ k‖²;  s = ‖L⁻¹ y‖
@@ -48,7 +51,7 @@ from nasgoat.acquisition.branch.records import (
 from nasgoat.acquisition.branch.structures import Block
 from nasgoat.compiled import Threads, compiled, inner
 from nasgoat.kernels import FeatureMap
-from nasgoat.surrogate.posterior import ExponentialPosterior
+from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterior
 
 _PAUSE = 50_000  # nodes between two looks at the clock, some 20 ms
 
@@ -70,8 +73,10 @@ class ExponentialProblem:
     roots: Floats
 
 
-def make_factors(features: FeatureMap, posterior: ExponentialPosterior) -> Factors:
-    """The features of a space as factors of the kernel vector of the exponential kernel."""
+def make_factors(
+    features: FeatureMap, posterior: ExponentialPosterior | NormalisedPosterior
+) -> Factors:
+    """The features of a space as factors of the kernel vector, before it is normalised."""
     space = features.space
     n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
     codes = codes or n
@@ -106,12 +111,15 @@ def give_codes(
     )
 
 
-def make_model(posterior: ExponentialPosterior, sqrt_beta: float) -> Model:
-    """The arrays of a posterior of the exponential kernel."""
+def make_model(posterior: ExponentialPosterior | NormalisedPosterior, sqrt_beta: float) -> Model:
+    """The arrays of a posterior of the exponential or of the normalised kernel."""
+    fade, power = np.ones(len(posterior.dual)), 0.0
+    if isinstance(posterior, NormalisedPosterior):
+        fade, power = np.exp(-posterior.offsets), 1.0
     return Model(
-        dual=np.ascontiguousarray(posterior.dual),
-        whitening=np.ascontiguousarray(posterior.whitening),
-        settings=np.array([posterior.variance, sqrt_beta]),
+        dual=np.ascontiguousarray(posterior.dual * fade),
+        whitening=np.ascontiguousarray(posterior.whitening * fade),
+        settings=np.array([posterior.variance, sqrt_beta, power]),
     )
 
 
@@ -119,13 +127,13 @@ def bound_exponential(block: Block, factors: Factors, model: Model) -> Floats:
     """A lower bound of every structure (Lemma 6), with the largest Q that its labels allow."""
     # L⁻¹ y = Lᵀ a, and Lᵀ is the inverse of the transposed whitening.
     s = np.linalg.solve(model.whitening.T, model.dual) if len(model.dual) else np.zeros(0)
-    variance, sqrt_beta = model.settings
+    variance, sqrt_beta, power = model.settings
     factor = -np.sqrt((s @ s + sqrt_beta**2) * variance)
     largest = np.zeros(len(block.shapes.nodes))
     for size in np.unique(block.shapes.size):
         rows = np.flatnonzero(block.shapes.size == size)
         largest[rows] = _bound_squares(block, factors, int(size), rows)
-    bounds: Floats = factor * np.exp(np.minimum(largest / 2, 700.0))
+    bounds: Floats = factor * np.exp(np.minimum((1.0 - power) * largest / 2, 700.0))
     return bounds
 
 
@@ -328,11 +336,13 @@ def _extend(
 @inner
 def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
     """The value of the complete row t; inf as soon as Lemma 5 shows it is not below ``best``."""
-    kernel, sqrt_beta = state.kernel[t], model.settings[1]
+    kernel, sqrt_beta, power = state.kernel[t], model.settings[1], model.settings[2]
+    fade = math.exp(-0.5 * power * state.own[t])  # 1 under the exponential kernel
     mean = 0.0
     for j in range(len(kernel)):
         mean += model.dual[j] * kernel[j]
-    left = model.settings[0] * math.exp(state.own[t])
+    mean *= fade
+    left = model.settings[0] * math.exp((1.0 - power) * state.own[t])
     for j in range(len(kernel)):
         # mean - √β √left ≥ best, without the root
         slack = mean - best
@@ -342,6 +352,7 @@ def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
         u = 0.0
         for x in range(j + 1):
             u += row[x] * kernel[x]
+        u *= fade
         left -= u * u
     return float(mean - sqrt_beta * math.sqrt(max(left, 0.0)))
 

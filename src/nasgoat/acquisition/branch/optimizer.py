@@ -25,11 +25,14 @@ from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import Threads, one_blas_thread
 from nasgoat.errors import SettingError
-from nasgoat.kernels import bounded_blocks, require_bounded_blocks
+from nasgoat.kernels import bounded_blocks, require_bounded_blocks, require_paper_blocks
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.surrogate.posterior import ExponentialPosterior
+from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterior
+
+#: Posteriors of kernels under which labellings are looked at one by one, or in two halves.
+_ENUMERATED = (ExponentialPosterior, NormalisedPosterior)
 
 
 class BranchAndBound:
@@ -145,7 +148,9 @@ class BranchAndBound:
     def _get_ready(self, acquisition: Acquisition) -> None:
         """Refuse kernels that can't be bounded, and load the code for those that can."""
         require_bounded_blocks(self.space, acquisition.features.blocks, "branch and bound")
-        self.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
+        if isinstance(acquisition.posterior, NormalisedPosterior):
+            require_paper_blocks(acquisition.features.blocks)
+        self.load_code(isinstance(acquisition.posterior, _ENUMERATED))
 
     def _minimize_several(
         self, acquisition: SeveralAcquisition, k: int, exclude: Collection[bytes]
@@ -233,7 +238,7 @@ class BranchAndBound:
 
     def _make_runs(self, maker: runs.RunMaker) -> list[runs.Run]:
         """A run for every block, small ones first."""
-        if isinstance(maker.acquisition.posterior, ExponentialPosterior):
+        if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return list(maker.list_exponential(self._exponential))
         if self._labelled is not None:
             return list(maker.list_declared(self._labelled))

@@ -241,11 +241,16 @@ class Scratch(NamedTuple):
 
 
 class Model(NamedTuple):
-    """The posterior of the exponential kernel."""
+    """The posterior of the exponential kernel (c = 0) or of the normalised one (c = 1).
 
-    dual: Floats  # (m,) a = K⁻¹ y
-    whitening: Floats  # (m, m) L⁻¹
-    settings: Floats  # (2,) σ_k² and √β
+    With q(x) = k_lin(x, x) / 2, kernel values are σ_k² exp(φ_j Λ x - c q(x) - c q(φ_j)), and the
+    prior variance is σ_k² exp(2 (1 - c) q(x)). What the observed graphs add to the exponents is
+    part of dual and whitening.
+    """
+
+    dual: Floats  # (m,) a = K⁻¹ y, times exp(-c q(φ_j))
+    whitening: Floats  # (m, m) L⁻¹, column j times exp(-c q(φ_j))
+    settings: Floats  # (3,) σ_k², √β and c
 
 
 class Factors(NamedTuple):

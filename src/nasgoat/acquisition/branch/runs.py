@@ -42,7 +42,11 @@ from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import GraphSpace, NodeLabeledSpace
 from nasgoat.spaces.structures import extend_rows
-from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior
+from nasgoat.surrogate.posterior import (
+    ExponentialPosterior,
+    LinearPosterior,
+    NormalisedPosterior,
+)
 
 _MANY = 20_000  # shapes from which a second thread pays
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
@@ -94,8 +98,8 @@ class RunMaker:
             yield LabelledRun(block, make_label_tables(*asked, block), floor, threads)
 
     def list_exponential(self, listing: Listing) -> Iterator[Run]:
-        """Runs of cells under the exponential kernel."""
-        posterior = cast(ExponentialPosterior, self.acquisition.posterior)
+        """Runs of cells under the exponential or the normalised kernel."""
+        posterior = cast(ExponentialPosterior | NormalisedPosterior, self.acquisition.posterior)
         factors = make_factors(self.features, posterior)
         model = make_model(posterior, self.acquisition.sqrt_beta)
         for block in listing.blocks(self.deadline):
@@ -117,7 +121,7 @@ class RunMaker:
         """A lower bound on every graph of the space, from its pairs of nodes one by one.
 
         It is far below the optimum, but known at once. Linear kernel: superadditivity. Exponential
-        kernel: Lemma 6 with the largest Q.
+        kernel: Lemma 6 with the largest Q; normalised kernel: Lemma 6.
         """
         return min(self._bound_size(n) for n in self.features.space.sizes)
 
@@ -128,10 +132,12 @@ class RunMaker:
         paths, edges = len(nodes), space.most_edges(n)
         codes = paths + len(self.features.edge_types)  # from there on, each once at most
         pairs = n * (n - 1) // (2 if space.acyclic else 1)  # that a path may lead along
-        if isinstance(on_counts, ExponentialPosterior):
+        if isinstance(on_counts, ExponentialPosterior | NormalisedPosterior):
             q = on_counts.squares[:paths].max() * (n + pairs) ** 2
             q += on_counts.squares[paths:codes].max(initial=0.0) * edges
             q += on_counts.squares[codes:].sum()
+            if isinstance(on_counts, NormalisedPosterior):
+                q = 0.0  # every graph has the same prior variance
             s = np.linalg.solve(on_counts.whitening.T, on_counts.dual)
             factor = np.sqrt((s @ s + sqrt_beta**2) * on_counts.variance)
             return float(-factor * np.exp(min(q / 2, 700.0)))
@@ -145,7 +151,7 @@ class RunMaker:
         posterior = self.acquisition.posterior
         if not isinstance(posterior, LinearPosterior):
             raise SettingError(
-                "branch and bound must have a linear or exponential kernel, got "
+                "branch and bound must have a linear, exponential or normalised kernel, got "
                 f"{type(posterior).__name__}; use the catalogue"
             )
         return posterior

@@ -69,7 +69,8 @@ def take_tangent(model: Model, white: Floats, deviation: float) -> KernelTangent
     """The tangent at ψ₀ = ``white`` and S₀ = ``deviation`` (Lemma 7).
 
     Example:
-        >>> model = Model(dual=np.ones(1), whitening=np.eye(1), settings=np.array([1.0, 2.0]))
+        >>> settings = np.array([1.0, 2.0, 0.0])
+        >>> model = Model(dual=np.ones(1), whitening=np.eye(1), settings=settings)
         >>> tangent = take_tangent(model, np.zeros(1), 1.0)
         >>> tangent.bound(np.array([[0.5]]), np.array([1.0])).tolist()
         [-1.5]
@@ -223,12 +224,14 @@ class SplitRun:
                 if u == v or distance[u, v] > 0:
                     kernel *= factors.path[size, distance[u, v], u, v]
                     square += factors.square[size, factors.path_column[distance[u, v], u, v]]
-        return kernel, float(model.settings[0] * np.exp(square))
+        power = model.settings[2]
+        kernel *= np.exp(-0.5 * power * square)
+        return kernel, float(model.settings[0] * np.exp((1.0 - power) * square))
 
     def _label_edges(self, s: int, edges: range, kernel: Floats, prior: float) -> HalfLabellings:
         """All labellings of some edges, from the kernel vector and prior variance without them."""
         factors, size = self._problem.factors, self.block.shapes.size[s]
-        limits = self._problem.limits
+        limits, power = self._problem.limits, self._problem.model.settings[2]
         m, count = len(kernel), self.block.labels
         found = HalfLabellings(
             kernel=np.ones((1, m)),
@@ -238,12 +241,13 @@ class SplitRun:
         )
         for i in edges:
             u, v = self.block.shapes.ends[s, i]
-            squares = np.exp(factors.square[size, factors.edge_column[u, v]])
+            squares = factors.square[size, factors.edge_column[u, v]]
+            values = factors.edge[size, u, v] * np.exp(-0.5 * power * squares)[:, None]
             each = np.tile(np.arange(count), len(found.labels))[:, None]
             cost = limits.state[:, None, limits.place[s, i]]
             found = HalfLabellings(
-                kernel=(found.kernel[:, None] * factors.edge[size, u, v]).reshape(-1, m),
-                prior=np.multiply.outer(found.prior, squares).ravel(),
+                kernel=(found.kernel[:, None] * values).reshape(-1, m),
+                prior=np.multiply.outer(found.prior, np.exp((1.0 - power) * squares)).ravel(),
                 labels=np.hstack([np.repeat(found.labels, count, axis=0), each]),
                 cost=(found.cost[:, :, None] + cost).reshape(len(limits.cap), len(each)),
             )
