@@ -1,5 +1,6 @@
 """The choice between surrogates by evidence, and what happens while none has learnt anything."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,32 +11,44 @@ from nasgoat import (
     Catalogue,
     GraphGP,
     LabeledGraph,
+    NodeLabeledSpace,
     Optimizer,
+    SearchSpace,
     Settings,
     darts,
     nasbench201,
     search,
 )
-from nasgoat.acquisition import Proposal, Status
-from nasgoat.bayesopt import MemoryLedger
+from nasgoat.acquisition import Proposal, Status, Turn, find_acquisition
+from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
+    FAR_BEHIND,
     LEAD,
     RANDOM_EVERY,
+    VOICES,
+    Candidate,
     choose_speaker,
+    choose_voices,
     has_learnt,
     list_candidates,
 )
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS
+from nasgoat.surrogate import Source
 
 SPACE = nasbench201()
 EVIDENCE = Settings(kernel="evidence")
 
 
-def fits(errors: Any, cells: list[LabeledGraph] | None = None) -> list[GraphGP]:
-    graphs = cells or SPACE.sample(len(errors), np.random.default_rng(0))
-    return [GraphGP(SPACE, **candidate.options).fit(graphs, errors) for candidate in CANDIDATES]
+def fits(
+    errors: Any,
+    cells: list[LabeledGraph] | None = None,
+    candidates: Sequence[Candidate] = CANDIDATES,
+    space: SearchSpace = SPACE,
+) -> list[GraphGP]:
+    graphs = cells or space.sample(len(errors), np.random.default_rng(0))
+    return [GraphGP(space, **candidate.options).fit(graphs, errors) for candidate in candidates]
 
 
 def with_checks(fitted: list[GraphGP], *checks: dict[str, Any]) -> list[GraphGP]:
@@ -72,6 +85,66 @@ def test_nothing_is_learnt_of_a_constant() -> None:
     fitted = fits([1.0] * 12)
     assert not has_learnt(fitted)
     assert choose_speaker(fitted) is fitted[0]
+
+
+def test_who_predicts_no_worse_than_those_before_speaks_unless_far_behind() -> None:
+    fitted = fits(range(20), candidates=VOICES)
+    learnt, best = {"rank_correlation": 0.5}, 2.0
+    near, far = (best - share * FAR_BEHIND for share in (0.9, 1.1))
+    for gains, voices in (
+        ((best, near, near), [0]),
+        ((near, best, near), [0, 1]),
+        ((near, near, best), [0, 1, 2]),
+        ((far, near, best), [1, 2]),
+        ((near, far, best), [0, 2]),
+        ((far, far, best), [2]),
+    ):
+        with_checks(fitted, *({**learnt, "gain": gain} for gain in gains))
+        assert choose_voices(fitted) == [fitted[i] for i in voices]
+    with_checks(fitted, *({"rank_correlation": 0.1, "gain": gain} for gain in (far, best, near)))
+    assert choose_voices(fitted) == fitted
+
+
+def test_where_the_shape_decides_the_papers_kernel_is_silent() -> None:
+    space = NodeLabeledSpace((2, 6), ["a", "b"], max_edges=9)
+    cells = space.sample(40, np.random.default_rng(0))
+    fitted = fits([abs(len(c.edges) - 6.0) for c in cells], cells, VOICES, space)
+    assert fitted[0] not in choose_voices(fitted)
+
+
+@pytest.mark.parametrize("acquisition", ["lcb", "ei"])
+def test_kernels_propose_in_turn_what_is_best_under_each(
+    acquisition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against each kernel alone, which is asked for the same place of the batch."""
+    monkeypatch.setattr("nasgoat.bayesopt.optimizer.choose_voices", list)  # all three speak
+    catalogue = Catalogue(SPACE)
+    cells = SPACE.sample(25, np.random.default_rng(4))
+    rng = np.random.default_rng(5)
+    errors = [len(c.edges) + rng.standard_normal() for c in cells]
+    settings = Settings(kernel="in-turn", acquisition=acquisition)
+    known = list(zip(cells, errors, strict=True))
+    optimizer = Optimizer(SPACE, settings, catalogue, known=known)
+    voices = fits(errors, cells, VOICES)
+    taken = {SPACE.key(cell) for cell in cells}
+    for place, proposal in enumerate(optimizer.ask(5), len(cells)):
+        turn = Turn(voices[place % len(voices)], place, 0, Settings().sqrt_betas[place % 5])
+        best = catalogue.optimize(find_acquisition(acquisition).make(turn), 1, taken)[0]
+        assert SPACE.key(proposal.graph) == SPACE.key(best.graph)
+        taken.add(SPACE.key(proposal.graph))
+        if acquisition == "ei":
+            voices = [voice.believing([proposal.graph]) for voice in voices]
+
+
+def test_several_objectives_and_sources_take_no_turns() -> None:
+    settings = Settings(kernel="in-turn")
+    assert Optimizer(SPACE, settings).candidates == list(VOICES)
+    both = Optimizer(SPACE, settings, minimise=["error", "latency"])
+    other = [Source("other", SPACE.sample(3, np.random.default_rng(0)), [1.0, 2.0, 3.0])]
+    transferred = Optimizer(SPACE, settings, transfer=other)
+    short = FidelityOptimizer(SPACE, "epochs=12,200", settings=settings)
+    for optimizer in (both, transferred, short):
+        assert optimizer.candidates == list(CANDIDATES)
 
 
 def test_an_optimiser_of_the_papers_kernels_gets_those_alone() -> None:

@@ -78,8 +78,8 @@ class Entry:
             with bounds, the blocks are the last argument.
         title: What a reason calls it.
         by_name_only: Whether ``auto`` leaves it out all the same.
-        bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less than
-            a graph decides.
+        bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less
+            than a graph decides.
         forms: These kernels; the normalised one with the paper's blocks alone.
     """
 

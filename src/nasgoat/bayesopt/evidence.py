@@ -6,6 +6,10 @@ observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The preferred o
 another would clearly have said it better. Where none has learnt anything, part of the batch is
 random; that ends as soon as one has.
 
+Instead of one that decides alone, several may propose in turn (``"in-turn"``): the paper's kernel,
+the same with all blocks, and the normalised one with all blocks. One speaks if it predicts no worse
+than those before it and is not far behind the best.
+
 Notation
     m     observations
     G_i   m times the gain of candidate i: log density of all left-out observations, less that of a
@@ -26,6 +30,12 @@ EVIDENCE = "evidence"
 #: Nats of G by which another candidate must be ahead of the preferred one to speak instead: odds of
 #: twenty to one. Smaller leads come and go with single observations.
 LEAD = 3.0
+#: The name by which settings ask for several candidates that propose in turn.
+IN_TURN = "in-turn"
+#: Nats of log density an observation behind the best from which on another is silent. Between fits
+#: to errors of trained networks differences are mostly smaller from thirty graphs on; where errors
+#: are as simple as the number of edges, they are larger after a dozen.
+FAR_BEHIND = 0.1
 #: One in so many proposals is random while no candidate has learnt anything.
 RANDOM_EVERY = 5
 
@@ -57,24 +67,50 @@ CANDIDATES = (
 )
 
 
-def list_candidates(known_blocks: Sequence[str] | None) -> list[Candidate]:
+#: Those that propose in turn, the one that needs no excuse to speak first.
+VOICES = (*CANDIDATES[::-1], Candidate("normalised", tuple(block_names()), priors=True))
+
+
+def list_candidates(
+    known_blocks: Sequence[str] | None, among: Sequence[Candidate] = CANDIDATES
+) -> list[Candidate]:
     """The candidates that an optimiser can minimise.
 
     Args:
         known_blocks: The blocks that it knows; None for one that knows any kernel.
+        among: Those to choose from.
 
     Example:
         >>> [candidate.form for candidate in list_candidates(PAPER_BLOCKS)]
         ['exponential']
     """
     if known_blocks is None:
-        return list(CANDIDATES)
-    return [c for c in CANDIDATES if c.form in PAPER_FORMS and {*c.blocks} <= {*known_blocks}]
+        return list(among)
+    return [c for c in among if c.form in PAPER_FORMS and {*c.blocks} <= {*known_blocks}]
 
 
 def has_learnt(fits: Sequence[GraphGP]) -> bool:
     """Whether one of the fitted candidates has learnt anything."""
     return any(gp.check_.learnt for gp in fits)
+
+
+def choose_voices(fits: Sequence[GraphGP]) -> list[GraphGP]:
+    """The fitted candidates that propose in turn; all of them while none has learnt anything.
+
+    Example:
+        >>> import numpy as np
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(30, np.random.default_rng(0))
+        >>> errors = [float(len(cell.edges)) for cell in cells]
+        >>> fits = [GraphGP(nasbench201(), **c.options).fit(cells, errors) for c in VOICES]
+        >>> choose_voices(fits) == fits[:1]  # far ahead where errors are a plain sum of labels
+        True
+    """
+    if not has_learnt(fits):
+        return list(fits)
+    gains = [gp.check_.gain or 0.0 for gp in fits]
+    least = max(gains) - FAR_BEHIND
+    return [gp for i, gp in enumerate(fits) if gains[i] >= max(*gains[: i + 1], least)]
 
 
 def choose_speaker(fits: Sequence[GraphGP]) -> GraphGP:

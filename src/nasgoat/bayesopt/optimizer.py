@@ -19,8 +19,15 @@ from nasgoat.acquisition import (
     find_acquisition,
 )
 from nasgoat.acquisition.candidates import propose_heuristically
-from nasgoat.bayesopt.evidence import EVIDENCE, RANDOM_EVERY, choose_speaker, has_learnt
+from nasgoat.bayesopt.evidence import (
+    IN_TURN,
+    RANDOM_EVERY,
+    choose_speaker,
+    choose_voices,
+    has_learnt,
+)
 from nasgoat.bayesopt.learner import Learner
+from nasgoat.bayesopt.settings import CHOSEN
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
 from nasgoat.surrogate import GraphGP
@@ -93,22 +100,27 @@ class Optimizer(Learner):
         fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
-        explore = settings.kernel == EVIDENCE and not has_learnt(fits)
+        explore = settings.kernel in CHOSEN and not has_learnt(fits)
+        voices = choose_voices(fits) if settings.kernel == IN_TURN else [self.surrogate]
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
-        # What still runs is taken to come out as predicted: less is left to learn near it.
-        running = self.pending
-        believed = self.surrogate.believing(running) if running else self.surrogate
         repeated = self._propose_repeats(self._count_repeats(k))
         if (fresh := k - len(repeated)) == 0:
             return repeated
         if settings.batch_strategy == "top":
+            believed = self._believe_running(self.surrogate)
             function = self._make_acquisition(believed, self._count_proposed(), settings.sqrt_beta)
             found = self._minimize(function, fresh, self._list_taken())
         else:
-            found = self._propose_portfolio(believed, fresh, self._list_taken(), explore)
+            believing = [self._believe_running(voice) for voice in voices]
+            found = self._propose_portfolio(believing, fresh, self._list_taken(), explore)
         return found + repeated
+
+    def _believe_running(self, surrogate: GraphGP) -> GraphGP:
+        """What still runs is taken to come out as predicted: less is left to learn near it."""
+        running = self.pending
+        return surrogate.believing(running) if running else surrogate
 
     def _count_repeats(self, k: int) -> int:
         """How many of the next k proposals may repeat an evaluation."""
@@ -134,12 +146,12 @@ class Optimizer(Learner):
         return self._times[key]
 
     def _propose_portfolio(
-        self, surrogate: GraphGP, k: int, exclude: set[bytes], explore: bool = False
+        self, voices: list[GraphGP], k: int, exclude: set[bytes], explore: bool = False
     ) -> list[Proposal]:
-        """The best graph of each acquisition function in turn.
+        """The best graph of each acquisition function and of each surrogate in turn.
 
-        The √β of lower confidence bounds go on where the last batch stopped. Where nothing is known
-        yet (``explore``), some are random graphs, marked as uninformed.
+        The √β of lower confidence bounds and the surrogates go on where the last batch stopped.
+        Where nothing is known yet (``explore``), some are random graphs, marked as uninformed.
         """
         betas = self.settings.sqrt_betas
         start = self._count_proposed()
@@ -148,12 +160,14 @@ class Optimizer(Learner):
             if explore and i % RANDOM_EVERY == 0:
                 proposals += self._propose_uninformed(i, exclude)
                 continue
-            function = self._make_acquisition(surrogate, i, betas[i % len(betas)])
+            voice = voices[i % len(voices)]
+            function = self._make_acquisition(voice, i, betas[i % len(betas)])
             found = self._minimize(function, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
-            if i + 1 < start + k:
-                surrogate = function.after([p.graph for p in found])
+            graphs = [p.graph for p in found]
+            if i + 1 < start + k and (after := function.after(graphs)) is not voice:
+                voices = [after if v is voice else v.believing(graphs) for v in voices]
         return proposals
 
     def _propose_uninformed(self, place: int, exclude: set[bytes]) -> list[Proposal]:

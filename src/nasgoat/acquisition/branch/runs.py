@@ -104,7 +104,8 @@ class RunMaker:
         model = make_model(posterior, self.acquisition.sqrt_beta)
         for block in listing.blocks(self.deadline):
             if self.features.codes:
-                terms = self._code(block), factors, model, posterior
+                coded = cast(ExponentialPosterior, posterior)  # others take the paper's blocks
+                terms = self._code(block), factors, model, coded
                 yield start_exponential(*terms, self._make_floor(), self.threads)
                 continue
             bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
