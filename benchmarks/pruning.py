@@ -8,10 +8,11 @@ A trial reports its error after 12, 25, 50 and 100 epochs and ends after 200. Th
 has cost the epochs until its last report, and its cell is no result: the best error is that of full
 trainings.
 
-Samplers: ``goat``; ``deaf``, the same but told of a pruned trial only that it failed, as it used to
-be; ``tpe``, which chooses an operation for each edge. A cell that is not connected, and so not in
-our space, costs TPE nothing. A cell that it tries again costs as much again; the rows ``tpe,
-repeats free`` are what the same studies would have spent if somebody had kept every result.
+Samplers: ``goat``; ``evidence``, the same with a kernel that the evidence chooses; ``deaf``, the
+first but told of a pruned trial only that it failed, as it used to be; ``tpe``, which chooses an
+operation for each edge. A cell that is not connected, and so not in our space, costs TPE nothing. A
+cell that it tries again costs as much again; the rows ``tpe, repeats free`` are what the same
+studies would have spent if somebody had kept every result.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from optuna.trial import Trial, TrialState
 
 from nasgoat import GoatSampler, nasbench201, suggest_graph
 from nasgoat.acquisition import Catalogue
-from nasgoat.bayesopt import CurveOptimizer, Objectives
+from nasgoat.bayesopt import CurveOptimizer, Objectives, Settings
 from nasgoat.bayesopt.curves import Curve
 from nasgoat.benchmarks import NasBench201
 from nasgoat.graphs import LabeledGraph
@@ -90,8 +91,9 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     """A sampler by its name."""
     if name == "tpe":
         return TPESampler(seed=seed, multivariate=True)
-    ours = GoatSampler if name == "goat" else DeafSampler
-    return ours(SPACE, optimizer=list_cells(), seed=seed)
+    ours = DeafSampler if name == "deaf" else GoatSampler
+    settings = Settings(kernel="evidence") if name == "evidence" else None
+    return ours(SPACE, settings=settings, optimizer=list_cells(), seed=seed)
 
 
 def suggest_place(trial: Trial, sampler: str) -> int:
