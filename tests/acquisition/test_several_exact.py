@@ -20,6 +20,7 @@ from nasgoat.acquisition import (
     Catalogue,
     Chebyshev,
     Constrained,
+    Cost,
     HypervolumeImprovement,
     KnownCost,
     Pool,
@@ -120,6 +121,62 @@ def compare_mip(form: str, seed: int, child: bool = False) -> None:
     expected = Catalogue(problem.space, None).optimize(*asked)
     found = MipOptimizer(problem.space, child=child, independent=True).optimize(*asked)
     assert_same(found, expected, 2 * SolveLimits().gap)
+
+
+def improvement_problem(form: str, seed: int, largest: int) -> Problem:
+    """Two objectives, or one and a known cost, over a front of some graphs."""
+    problem = problems.random_problem(form, seed, largest)
+    rng, space = np.random.default_rng([seed, 11]), problem.space
+    parts, graphs = random_parts(space, form, seed, rng)[:2], list_graphs(space)
+    means = np.column_stack([part.predict(graphs)[0] for part in parts])
+    front = means[rng.choice(len(means), int(rng.integers(0, 8)))]
+    reference = np.quantile(means, float(rng.choice([0.1, 0.5, 1.0])), axis=0) + 0.1
+    function = HypervolumeImprovement(parts, front, reference.tolist())
+    return Problem(space, function, problem.k, problem.exclude)
+
+
+def compare_improvement(form: str, seed: int, largest: int) -> None:
+    problem = improvement_problem(form, seed, largest)
+    asked = (problem.function, problem.k, problem.exclude)
+    expected = Catalogue(problem.space, None).optimize(*asked)
+    assert_same(BranchAndBound(problem.space, None).optimize(*asked), expected)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_the_largest_gain_of_hypervolume_is_that_of_the_catalogue(form: str, seed: int) -> None:
+    compare_improvement(form, seed, largest=4)
+
+
+@pytest.mark.slow  # 2 minutes
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_gains_of_hypervolume_agree_on_a_hundred_problems(form: str) -> None:
+    for seed in range(1000, 1100):
+        compare_improvement(form, seed, largest=5)
+
+
+def test_the_mip_finds_the_largest_gain_of_hypervolume() -> None:
+    space = NodeLabeledSpace((3, 4), ["a", "b"], max_edges=5)
+    parts = [random_problem(space, 6, seed=seed).acquisition for seed in (0, 1)]
+    function = HypervolumeImprovement(parts, [[0.0, 0.5], [0.5, 0.0]], [2.0, 2.0])
+    found = MipOptimizer(space, child=False, independent=True).optimize(function, 2)
+    assert_same(found, Catalogue(space, None).optimize(function, 2), 2 * SolveLimits().gap)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_bounds_a_gain_of_hypervolume_is_never_above_it(seed: int) -> None:
+    problem = improvement_problem("linear", seed, 5)
+    function, graphs = problem.function, list_graphs(problem.space)
+    widest = [float(part.predict(graphs)[1].max()) for part in function.parts]
+    left = iter([w for w, p in zip(widest, function.parts, strict=True) if p in function.modelled])
+    bound = function.relax(lambda part: next(left))
+    values = np.stack([part.combine(*part.predict(graphs)) for part in bound.parts])
+    exact, below = function.score(graphs), bound.join(values)
+    assert (below <= exact + 1e-9 * (1 + np.abs(exact))).all()
+    floor, level = values.min(axis=1), float(np.quantile(exact, 0.3))
+    for weights in bound.list_sums([0, 1], np.ptp(values, axis=1) + 1e-9):
+        sums = weights @ values
+        assert (sums[exact < level] <= bound.cap_sum(weights, level, floor) + 1e-9).all()
 
 
 @pytest.mark.parametrize("seed", [1, 3, 13])  # limits that contradict, limits, a maximum
@@ -232,13 +289,17 @@ def test_a_function_of_ones_own_is_exact_too(form: str) -> None:
     )
 
 
-def test_hypervolume_improvement_is_refused() -> None:
+def test_what_bounds_do_not_bound_is_refused() -> None:
+    class Unbounded(Product):
+        @classmethod
+        def explain_unbounded(cls, kernel: str) -> str:
+            return "it has no bounds"
+
     space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
     parts = [random_problem(space, 9, seed=seed).acquisition for seed in (0, 1)]
-    with pytest.raises(SettingError, match="bound the acquisition, got HypervolumeImprovement"):
-        BranchAndBound(space, None).optimize(HypervolumeImprovement(parts, [], [1.0, 1.0]))
-    assert "hypervolume" in choose(darts(), acquisition="hypervolume").forecasts["branch"].said
-    assert choose(darts(), acquisition="chebyshev").name == "branch"
+    with pytest.raises(SettingError, match="bound the acquisition, got Unbounded: it has no"):
+        BranchAndBound(space, None).optimize(Unbounded(parts))
+    assert isinstance(choose(darts(), acquisition="hypervolume").forecasts["branch"], Cost)
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,39 @@ Between a_i and a_{i+1} what no point of the front dominates reaches up to b_i. 
 point dominates is an integral over such strips, and its expectation, objectives independent,
 
     Σ_{i=0..n} (I_1(a_{i+1}) - I_1(a_i)) I_2(b_i).
+
+It is no function of lower confidence bounds v_j = μ_j - κ σ_j, but bounded by one
+(:class:`HypervolumeBound`): where σ_j is between e and e', μ_j is at least v_j + κ e, so that the
+expectation is at most that of v_j + κ e and e'. The largest of it over steps of both deviations is
+never exceeded by any graph with these v_j.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
 
 from nasgoat.acquisition.functions import LEAST_STD, log_improvement
-from nasgoat.acquisition.lower_confidence_bound import Array
-from nasgoat.acquisition.several import Part, SeveralAcquisition
+from nasgoat.acquisition.lower_confidence_bound import (
+    Array,
+    LinearAcquisition,
+    LowerConfidenceBound,
+)
+from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 
+_KAPPA = 0.5  # of the bounds of both objectives: few graphs are looked at in vain with it
+_STEPS = 6  # of each deviation
+_POINTS = 32  # of a level line
+_HALVINGS = 24  # for each of them; what is left of the interval is added
+_ENDLESS = 1e9  # values of an objective beyond which no end of a level line is looked for
+_SHARES = 20  # of sums of both objectives that are tried
 _SURE = 1e-30  # of the whole scale: below it the sum is taken by logarithms, which don't underflow
 
 
@@ -72,6 +87,7 @@ class HypervolumeImprovement(SeveralAcquisition):
     parts: Sequence[Part]
     front: Array | Sequence[Sequence[float]]
     reference: Sequence[float]
+    searches: ClassVar[int] = 6
 
     def __post_init__(self) -> None:
         self._check_parts()
@@ -89,9 +105,20 @@ class HypervolumeImprovement(SeveralAcquisition):
         object.__setattr__(self, "front", inside)
 
     @classmethod
-    def explain_unbounded(cls, kernel: str) -> str | None:
-        """Its minimum is that of no lower confidence bound of the parts."""
-        return "expected hypervolume improvement is no function of lower confidence bounds"
+    def forecast_searches(cls, kernel: str) -> int:
+        """A few; where sums of objectives are no posterior, one alone leaves many graphs."""
+        return cls.searches if kernel == "linear" else 10 * cls.searches
+
+    def relax(self, find_widest: Callable[[LinearAcquisition], float]) -> SeveralAcquisition:
+        """A function of lower confidence bounds that is never above this one."""
+        parts, widest = list[Part](), list[float]()
+        for part in self.parts:
+            if isinstance(part, KnownCost):
+                parts, widest = [*parts, part], [*widest, 0.0]
+            else:
+                parts = [*parts, LowerConfidenceBound(_KAPPA, part.gp)]
+                widest = [*widest, find_widest(part)]
+        return HypervolumeBound(parts, self, widest)
 
     @cached_property
     def _strips(self) -> tuple[Array, Array]:
@@ -134,6 +161,103 @@ class HypervolumeImprovement(SeveralAcquisition):
         points = np.column_stack([part.predict(graphs)[0] for part in self.parts])
         front = np.concatenate([np.asarray(self.front), points])
         return replace(super().believing(graphs), front=front)
+
+
+@dataclass(frozen=True, eq=False)
+class HypervolumeBound(SeveralAcquisition):
+    """A function of lower confidence bounds that is never above -log of an expected improvement.
+
+    Args:
+        parts: Lower confidence bounds of the two objectives, or a known cost.
+        function: What is bounded.
+        widest: Upper bounds on the deviations of both.
+    """
+
+    parts: Sequence[Part]
+    function: HypervolumeImprovement
+    widest: Sequence[float]
+    _lines: dict[tuple[float, ...], tuple[Array, Array]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _cells(self) -> tuple[Array, Array]:
+        """For each pair of steps κ e and e' of both objectives, (2, pairs, 1) each."""
+        lows, highs = [], []
+        for part, widest in zip(self.parts, self.widest, strict=True):
+            edges = np.linspace(0.0, widest, _STEPS + 1) if widest > 0 else np.zeros(2)
+            kappa = part.sqrt_beta if isinstance(part, LinearAcquisition) else 0.0
+            lows.append(kappa * edges[:-1])
+            highs.append(edges[1:])
+        pairs = [np.stack(np.meshgrid(*ends)).reshape(2, -1, 1) for ends in (lows, highs)]
+        return pairs[0], pairs[1]
+
+    def join(self, values: Array) -> Array:
+        """The least of -log of the expectation over all pairs of steps."""
+        if not np.isfinite(self.widest).all():
+            return np.full(values.shape[1], -np.inf)
+        least, std = self._cells
+        mean = np.where(np.isfinite(values), values, 0.0)[:, None, :] + least
+        wide = np.broadcast_to(std, mean.shape)
+        found = self.function.combine(mean.reshape(2, -1), wide.reshape(2, -1))
+        found = found.reshape(mean.shape[1:]).min(axis=0)
+        return np.where(np.isfinite(values).all(axis=0), found, -np.inf)
+
+    def list_sums(self, group: Sequence[int], spread: Array) -> Array:
+        """Each objective alone and, where a sum can be minimised, weights on a grid."""
+        alone = np.eye(2)[list(group)]
+        if len(group) < 2:
+            return alone
+        shares = np.linspace(0.0, 1.0, _SHARES + 1)[1:-1]
+        return np.vstack([alone, np.column_stack([shares, 1.0 - shares]) / spread])
+
+    def cap_sum(self, weights: Array, value: float, floor: Array) -> float:
+        """The largest of g_1 u_{k+1} + g_2 ψ(u_k) along the level line of a value.
+
+        ψ(u) is what v_2 is below where v_1 ≥ u and the function is below the value. It falls with
+        u, so that between u_k and u_{k+1} the sum is at most what stands above.
+        """
+        right, height = self._trace(value, floor)
+        sums = weights[0] * right + np.where(weights[1] > 0, weights[1] * height, 0.0)
+        return float(sums.max(initial=-np.inf))
+
+    def _trace(self, value: float, floor: Array) -> tuple[Array, Array]:
+        """The u_{k+1} and ψ(u_k) of a level line, from what the values are at least."""
+        key = (value, *floor.tolist())
+        if key not in self._lines:
+            self._lines[key] = self._find_line(value, np.array(floor, dtype=float))
+        return self._lines[key]
+
+    def _find_line(self, value: float, floor: Array) -> tuple[Array, Array]:
+        if not np.isfinite(floor).all() or not np.isfinite(self.widest).all():
+            return np.array([np.inf]), np.array([np.inf])
+        if self.join(floor[:, None])[0] >= value:  # no graph is below the value
+            return np.zeros(0), np.zeros(0)
+        ends = [self._find_end(i, value, floor) for i in range(2)]
+        if max(ends) == np.inf:
+            return np.array([np.inf]), np.array([np.inf])
+        u = np.linspace(floor[0], ends[0], _POINTS + 1)
+        low, high = np.full(_POINTS, floor[1]), np.full(_POINTS, ends[1])
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            below = self.join(np.stack([u[:-1], middle])) < value
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return u[1:], high
+
+    def _find_end(self, i: int, value: float, floor: Array) -> float:
+        """What objective i is below where the function is below a value."""
+        point, low, step = floor.copy(), floor[i], 1.0
+        while True:
+            point[i] = floor[i] + step
+            if self.join(point[:, None])[0] >= value:
+                break
+            if step > _ENDLESS:
+                return np.inf
+            low, step = point[i], 2.0 * step
+        high = point[i]
+        for _ in range(_HALVINGS):
+            point[i] = (low + high) / 2
+            below = self.join(point[:, None])[0] < value
+            low, high = (point[i], high) if below else (low, point[i])
+        return float(high)
 
 
 def _standardise(levels: Array, mean: Array, std: Array) -> Array:

@@ -82,6 +82,11 @@ class Acquisition(ABC):
         """Why branch and bound and the MIP can't minimise it under a kernel; None if they can."""
         return None if cls.has_frontier else "nothing is known of the acquisition but its values"
 
+    @classmethod
+    def forecast_searches(cls, kernel: str) -> int:
+        """Lower confidence bounds that are minimised for one problem under a kernel, about."""
+        return cls.searches
+
     @abstractmethod
     def combine(self, mean: Array, std: Array) -> Array:
         """The value for a mean and standard deviation of :attr:`posterior`, element by element."""

@@ -127,7 +127,7 @@ class Entry:
         cost = self.cost(space, kernel, questions, blocks)
         if kernel in self.forms and (refusal := function.explain_unbounded(kernel)):
             return Reason(refusal)
-        many = function.searches
+        many = function.forecast_searches(kernel)
         return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
 
 

@@ -13,7 +13,7 @@ a function of one's own is a subclass with :meth:`~SeveralAcquisition.join`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -136,6 +136,16 @@ class SeveralAcquisition(Acquisition):
     def excess(self) -> SeveralAcquisition | None:
         """A function that is above 0 exactly where this one is infinite; None if nowhere."""
         return None
+
+    def relax(self, find_widest: Callable[[LinearAcquisition], float]) -> SeveralAcquisition:
+        """A function of the values of its parts that is never above this one.
+
+        It is the function itself, unless more counts of a part than its value.
+
+        Args:
+            find_widest: The largest deviation of a part over the graphs that may be proposed.
+        """
+        return self
 
     def list_sums(self, group: Sequence[int], spread: Array) -> Array:
         """Weights of sums of parts that :meth:`cap_sum` knows, shape (sums, parts).

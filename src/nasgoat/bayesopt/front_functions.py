@@ -8,7 +8,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from nasgoat.acquisition import (
     Chebyshev,
     Constrained,
     HypervolumeImprovement,
+    LinearAcquisition,
     SeveralAcquisition,
 )
 from nasgoat.acquisition.several import Part
@@ -51,6 +52,12 @@ class Limited(SeveralAcquisition):
         count = len(self.function.parts)
         within = (values[count:] <= np.array(self.limits)[:, None]).all(axis=0)
         return np.where(within, self.function.join(values[:count]), np.inf)
+
+    def relax(self, find_widest: Callable[[LinearAcquisition], float]) -> SeveralAcquisition:
+        """The same limits on a function of the values of its parts that is never above its own."""
+        relaxed = self.function.relax(find_widest)
+        limited = self.parts[len(self.function.parts) :]
+        return Limited([*relaxed.parts, *limited], relaxed, self.limits)
 
     def combine(self, mean: Array, std: Array) -> Array:
         """The function of means and deviations, or infinity."""

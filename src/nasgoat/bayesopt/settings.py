@@ -9,7 +9,6 @@ from typing import Any
 from nasgoat.acquisition import (
     AcquisitionOptimizer,
     Effort,
-    choose,
     find_acquisition,
     forecast_seconds,
     make_optimizer,
@@ -159,7 +158,7 @@ class Settings:
             what = f"{values} objectives" if objectives.several else "measured limits"
             raise UnknownNameError(f"the acquisition of {what}", name, known)
         if name == "lcb":
-            name = known[0] if self._can_minimise(known[0], space, optimizer) else known[1]
+            name = known[0] if self._prefers(known[0], space, optimizer) else known[1]
         return replace(self, acquisition=name, repeats=1)
 
     def suited(
@@ -209,20 +208,19 @@ class Settings:
             return optimizer == "auto" and bound_graphs(space) <= LARGEST_CHOICE
         return getattr(optimizer, "blocks", None) is None
 
-    def _can_minimise(
+    def _prefers(
         self, function: str, space: SearchSpace, optimizer: str | AcquisitionOptimizer
     ) -> bool:
-        """Whether an optimiser minimises a function of several objectives exactly.
+        """Whether a function of several objectives is taken if none is asked for.
 
-        Expected hypervolume improvement takes a catalogue; bounds are for the others.
+        Expected hypervolume improvement is where every graph can be scored, which is where it was
+        measured (docs/decisions/0094-several-objectives-in-turn.md); bounds do for the others.
         """
         if function != "hypervolume":
             return True
         name = optimizer if isinstance(optimizer, str) else optimizer.name
         if name == "auto":
-            kernel, blocks = self.widest_kernel
-            name = choose(space, kernel, 1, name, blocks, function).name
-            return name == "catalogue"
+            return bound_graphs(space) <= LARGEST_CATALOGUE
         return name not in ("branch", *SOLVERS)
 
     def list_sqrt_betas(self) -> tuple[float, ...]:
