@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--atoms", type=int, nargs="*", default=[6, 7])
     parser.add_argument("--seeds", default="0:10", help="first:last, the last not included")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--rings", type=int, help="at most so many rings, for every method")
     parser.add_argument("--evaluations", type=int, default=60)
     parser.add_argument("--folder", type=Path, default=Path("runs/molecules"))
     parser.add_argument("--optimum", action="store_true", help="list all molecules instead")
@@ -160,14 +161,17 @@ def main() -> None:
         if options.optimum:
             list_all(atoms)
             continue
-        path = options.folder / f"{atoms}-{options.evaluations}.json"
+        space, rings = molecules(atoms), options.rings
+        if rings is not None:  # a tree of n atoms has n - 1 bonds, each further one closes a ring
+            space = space.constrain(f"edges <= {atoms - 1 + rings}")
+        said = "" if rings is None else f"-rings{rings}"
+        path = options.folder / f"{atoms}-{options.evaluations}{said}.json"
         found = json.loads(path.read_text()) if path.exists() else {}
         for seed in range(*map(int, options.seeds.split(":"))):
             for name in options.methods:
                 runs = found.setdefault(name, {})
                 if str(seed) not in runs:
-                    values = run_seed(name, molecules(atoms), seed, options.evaluations)
-                    runs[str(seed)] = values
+                    runs[str(seed)] = run_seed(name, space, seed, options.evaluations)
                     path.write_text(json.dumps(found))
         show({name: found[name] for name in options.methods}, atoms)
 

@@ -110,7 +110,7 @@ def test_cells_scroll_on_a_phone_instead_of_shrinking(
         "[...document.querySelectorAll('.hero, ol.gallery .pan')].map((e) => "
         "e.scrollWidth - e.clientWidth)"
     )
-    assert max(room) > 0
+    assert (max(room) > 0) == (name != "molecules")  # whose pictures are small enough to fit
 
 
 def test_a_chart_alone_in_its_row_takes_the_width(browser: Browser, pages: dict[str, str]) -> None:

@@ -150,7 +150,7 @@ class SpaceDescription(ABC):
         """The space in a sentence."""
         if not self.limits:
             return self._describe()
-        return f"{self._describe()}; limits: {', '.join(limit.text for limit in self.limits)}"
+        return f"{self._describe()}; limits: {', '.join(limit.summary for limit in self.limits)}"
 
     def _declaration(self) -> dict[str, Any]:
         """The fields, limits aside."""

@@ -33,6 +33,7 @@ SIGNS = {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}
 #: A total this close to the bound, relative to the larger of 1 and the bound, is on it: sums of
 #: costs such as 0.1 + 0.2 are off by 1e-16, and costs that differ by less say the same.
 TOLERANCE = 1e-9
+_LONGEST_SUMMARY = 120  # characters
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,20 @@ class Limit:
         terms = [_write_term(c, name) for name, c in self._list_coefficients().items() if c]
         left = " ".join(terms).removeprefix("+ ") or "0"
         return f"{left} {self.sense} {_write_number(self.bound)}"
+
+    @property
+    def summary(self) -> str:
+        """The text; of a long one, such as that of costs by layer, the name and the bound.
+
+        Example:
+            >>> costs = {(i, i + 1): {"conv": 1.5 + i, "pool": 0.25} for i in range(9)}
+            >>> Limit("latency", "<=", 12, edge_places=costs).summary
+            'latency: ... <= 12'
+        """
+        if len(self.text) <= _LONGEST_SUMMARY:
+            return self.text
+        start = f"{self.name}:" if self.name != self.text else self.text[:40]
+        return f"{start} ... {self.sense} {_number(self.bound)}"
 
     def node_coefficients(self, vocabulary: Sequence[str]) -> Array:
         """Coefficient of each node label, in code order."""
