@@ -45,3 +45,14 @@ def test_a_chain_has_one_parameter_for_each_layer() -> None:
     assert encoded.decode(short) == CHAINS.from_operations(["conv", "pool"])
     assert encoded.decode({**short, "4>5": "conv"}) is None  # a gap
     assert encoded.decode({**short, "1>2": "none"}) is None  # too short
+
+
+def test_a_layer_offers_its_own_operations_alone() -> None:
+    space = ChainSpace((1, 3), ["a", "b", "c"], layer_ops={0: ["b"], 2: ["a", "c"]})
+    assert CategoricalSpace(space).parameters == {
+        "0>1": ("none", "b"),
+        "1>2": ("none", "a", "b", "c"),
+        "2>3": ("none", "a", "c"),
+    }
+    fixed = ChainSpace(1, ["a", "b"], layer_ops={0: ["b"]})
+    assert CategoricalSpace(fixed).parameters == {"0>1": ("b",)}

@@ -103,7 +103,7 @@ class Limit:
         if len(self.text) <= _LONGEST_SUMMARY:
             return self.text
         start = f"{self.name}:" if self.name != self.text else self.text[:40]
-        return f"{start} ... {self.sense} {_number(self.bound)}"
+        return f"{start} ... {self.sense} {_write_number(self.bound)}"
 
     def node_coefficients(self, vocabulary: Sequence[str]) -> Array:
         """Coefficient of each node label, in code order."""
