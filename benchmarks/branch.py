@@ -53,6 +53,7 @@ class Objective:
         rows = self.gp.features.rows(graphs)
         y = rows @ self.w
         y = (y - y.mean()) / y.std() + 0.03 * self.rng.normal(size=len(y))
+        self.gp.graphs_, self.gp.targets_ = graphs, y
         self.gp.posterior_ = posterior_of(self.gp.kernel, rows, np.full(len(y), NOISE), y)
         return LowerConfidenceBound().given(self.gp)
 

@@ -30,7 +30,8 @@ def sampled(space: DartsSpace | NodeLabeledSpace, t: int, seed: int) -> LowerCon
     gp = GraphGP(space, ShortestPathKernel("linear", 30.0, 30.0, 10.0))
     rows = gp.features.rows(graphs)
     y = rows @ rng.normal(size=rows.shape[1])
-    gp.posterior_ = posterior_of(gp.kernel, rows, np.full(t, 1e-3), (y - y.mean()) / y.std())
+    gp.graphs_, gp.targets_ = graphs, (y - y.mean()) / y.std()
+    gp.posterior_ = posterior_of(gp.kernel, rows, np.full(t, 1e-3), gp.targets_)
     return LowerConfidenceBound().given(gp)
 
 
