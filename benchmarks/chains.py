@@ -1,7 +1,8 @@
 """Long chains under limits that differ by layer: certificates of branch and bound, cheap moves.
 
 Prints a row for each size and number of observations, with the gap after a time limit, and what a
-random, a mutated and a neighbouring chain cost.
+random, a mutated and a neighbouring chain cost. With ``--cells`` it prints the same rows for
+DARTS's normal and reduction cell at once, which are searched in the same way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 
 import numpy as np
 
-from nasgoat import ChainSpace
+from nasgoat import Cells, ChainSpace, SearchSpace, darts
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 
@@ -35,7 +36,9 @@ def make_space(layers: int, labels: int, seed: int = 0) -> ChainSpace:
     return ChainSpace(layers, ops).constrain(*texts, costs=costs)
 
 
-def measure_search(space: ChainSpace, observations: int, seed: int, limit: float) -> str:
+def measure_search(
+    space: SearchSpace, name: str, observations: int, seed: int, limit: float
+) -> str:
     """One row of the table."""
     problem = random_problem(space, observations, seed=seed)
     branch = BranchAndBound(space, None, limit, threads=1)
@@ -44,7 +47,7 @@ def measure_search(space: ChainSpace, observations: int, seed: int, limit: float
     pool = branch.optimize(problem.acquisition, 5, problem.observed)
     processor, clock = time.process_time() - processor, time.perf_counter() - clock
     found = pool.certificate
-    size = f"{space.lengths[-1]} x {len(space.ops)} | {observations} | {seed}"
+    size = f"{name} | {observations} | {seed}"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     said = f"{found.status} | {100 * (found.gap or 0.0):.1f} % | {branch.nodes_:,}"
     return f"| {size} | {processor:.2f} | {clock:.1f} | {said} | {peak:.0f} |"
@@ -70,19 +73,27 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a search")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
+    parser.add_argument("--cells", action="store_true", help="DARTS's two cells instead of chains")
     parser.add_argument("--observations", type=int, nargs="+", default=[50, 150])
     parser.add_argument("--moves", action="store_true", help="the second table alone")
     given = parser.parse_args()
     spaces = [make_space(*size) for size in SIZES]
+    named: dict[str, SearchSpace] = {
+        f"{space.lengths[-1]} x {len(space.ops)}": space for space in spaces
+    }
+    if given.cells:
+        named = {"DARTS, both cells": Cells(normal=darts(), reduction=darts())}
     if not given.moves:
         print("| layers x ops | t | seed | processor s | clock s | status | gap | nodes | MB |")
         print("|---|---|---|---|---|---|---|---|---|")
-        for space in spaces:
+        for name, space in named.items():
             for observations in given.observations:
-                for seed in range(given.seeds):
-                    print(measure_search(space, observations, seed, given.limit), flush=True)
+                for seed in given.seeds:
+                    print(measure_search(space, name, observations, seed, given.limit), flush=True)
         print()
+    if given.cells:
+        return
     print("| layers x ops | random, ms | mutation, ms | neighbour, ms |")
     print("|---|---|---|---|")
     for space in spaces:

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from nasgoat.acquisition.branch import BranchAndBound
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
-    from nasgoat.graphs import GraphBatch, LabeledGraph
+    from nasgoat.graphs import GraphBatch, LabeledGraph, NamedGraphs
     from nasgoat.graphs.molecules import from_smiles, to_smiles
     from nasgoat.integrations import GoatSampler, suggest_graph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
     from nasgoat.search_methods import make_method, methods, register_method
     from nasgoat.spaces import (
+        Cells,
         CellSpace,
         ChainSpace,
         DartsSpace,
@@ -47,9 +48,11 @@ _HOME = {
     "LabeledGraph": "graphs",
     "from_smiles": "graphs.molecules",
     "to_smiles": "graphs.molecules",
+    "NamedGraphs": "graphs",
     "FeatureMap": "kernels",
     "ShortestPathKernel": "kernels",
     "CellSpace": "spaces",
+    "Cells": "spaces",
     "ChainSpace": "spaces",
     "DartsSpace": "spaces",
     "EdgeLabeledSpace": "spaces",
@@ -88,6 +91,7 @@ __all__ = [
     "BranchAndBound",
     "Catalogue",
     "CellSpace",
+    "Cells",
     "Certificate",
     "ChainSpace",
     "DartsSpace",
@@ -100,6 +104,7 @@ __all__ = [
     "LabeledGraph",
     "Limit",
     "LowerConfidenceBound",
+    "NamedGraphs",
     "NodeLabeledSpace",
     "Optimizer",
     "Pool",

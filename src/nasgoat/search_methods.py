@@ -58,6 +58,8 @@ _ENTRIES = {
 }
 
 
+_MODEL_FREE = "model_free"  # the module of methods that know nothing but moves
+
 #: Methods that users registered: class and summary by name.
 _OTHERS: dict[str, tuple[type[Method], str]] = {}
 
@@ -138,8 +140,19 @@ def make_method(
         return Optimizer(space, initial=initial, seed=seed, **options)
     check_options(name, options)
     setup = Setup(load_space(space), initial, seed, evaluations, noisy)
+    _require_one_cell(name, setup.space)
     method: Asker = _find_class(name)(setup, **options)
     return method
+
+
+def _require_one_cell(name: str, space: SearchSpace) -> None:
+    """Refuse several cells for baselines whose models know one."""
+    free = [other for other, entry in _ENTRIES.items() if entry.module == _MODEL_FREE]
+    if space.cells and name in _ENTRIES and name not in free:
+        raise SettingError(
+            f"the space must have one cell for the method {name}, got {', '.join(space.cells)}; "
+            f"use {OURS}, {', '.join(free)}"
+        )
 
 
 def check_options(name: str, options: Iterable[str]) -> None:

@@ -123,22 +123,12 @@ class Catalogue:
 
     def _batch(self, rows: slice) -> GraphBatch:
         """Some graphs of the catalogue."""
-        space, arrays, n = self.space, self._arrays, self.space.sizes[-1]
-        sizes = np.zeros(min(rows.stop, len(self)) - rows.start, dtype=np.int8)
+        arrays = self._arrays
+        found = np.zeros((min(rows.stop, len(self)) - rows.start, 1), dtype=np.int8)
         for size, part in arrays.parts.items():
-            sizes[max(part.start - rows.start, 0) : max(part.stop - rows.start, 0)] = size
-        bits = np.unpackbits(arrays.adjacency[rows], axis=1, count=n * n).astype(bool)
-        codes = np.array(arrays.codes[rows])
-        on_nodes = n if space.node_vocabulary else 0
-        return GraphBatch(
-            bits.reshape(-1, n, n),
-            sizes,
-            codes[:, :n] if on_nodes else None,
-            codes[:, on_nodes:].reshape(-1, n, n) if space.edge_vocabulary else None,
-            space.node_vocabulary,
-            space.edge_vocabulary,
-            space.directed,
-        )
+            found = np.broadcast_to(found, (len(found), len(size))).copy()
+            found[max(part.start - rows.start, 0) : max(part.stop - rows.start, 0)] = size
+        return self.space.unpack(arrays.adjacency[rows], np.array(arrays.codes[rows]), found)
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -183,20 +173,19 @@ def _load_or_build(
 
 def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
     counts, adjacency, codes = [], [], []
-    parts: dict[int, slice] = {}
+    parts: dict[tuple[int, ...], slice] = {}
     total = 0
     for batch in space.enumerate():
         if len(batch) == 0:
             continue
-        size = int(batch.sizes[0])
+        size = tuple(batch.cell_sizes[0].tolist())
         start = parts[size].start if size in parts else total
         total += len(batch)
         parts[size] = slice(start, total)
         counts.append(fit_in_bytes(features.counts(batch)))
-        adjacency.append(np.packbits(batch.adjacency.reshape(len(batch), -1), axis=1))
-        none = np.zeros((len(batch), 0), dtype=np.int8)
-        given = [c for c in (none, batch.node_codes, batch.edge_codes) if c is not None]
-        codes.append(np.hstack([c.reshape(len(batch), -1) for c in given]))
+        packed = [cell.pack() for cell in batch.cells]
+        adjacency.append(np.hstack([bits for bits, _ in packed]))
+        codes.append(np.hstack([code for _, code in packed]))
     if not counts:
         raise no_graph(space)
     join = np.concatenate

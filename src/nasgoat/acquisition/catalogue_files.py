@@ -48,13 +48,13 @@ class CatalogueArrays:
         counts: Kernel counts, shape (N, columns), one byte each.
         adjacency: Bits of the adjacency matrices, shape (N, ceil(n² / 8)).
         codes: Node codes (N, n) and edge codes (N, n²), as far as there are labels.
-        parts: For each number of nodes the slice of its graphs.
+        parts: For each number of nodes (of every cell) the slice of its graphs.
     """
 
     counts: NDArray[np.uint8]
     adjacency: NDArray[np.uint8]
     codes: NDArray[np.int8]
-    parts: dict[int, slice]
+    parts: dict[tuple[int, ...], slice]
 
 
 def cache_folder() -> Path:
@@ -74,7 +74,10 @@ def save_arrays(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> 
             for name in _FILES:
                 np.save(whole / f"{name}.npy", getattr(arrays, name))
             meta = _describe_features(features) | {
-                "parts": {str(n): [part.start, part.stop] for n, part in arrays.parts.items()},
+                "parts": {
+                    "+".join(map(str, size)): [part.start, part.stop]
+                    for size, part in arrays.parts.items()
+                },
                 "checksums": {name: _compute_checksum(whole / f"{name}.npy") for name in _FILES},
             }
             sealed = meta | {"checksum": _seal(meta)}
@@ -103,7 +106,9 @@ def load_arrays(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
             if _compute_checksum(folder / f"{name}.npy") != meta["checksums"].get(name):
                 raise ValueError(f"{name}.npy does not have its checksum")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES}
-        parts = {int(n): slice(*ends) for n, ends in meta["parts"].items()}
+        parts = {
+            tuple(map(int, size.split("+"))): slice(*ends) for size, ends in meta["parts"].items()
+        }
         return CatalogueArrays(**arrays, parts=parts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         logger.warning("the catalogue in %s is damaged (%s); building it again", folder, problem)

@@ -27,6 +27,9 @@ Seconds of Q questions
                  and 2e-7 N more with the exponential kernel, which never takes prefixes; 6e-7 N
                  with the normalised one, whose bounds rule out no structure
                  S (2e-4 + 3e-9 (n L)² D)         declared graphs, linear kernel; S is estimated
+                 1e-4 P + 10                      several cells, linear kernel, labels on edges of
+                                                  one of them; P pairs of their structures
+                 3e-8 P                           several cells, P pairs of their graphs
     MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
@@ -38,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
@@ -66,11 +70,16 @@ _LOADING = 1.0  # seconds to load compiled code, once in a process
 #: Structures at most, and labellings of one at least, that are searched by convex relaxations.
 FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
 _RELAXED = 30.0  # seconds of such a question until the gap is small; the proof may take longer
+#: Structures, or graphs, of one of several cells, and combinations of them.
+LARGEST_ROWS, LARGEST_PAIRS = 100_000, 2_000_000_000
+_PAIR, _VALUE = 1e-4, 3e-8  # seconds to bound two structures, and to value two graphs
+_RELAXED_PAIRS = 10.0  # seconds until the best of them are proven
 _PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
 
 
 _A_LIST = Reason("the space is a list of graphs, without a rule that says which are in it")
+_ONE_GRAPH = Reason("a program holds the variables of one graph, the space has several cells")
 
 
 def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
@@ -94,6 +103,8 @@ def branch_cost(
         return Reason(f"it knows the blocks {', '.join(PAPER_BLOCKS)} of the normalised kernel")
     if space.layout == "list":
         return _A_LIST
+    if space.layout == "cells":
+        return _cells_cost(space, kernel, questions)
     if space.layout == "graph":
         return _labelled_cost(cast("GraphSpace", space), kernel, questions)
     cell = cast("CellSpace", space)
@@ -112,6 +123,36 @@ def branch_cost(
         kind = "structures or their prefixes"
     said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
     return Cost(questions * each, _LOADING, said, stops=True)
+
+
+def _cells_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+    """Cost of branch and bound on several cells: pairs of structures, or of graphs, of the cells.
+
+    All cells but the largest are combined to one side of the pairs.
+    """
+    if kernel != "linear":
+        return Reason("it knows several cells under the linear kernel alone")
+    rows = []
+    for name, cell in space.cells.items():
+        on_edges = cell.labels_on == "edges"
+        most = count_structures(cell) if on_edges else cell.size_bound()
+        if most > LARGEST_ROWS:
+            kind = "structures" if on_edges else "graphs"
+            said = f"up to {shorten(most)} {kind} of the cell {name}"
+            return Reason(f"{said}, {LARGEST_ROWS:,} can be listed beside another cell")
+        rows.append(most)
+    pairs, labelled = prod(rows), any(c.labels_on == "edges" for c in space.cells.values())
+    if max(pairs // max(rows), 1) > LARGEST_ROWS or pairs > LARGEST_PAIRS:
+        return Reason(f"{shorten(pairs)} pairs of cells, {LARGEST_PAIRS:,} can be searched")
+    each = _PAIR * pairs + _RELAXED_PAIRS if labelled else _VALUE * pairs
+    said = f"{shorten(pairs)} combinations of the cells' structures or graphs"
+    return Cost(questions * each, _LOADING, said, stops=True)
+
+
+def count_structures(space: SearchSpace) -> int:
+    """At most how many structures the cells of a space have, all sizes together."""
+    cell = cast("CellSpace", space)
+    return sum(cell.structure_bound(n) for n in cell.sizes)
 
 
 def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Reason:
@@ -139,6 +180,8 @@ def mip_cost(
         return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
     if space.layout == "list":
         return _A_LIST
+    if space.layout == "cells":
+        return _ONE_GRAPH
     n = space.sizes[-1]
     if space.layout == "graph":
         each = _multiply_steps(20.0, 6.0, n - 4)

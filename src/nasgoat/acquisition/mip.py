@@ -95,6 +95,11 @@ class MipOptimizer:
             raise UnknownNameError("solver", solver, SOLVERS)
         if formulation not in FORMULATIONS:
             raise UnknownNameError("formulation", formulation, FORMULATIONS)
+        if space.layout == "cells":
+            raise SettingError(
+                "the MIP must have one cell, as a program has the variables of one graph, "
+                f"got the cells {', '.join(space.cells)}; use branch or the catalogue"
+            )
         self.space = space
         self.progress = progress
         self.name = solver

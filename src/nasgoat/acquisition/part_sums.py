@@ -25,7 +25,7 @@ from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.several import KnownCost, Part, measure_part
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import FeatureMap
+from nasgoat.kernels import FeatureMap, Sizes
 from nasgoat.surrogate import GraphGP, LinearPosterior
 from nasgoat.surrogate.posterior import Posterior
 
@@ -38,10 +38,17 @@ class _PosteriorWithCosts(LinearPosterior):
 
     costs: tuple[tuple[float, KnownCost], ...] = ()
 
-    def on_counts(self, features: FeatureMap, n: int) -> LinearPosterior:
+    def of_cell(self, features: FeatureMap, name: str) -> LinearPosterior:
+        """What one cell adds, its part of the costs included."""
+        plain = super().of_cell(features, name)
+        costs = tuple((weight, cost.of_cell(name)) for weight, cost in self.costs)
+        return _PosteriorWithCosts(plain.w, plain.R, costs)
+
+    def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         plain = super().on_counts(features, n)
-        added = [weight * count_cost(cost, features, n) for weight, cost in self.costs]
+        (size,) = [n] if isinstance(n, int | np.integer) else n
+        added = [weight * count_cost(cost, features, int(size)) for weight, cost in self.costs]
         return LinearPosterior(plain.w + np.sum(added, axis=0), plain.R)
 
 

@@ -30,7 +30,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
 from nasgoat.errors import SettingError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.limits import Limit, depths, totals
+from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate import GraphGP
 
 _ENDLESS = 1e12  # values of a part beyond which none is looked for
@@ -73,10 +73,15 @@ class KnownCost:
         (total,) = whole.constrain(f"{text} <= 0", costs=costs).limits
         return cls(space, replace(total, name=text))
 
+    def of_cell(self, name: str) -> KnownCost:
+        """What one of several cells costs; a constant is shared by all of them."""
+        own = self.total.cells.get(name, Limit(self.total.name, "<=", 0.0))
+        shared = replace(own, bound=self.total.bound / len(self.space.cells))
+        return KnownCost(self.space.cells[name], shared)
+
     def measure(self, batch: GraphBatch) -> Array:
         """The cost of each graph of a batch."""
-        deep = depths(batch, *self.space.ends(batch)) if self.total.depth else None
-        return np.asarray(totals([self.total], batch, deep)[0] - self.total.bound)
+        return np.asarray(self.space.add_up([self.total], batch)[0] - self.total.bound)
 
     def predict(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array]:
         """The cost of each graph, and a deviation of 0."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nasgoat.errors import MissingPackageError
@@ -21,11 +21,14 @@ def to_torch(
     channels: int = 16,
     cells: int = 3,
     operations: Mapping[str, Callable[[int], Any]] | None = None,
+    order: Sequence[str] = (),
 ) -> nn.Module:
     """The PyTorch network that stacks a cell: stem, cells with pooling between, classifier.
 
     Operations may be on the nodes of the cell (one node ``input``, one ``output``) or on its edges
-    (first node in, last node out). See :mod:`nasgoat.export.network` for what each name builds.
+    (first node in, last node out). A graph of several cells stacks them in turn, or in an ``order``
+    such as ``["normal", "reduction", "normal"]``. See :mod:`nasgoat.export.network` for what each
+    name builds.
 
     Args:
         graph: The cell; acyclic.
@@ -35,6 +38,7 @@ def to_torch(
         cells: How many cells to stack; images are halved after each but the last.
         operations: What further labels build, from the number of channels to a module; it may
             also replace built-in ones.
+        order: The names of the cells to stack, of a graph of several; instead of ``cells``.
 
     Raises:
         GraphError: If the graph is no cell.
@@ -47,4 +51,4 @@ def to_torch(
         if problem.name != "torch":
             raise
         raise MissingPackageError("torch", "neural") from None
-    return build(graph, in_channels, classes, channels, cells, operations or {})
+    return build(graph, in_channels, classes, channels, cells, operations or {}, order)

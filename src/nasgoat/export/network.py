@@ -8,7 +8,7 @@ cell with one path. All operations keep the size of the image and the number of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -121,29 +121,44 @@ def build(
     channels: int,
     cells: int,
     operations: Mapping[str, Operation],
+    order: Sequence[str] = (),
 ) -> nn.Sequential:
     """Stem, cells with pooling between, global pooling and a linear classifier."""
     for name, value in (("channels", channels), ("cells", cells), ("classes", classes)):
         if value < 1:
             raise SettingError(f"{name} must be at least 1, got {value}")
-    graph = _check(graph)
     known = {**OPERATIONS, **operations}
-    for label in _list_labels(graph):
+    stack = _list_cells(graph, cells, order)
+    for label in dict.fromkeys(label for cell in stack for label in _list_labels(cell)):
         if label not in known:
             raise UnknownNameError("operation", label, known)
     layers: list[nn.Module] = [
         nn.Conv2d(in_channels, channels, 3, padding=1, bias=False),
         nn.BatchNorm2d(channels),
     ]
-    cell = NodeCell if graph.node_labels is not None else EdgeCell
-    for place in range(cells):
+    for place, graph in enumerate(stack):
+        cell = NodeCell if graph.node_labels is not None else EdgeCell
         layers.append(cell(graph, channels, known))
-        if place < cells - 1:
+        if place < len(stack) - 1:
             layers += [nn.Conv2d(channels, 2 * channels, 1, bias=False), nn.MaxPool2d(2)]
             layers.append(nn.BatchNorm2d(2 * channels))
             channels *= 2
     layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes)]
     return nn.Sequential(*layers)
+
+
+def _list_cells(graph: LabeledGraph, cells: int, order: Sequence[str]) -> list[LabeledGraph]:
+    """The cells to stack: the same one every time, or several in an order, else in turn."""
+    if not graph.cells:
+        if order:
+            raise SettingError(f"order must be of a graph of several cells, got {list(order)}")
+        return [_check(graph)] * cells
+    checked = {name: _check(cell) for name, cell in graph.cells.items()}
+    for name in order:
+        if name not in checked:
+            raise UnknownNameError("a cell of order", name, checked)
+    names = list(order) or [list(checked)[place % len(checked)] for place in range(cells)]
+    return [checked[name] for name in names]
 
 
 def _check(graph: LabeledGraph) -> LabeledGraph:

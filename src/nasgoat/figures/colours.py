@@ -55,9 +55,8 @@ def assign_colours(labels: Iterable[str]) -> dict[str, int]:
 
 def list_operations(graphs: Iterable[LabeledGraph]) -> list[str]:
     """The labels of some graphs, each once, in alphabetical order."""
-    return sorted(
-        {x for g in graphs for x in (*(g.node_labels or ()), *(g.edge_labels or {}).values())}
-    )
+    found = {x for g in graphs for x in (*(g.node_labels or ()), *(g.edge_labels or {}).values())}
+    return sorted(found - {""})  # what has no label beside cells that have
 
 
 def _choose_by_name(name: str) -> int:

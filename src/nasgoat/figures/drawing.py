@@ -47,15 +47,20 @@ def draw(graph: LabeledGraph, title: str | None = None, operations: Collection[s
         >>> figure.axes[0].get_title()
         'A cell'
     """
-    layout = _make_room(graph, lay_out(graph))
-    across, down = (_UNIT, 0.95) if find_bonds(graph) is None else (_BOND, _BOND)
-    figure = _find_figure_class()(
-        figsize=(1.2 + across * layout.width, 1.2 + down * layout.height), dpi=150
-    )
-    axes = figure.add_subplot()
-    draw_on(axes, graph, layout, operations)
-    if title:
-        axes.set_title(make_plain(title, 80), fontsize=11, color="#222222")
+    operations = [*operations, *list_operations([graph])]
+    cells = graph.cells or {"": graph}
+    layouts = [_make_room(cell, lay_out(cell)) for cell in cells.values()]
+    units = [(_UNIT, 0.95) if find_bonds(c) is None else (_BOND, _BOND) for c in cells.values()]
+    widths = [1.2 + unit[0] * x.width for unit, x in zip(units, layouts, strict=True)]
+    heights = [1.2 + unit[1] * x.height for unit, x in zip(units, layouts, strict=True)]
+    figure = _find_figure_class()(figsize=(max(widths), sum(heights)), dpi=150)
+    grid = figure.add_gridspec(len(cells), 1, height_ratios=heights)
+    for place, (name, cell) in enumerate(cells.items()):
+        axes = figure.add_subplot(grid[place])
+        draw_on(axes, cell, layouts[place], operations)
+        said = [make_plain(text, 80) for text in (title if place == 0 else "", name) if text]
+        if said:
+            axes.set_title("\n".join(said), fontsize=11, color="#222222")
     figure.tight_layout()
     return figure
 
@@ -87,7 +92,15 @@ def save(
 def draw_on(
     axes: Axes, graph: LabeledGraph, layout: Layout | None = None, operations: Collection[str] = ()
 ) -> None:
-    """Draw the graph into axes of a larger figure."""
+    """Draw the graph into axes of a larger figure, several cells one below the other."""
+    if graph.cells:
+        share = 1.0 / len(graph.cells)
+        for place, (name, cell) in enumerate(graph.cells.items()):
+            inner = axes.inset_axes((0.0, 1.0 - (place + 1) * share, 1.0, 0.85 * share))
+            draw_on(inner, cell, None, [*operations, *list_operations([graph])])
+            inner.set_title(make_plain(name, 40), fontsize=8, color="#222222")
+        axes.axis("off")
+        return
     layout = layout or _make_room(graph, lay_out(graph))
     numbers = assign_colours([*operations, *list_operations([graph])])
     colours = {label: LIGHT[number] for label, number in numbers.items()}
@@ -188,6 +201,8 @@ def write_ladder(graph: LabeledGraph) -> list[Piece]:
         >>> write_ladder(LabeledGraph.from_edges(2, [(0, 1)], ["conv", "pool"]))[:3]
         [('conv', 'conv'), ('   ', None), ('pool', 'pool')]
     """
+    if graph.cells:
+        return _write_cells(graph)
     chain = chain_order(graph)
     if chain is not None and graph.n >= _CHAIN:
         return _write_chain(graph, chain)
@@ -210,6 +225,15 @@ def write_ladder(graph: LabeledGraph) -> list[Piece]:
     for u, v in ordered.edges:
         pieces.append(("\n", None))
         pieces += _write_row(rail, bars[u], bars[v], labels.get((u, v)), ordered.directed)
+    return pieces
+
+
+def _write_cells(graph: LabeledGraph) -> list[Piece]:
+    """Every cell under its name."""
+    pieces: list[Piece] = []
+    for name, cell in graph.cells.items():
+        before = "\n" if pieces else ""
+        pieces += [(f"{before}{name}\n", None), *write_ladder(cell)]
     return pieces
 
 

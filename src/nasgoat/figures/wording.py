@@ -136,6 +136,8 @@ def describe_graph(graph: LabeledGraph) -> str:
         >>> describe_graph(LabeledGraph.from_edges(2, [(0, 1)], edge_labels=["pool"]))
         '2 nodes; 1 edge: 0 to 1 pool'
     """
+    if graph.cells:
+        return "; ".join(f"{name}: {describe_graph(cell)}" for name, cell in graph.cells.items())
     smiles = describe_molecule(graph)
     nodes, edges = format_count(graph.n, "node"), format_count(len(graph.edges), "edge")
     if graph.node_labels is not None:

@@ -2,5 +2,6 @@
 
 from nasgoat.graphs.batch import GraphBatch
 from nasgoat.graphs.labeled_graph import Edge, LabeledGraph
+from nasgoat.graphs.named_graphs import NamedBatches, NamedGraphs
 
-__all__ = ["Edge", "GraphBatch", "LabeledGraph"]
+__all__ = ["Edge", "GraphBatch", "LabeledGraph", "NamedBatches", "NamedGraphs"]

@@ -134,6 +134,24 @@ class GraphBatch:
             directed,
         )
 
+    @classmethod
+    def join(cls, batches: Sequence[GraphBatch]) -> GraphBatch:
+        """Batches of the same space, one after the other, as one."""
+        first = batches[0]
+        if len(batches) == 1:
+            return first
+        nodes = [batch.node_codes for batch in batches if batch.node_codes is not None]
+        edges = [batch.edge_codes for batch in batches if batch.edge_codes is not None]
+        return cls(
+            np.concatenate([batch.adjacency for batch in batches]),
+            np.concatenate([batch.sizes for batch in batches]),
+            np.concatenate(nodes) if nodes else None,
+            np.concatenate(edges) if edges else None,
+            first.node_vocabulary,
+            first.edge_vocabulary,
+            first.directed,
+        )
+
     def __len__(self) -> int:
         return len(self.adjacency)
 
@@ -171,6 +189,23 @@ class GraphBatch:
     def n(self) -> int:
         """Nodes of the largest graph that fits."""
         return int(self.adjacency.shape[-1])
+
+    @property
+    def cells(self) -> tuple[GraphBatch, ...]:
+        """A batch for each cell of the graphs: itself, where they have one cell."""
+        return (self,)
+
+    @property
+    def cell_sizes(self) -> NDArray[np.intp]:
+        """The number of nodes of every cell, shape (B, cells)."""
+        return self.sizes.astype(np.intp)[:, None]
+
+    def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int8]]:
+        """Bits of the adjacency matrices, and codes of nodes and edges, each a row per graph."""
+        bits = np.packbits(self.adjacency.reshape(len(self), -1), axis=1)
+        none = np.zeros((len(self), 0), dtype=np.int8)
+        given = [c for c in (none, self.node_codes, self.edge_codes) if c is not None]
+        return bits, np.hstack([c.reshape(len(self), -1) for c in given])
 
     @cached_property
     def exists(self) -> NDArray[np.bool_]:

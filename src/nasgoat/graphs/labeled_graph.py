@@ -103,6 +103,11 @@ class LabeledGraph:
         return cls(adjacency, labels, edge_labels, directed)
 
     @property
+    def cells(self) -> Mapping[str, LabeledGraph]:
+        """The graph of each cell by its name, where it has several; else none."""
+        return {}
+
+    @property
     def n(self) -> int:
         """Number of nodes."""
         return len(self.adjacency)
@@ -176,8 +181,16 @@ class LabeledGraph:
         """Read what :meth:`to_json` or :meth:`to_dict` wrote."""
         try:
             document = json.loads(text) if isinstance(text, str) else text
+            if "cells" in document:
+                return _read_cells(document["cells"])
             n, edges = document["nodes"], document["edges"]
-        except (json.JSONDecodeError, RecursionError, KeyError, TypeError) as problem:
+        except (
+            json.JSONDecodeError,
+            RecursionError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ) as problem:
             raise GraphError(
                 f'a graph must be JSON like {{"nodes": 2, "edges": [[0, 1]]}}, got {problem!r}'
             ) from None
@@ -243,6 +256,13 @@ class LabeledGraph:
     def _list_content(self) -> tuple[object, ...]:
         edge_labels = None if self.edge_labels is None else tuple(self.edge_labels.items())
         return self.n, self.adjacency.tobytes(), self.node_labels, edge_labels, self.directed
+
+
+def _read_cells(cells: Mapping[str, Any]) -> LabeledGraph:
+    """The graphs of several cells, by their names."""
+    from nasgoat.graphs.named_graphs import NamedGraphs  # built on this module
+
+    return NamedGraphs({name: LabeledGraph.from_json(cell) for name, cell in cells.items()})
 
 
 def _check_adjacency(adjacency: object, directed: bool) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ import reprlib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import islice
 from math import prod
 from typing import Any
 
@@ -28,7 +29,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import Proposal
 from nasgoat.errors import GraphError, SettingError
-from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs import LabeledGraph, NamedGraphs
 from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -56,6 +57,7 @@ class GraphParameters:
     def __init__(self, space: SearchSpace, name: str = "graph") -> None:
         self.space = space
         self.name = name
+        self._cells = {key: GraphParameters(cell) for key, cell in space.cells.items()}
         n = space.sizes[-1]
         # Acyclic graphs in topological order have edges u → v with u < v alone.
         forward = space.stores_forward_edges or not space.directed
@@ -68,7 +70,9 @@ class GraphParameters:
 
     @cached_property
     def radices(self) -> list[int]:
-        """How many values each digit has: nodes, labels of nodes, edges."""
+        """How many values each digit has: nodes, labels of nodes, edges; cell after cell."""
+        if self._cells:
+            return [radix for cell in self._cells.values() for radix in cell.radices]
         n = self.space.sizes[-1]
         labels = [len(self.space.node_vocabulary)] * n if self.space.node_vocabulary else []
         edges = [len(self.space.edge_vocabulary) + 1 if self.space.edge_vocabulary else 2]
@@ -124,6 +128,12 @@ class GraphParameters:
 
     def _read_digits(self, graph: LabeledGraph) -> list[int]:
         self.space.check(graph)
+        if self._cells:
+            return [
+                x
+                for name, cell in self._cells.items()
+                for x in cell._read_digits(graph.cells[name])
+            ]
         if self.space.stores_forward_edges and np.tril(graph.adjacency).any():
             graph = graph.sorted_topologically()
         nodes = self._slots.node_digits(graph)
@@ -132,6 +142,11 @@ class GraphParameters:
         return [size, *nodes, *[0] * missing, *self._slots.edge_digits(graph)]
 
     def _build_graph(self, digits: list[int]) -> LabeledGraph:
+        if self._cells:
+            found, rest = {}, iter(digits)
+            for name, cell in self._cells.items():
+                found[name] = cell._build_graph(list(islice(rest, len(cell.radices))))
+            return NamedGraphs(found)
         n = digits[0] + self.space.sizes[0]
         labels = self.space.sizes[-1] if self.space.node_vocabulary else 0
         return self._slots.graph(n, digits[1 + labels :], digits[1 : 1 + labels][:n])

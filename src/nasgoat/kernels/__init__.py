@@ -11,7 +11,7 @@ from nasgoat.kernels.blocks import (
     require_bounded_blocks,
     require_paper_blocks,
 )
-from nasgoat.kernels.features import FeatureMap
+from nasgoat.kernels.features import FeatureMap, Sizes
 from nasgoat.kernels.shortest_path import (
     FORMS,
     PAPER_BOUNDS,
@@ -30,6 +30,7 @@ __all__ = [
     "Block",
     "FeatureMap",
     "ShortestPathKernel",
+    "Sizes",
     "block_names",
     "bounded_blocks",
     "check_blocks",

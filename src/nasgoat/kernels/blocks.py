@@ -21,7 +21,7 @@ operations, and two operations are joined if one ends where the other begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
@@ -267,6 +267,8 @@ def register_block(name: str, block: Block) -> None:
 def code_block(name: str, space: SearchSpace) -> BlockCode:
     """The code of a block in a space; without columns if the block says nothing there.
 
+    In a space of several cells a block is that of one cell: ``normal.operations``.
+
     Example:
         >>> from nasgoat import nasbench201
         >>> code = code_block("operations", nasbench201())
@@ -276,8 +278,18 @@ def code_block(name: str, space: SearchSpace) -> BlockCode:
     """
     codes: dict[str, BlockCode] = space.kept.setdefault("block codes", {})
     if name not in codes:
-        codes[name] = _make_code(BLOCKS[name], space)
+        cell, _, block = name.rpartition(".")
+        codes[name] = _code_in_cell(cell, block, space) if cell else _make_code(BLOCKS[name], space)
     return codes[name]
+
+
+def _code_in_cell(cell: str, name: str, space: SearchSpace) -> BlockCode:
+    """The code of a block in one of several cells, as one of the whole space."""
+    own, place = code_block(name, space.cells[cell]), list(space.cells).index(cell)
+    block = replace(
+        own.block, count=lambda _, batch: own.block.count(own.space, batch.cells[place])
+    )
+    return replace(own, block=block)
 
 
 def _make_code(block: Block, space: SearchSpace) -> BlockCode:

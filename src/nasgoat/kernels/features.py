@@ -20,6 +20,9 @@ so edges are counted by their label and those of their ends, in the same way as 
 The integer counts [P | F] or [P | E] hold all the information; a row is a selection of them, scaled
 by a factor that depends on the number of nodes alone. Further blocks
 (:mod:`nasgoat.kernels.blocks`) add their codes to the counts and to the rows.
+
+Where a space has several cells, each has blocks of its own, one cell after the other: the kernel is
+a sum over cells, each with its own weights and its own number of nodes.
 """
 
 from __future__ import annotations
@@ -39,49 +42,25 @@ from nasgoat.spaces import SearchSpace
 _BLOCK = 2**14  # graphs counted at a time, to keep temporary arrays small
 
 
+#: The number of nodes of a graph, or of each of its cells.
+Sizes = int | Sequence[int] | NDArray[np.integer]
+
+
 @dataclass(frozen=True)
-class FeatureMap:
-    """The kernel features of the graphs of one space.
-
-    Args:
-        space: The space.
-        blocks: Names of the blocks that a row has; the paper's three unless told otherwise.
-
-    Example:
-        >>> from nasgoat import nasbench101
-        >>> features = FeatureMap(nasbench101())
-        >>> cell = LabeledGraph.from_edges(2, [(0, 1)], ["input", "output"])
-        >>> features.rows([cell]).shape
-        (1, 82)
-        >>> int(features.counts(nasbench101().batch([cell])).sum())  # IN, OUT, and IN to OUT
-        3
-        >>> FeatureMap(nasbench101(), ("paths", "nodes", "operations")).widths
-        (77, 5, 0, 20)
-    """
+class _CellColumns:
+    """The counts of the paper's blocks in the graphs of one cell, and how rows scale them."""
 
     space: SearchSpace
-    blocks: tuple[str, ...] = PAPER_BLOCKS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", check_blocks(self.blocks))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FeatureMap, (self.space, self.blocks)  # what is derived from them is found again
-
-    @cached_property
-    def codes(self) -> dict[str, BlockCode]:
-        """The blocks beside the paper's, by name."""
-        names = [name for name in self.blocks if name not in PAPER_BLOCKS]
-        return {name: code_block(name, self.space) for name in names}
+    blocks: tuple[str, ...]
 
     @cached_property
     def path_types(self) -> tuple[tuple[int, int, int], ...]:
-        """The (s, l1, l2) of the first columns of :meth:`counts`."""
+        """The (s, l1, l2) of the first columns."""
         return tuple(self.space.path_types())
 
     @cached_property
     def edge_types(self) -> tuple[tuple[int, int, int], ...]:
-        """The (u, v, l) of the last columns of :meth:`counts`; (a, b, l) without indices."""
+        """The (u, v, l) of the last columns; (a, b, l) without indices."""
         if not self.space.edge_vocabulary:
             return ()
         n, labels = self.space.sizes[-1], range(len(self.space.edge_vocabulary))
@@ -94,99 +73,36 @@ class FeatureMap:
         places = self.space.limit_places or every  # those of a chain are far fewer
         return tuple((u, v, label) for u, v in places for label in labels)
 
+    @property
+    def width(self) -> int:
+        """Number of count columns."""
+        return len(self.path_types) + len(self.edge_types)
+
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """Number of row columns in the blocks g, n and e, then in the others; 0 if left out."""
+        """Number of row columns in the blocks g, n and e; 0 if left out."""
         paper = (len(self.path_types), len(self.space.node_vocabulary), len(self.edge_types))
         named = zip(PAPER_BLOCKS, paper, strict=True)
-        kept = [width if name in self.blocks else 0 for name, width in named]
-        return (*kept, *(code.width for code in self.codes.values()))
+        return tuple(width if name in self.blocks else 0 for name, width in named)
 
-    @cached_property
-    def source(self) -> NDArray[np.intp]:
+    def list_sources(self) -> list[int]:
         """For each row column the count column that it scales."""
-        paths, edges = len(self.path_types), len(self.edge_types)
-        g, k, e, *others = self.widths
+        paths = len(self.path_types)
+        g, k, e = self.widths
         nodes = [self.path_types.index((0, label, label)) for label in range(k)]
-        first = paths + edges
-        return np.array(
-            [*range(g), *nodes, *range(paths, paths + e), *range(first, first + sum(others))],
-            dtype=np.intp,
-        )
+        return [*range(g), *nodes, *range(paths, paths + e)]
 
-    def scale(self, n: int) -> NDArray[np.float64]:
-        """For each row column the factor on its count, for graphs with n nodes."""
-        g, k, e, *_ = self.widths
-        return np.concatenate(
-            [
-                np.full(g, 1 / n**2),
-                np.full(k, 1 / (n * np.sqrt(k)) if k else 0.0),
-                np.full(e, self._scale_edges(n)),
-                *(np.full(code.width, code.scale) for code in self.codes.values()),
-            ]
-        )
-
-    def fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up the values of all row columns that scale the same count column.
-
-        Args:
-            values: One value, or a row of them, for each row column.
-        """
-        width = len(self.path_types) + len(self.edge_types) + sum(self.widths[3:])
-        folded = np.zeros((width, *values.shape[1:]))
-        for part in np.split(np.arange(len(self.source)), np.cumsum(self.widths)[:-1]):
-            folded[self.source[part]] += values[part]  # within a block each column counts once
-        return folded
-
-    def counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        """Integer counts [P | F] or [P | E] of every graph, then the codes of other blocks."""
-        blocks = [
-            self._count_features(batch.take(slice(start, start + _BLOCK)))
-            for start in range(0, max(len(batch), 1), _BLOCK)
+    def list_factors(self, n: int) -> list[NDArray[np.float64]]:
+        """For each row column of each block the factor on its count."""
+        g, k, e = self.widths
+        return [
+            np.full(g, 1 / n**2),
+            np.full(k, 1 / (n * np.sqrt(k)) if k else 0.0),
+            np.full(e, self._scale_edges(n)),
         ]
-        return np.concatenate(blocks)
 
-    def encode(
-        self, paper: NDArray[np.integer], others: Mapping[str, NDArray[np.integer]]
-    ) -> NDArray[np.integer]:
-        """The counts of graphs from the paper's counts and those of each other block."""
-        codes = [code.encode(others[name]) for name, code in self.codes.items()]
-        return np.hstack([paper, *codes]) if codes else paper
-
-    def encode_decided(self, graphs: Sequence[LabeledGraph], decided_by: str) -> NDArray[np.uint8]:
-        """The codes of blocks that are decided by something, 0 for those of all other blocks.
-
-        Args:
-            graphs: Any graphs that have it.
-            decided_by: A structure, or the numbers of operations (:mod:`nasgoat.kernels.blocks`).
-        """
-        found = np.zeros((len(graphs), sum(self.widths[3:])), dtype=np.uint8)
-        batch, end = self.space.batch(graphs), 0
-        for code in self.codes.values():
-            start, end = end, end + code.width
-            if code.block.decided_by == decided_by:
-                found[:, start:end] = code.encode(code.count(batch))
-        return found
-
-    def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
-        """Feature rows [g | n | e | others] of the graphs."""
-        batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
-        return self.scaled(self.counts(batch), batch.sizes)
-
-    def scaled(
-        self, counts: NDArray[np.integer], sizes: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
-        """Feature rows from counts and the numbers of nodes."""
-        factors = {int(n): self.scale(int(n)) for n in np.unique(sizes)}
-        scale = np.array([factors[int(n)] for n in sizes]).reshape(len(sizes), len(self.source))
-        rows: NDArray[np.float64] = counts[:, self.source] * scale
-        return rows
-
-    def _count_features(self, batch: GraphBatch) -> NDArray[np.uint16]:
-        others = {name: code.count(batch) for name, code in self.codes.items()}
-        return self.encode(self._count_paper_features(batch), others).astype(np.uint16, copy=False)
-
-    def _count_paper_features(self, batch: GraphBatch) -> NDArray[np.uint16]:
+    def count(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        """The counts of every graph of a batch."""
         paths = self._count_paths(batch)
         if not self.edge_types or batch.edge_codes is None:
             return paths
@@ -248,3 +164,158 @@ class FeatureMap:
         place = graph * len(self.path_types) + column[flat[graph, u, v]]
         total = np.bincount(place, minlength=len(batch) * len(self.path_types))
         return total.reshape(len(batch), -1).astype(np.uint16)
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """The kernel features of the graphs of one space.
+
+    Args:
+        space: The space.
+        blocks: Names of the blocks that a row has; the paper's three unless told otherwise.
+
+    Example:
+        >>> from nasgoat import nasbench101
+        >>> features = FeatureMap(nasbench101())
+        >>> cell = LabeledGraph.from_edges(2, [(0, 1)], ["input", "output"])
+        >>> features.rows([cell]).shape
+        (1, 82)
+        >>> int(features.counts(nasbench101().batch([cell])).sum())  # IN, OUT, and IN to OUT
+        3
+        >>> FeatureMap(nasbench101(), ("paths", "nodes", "operations")).widths
+        (77, 5, 0, 20)
+    """
+
+    space: SearchSpace
+    blocks: tuple[str, ...] = PAPER_BLOCKS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", check_blocks(self.blocks))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FeatureMap, (self.space, self.blocks)  # what is derived from them is found again
+
+    @cached_property
+    def codes(self) -> dict[str, BlockCode]:
+        """The blocks beside the paper's, by name; those of several cells by ``cell.name``."""
+        names = [name for name in self.blocks if name not in PAPER_BLOCKS]
+        if self.space.cells:
+            names = [f"{cell}.{name}" for cell in self.space.cells for name in names]
+        return {name: code_block(name, self.space) for name in names}
+
+    @cached_property
+    def _cells(self) -> list[_CellColumns]:
+        spaces = self.space.cells.values() or [self.space]
+        return [_CellColumns(space, self.blocks) for space in spaces]
+
+    def of_cell(self, name: str) -> tuple[FeatureMap, slice]:
+        """The paper's features of one cell of a space, and the row columns that are its own."""
+        place = list(self.space.cells).index(name)
+        before = sum(sum(cell.widths) for cell in self._cells[:place])
+        paper = tuple(block for block in self.blocks if block in PAPER_BLOCKS)
+        own = FeatureMap(self.space.cells[name], paper)
+        return own, slice(before, before + sum(self._cells[place].widths))
+
+    @cached_property
+    def path_types(self) -> tuple[tuple[int, int, int], ...]:
+        """The (s, l1, l2) of the first columns of :meth:`counts`, of each cell."""
+        return tuple(kind for cell in self._cells for kind in cell.path_types)
+
+    @cached_property
+    def edge_types(self) -> tuple[tuple[int, int, int], ...]:
+        """The (u, v, l) of the columns after them; (a, b, l) without indices."""
+        return tuple(kind for cell in self._cells for kind in cell.edge_types)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """Row columns in the blocks g, n and e of each cell, then in the others; 0 if left out."""
+        paper = [width for cell in self._cells for width in cell.widths]
+        return (*paper, *(code.width for code in self.codes.values()))
+
+    @property
+    def _others(self) -> int:
+        return sum(code.width for code in self.codes.values())
+
+    @cached_property
+    def source(self) -> NDArray[np.intp]:
+        """For each row column the count column that it scales."""
+        found: list[int] = []
+        before = 0
+        for cell in self._cells:
+            found += [before + column for column in cell.list_sources()]
+            before += cell.width
+        return np.array([*found, *range(before, before + self._others)], dtype=np.intp)
+
+    def scale(self, n: Sizes) -> NDArray[np.float64]:
+        """For each row column the factor on its count, for graphs with n nodes (in each cell)."""
+        sizes = [n] if isinstance(n, int | np.integer) else n
+        paper = [
+            factors
+            for cell, size in zip(self._cells, sizes, strict=True)
+            for factors in cell.list_factors(int(size))
+        ]
+        others = [np.full(code.width, code.scale) for code in self.codes.values()]
+        return np.concatenate([*paper, *others])
+
+    def fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up the values of all row columns that scale the same count column.
+
+        Args:
+            values: One value, or a row of them, for each row column.
+        """
+        width = sum(cell.width for cell in self._cells) + self._others
+        folded = np.zeros((width, *values.shape[1:]))
+        for part in np.split(np.arange(len(self.source)), np.cumsum(self.widths)[:-1]):
+            folded[self.source[part]] += values[part]  # within a block each column counts once
+        return folded
+
+    def counts(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        """Integer counts [P | F] or [P | E] of every graph, then the codes of other blocks."""
+        blocks = [
+            self._count_features(batch.take(slice(start, start + _BLOCK)))
+            for start in range(0, max(len(batch), 1), _BLOCK)
+        ]
+        return np.concatenate(blocks)
+
+    def encode(
+        self, paper: NDArray[np.integer], others: Mapping[str, NDArray[np.integer]]
+    ) -> NDArray[np.integer]:
+        """The counts of graphs from the paper's counts and those of each other block."""
+        codes = [code.encode(others[name]) for name, code in self.codes.items()]
+        return np.hstack([paper, *codes]) if codes else paper
+
+    def encode_decided(self, graphs: Sequence[LabeledGraph], decided_by: str) -> NDArray[np.uint8]:
+        """The codes of blocks that are decided by something, 0 for those of all other blocks.
+
+        Args:
+            graphs: Any graphs that have it.
+            decided_by: A structure, or the numbers of operations (:mod:`nasgoat.kernels.blocks`).
+        """
+        found = np.zeros((len(graphs), self._others), dtype=np.uint8)
+        batch, end = self.space.batch(graphs), 0
+        for code in self.codes.values():
+            start, end = end, end + code.width
+            if code.block.decided_by == decided_by:
+                found[:, start:end] = code.encode(code.count(batch))
+        return found
+
+    def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
+        """Feature rows [g | n | e | others] of the graphs."""
+        batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
+        return self.scaled(self.counts(batch), batch.cell_sizes)
+
+    def scaled(
+        self, counts: NDArray[np.integer], sizes: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Feature rows from counts and the numbers of nodes of each cell, shape (B, cells)."""
+        kinds, place = np.unique(sizes, axis=0, return_inverse=True)
+        factors = np.array([self.scale(kind) for kind in kinds]).reshape(-1, len(self.source))
+        rows: NDArray[np.float64] = counts[:, self.source] * factors[place.reshape(-1)]
+        return rows
+
+    def _count_features(self, batch: GraphBatch) -> NDArray[np.uint16]:
+        others = {name: code.count(batch) for name, code in self.codes.items()}
+        cells = zip(self._cells, batch.cells, strict=True)
+        paper = [columns.count(part) for columns, part in cells]
+        whole = paper[0] if len(paper) == 1 else np.hstack(paper)
+        return self.encode(whole, others).astype(np.uint16, copy=False)

@@ -7,8 +7,10 @@ Notation (Section 3.3 of the paper)
           = σ_k² exp(-½ Σ_b w_b ‖x_b - x'_b‖²)        (normalised)
 
 The paper has the first two forms and the blocks g, n and e; other blocks b, each with a weight of
-its own, are those of :mod:`nasgoat.kernels.blocks`. In the first two forms the prior variance
-k(x, x) grows with the counts of a graph; in the third it is σ_k² for every graph.
+its own, are those of :mod:`nasgoat.kernels.blocks`. Where a space has several cells, k_lin is a sum
+over cells, each with weights of its own (``normal.alpha``, ``reduction.alpha``). In the first two
+forms the prior variance k(x, x) grows with the counts of a graph; in the third it is σ_k² for every
+graph.
 
 scikit-learn works with θ = log(parameter), so each gradient below is ∂K/∂log(parameter).
 :func:`register_kernel` adds other kernels to these forms.
@@ -34,6 +36,7 @@ FORMS = (*PAPER_FORMS, "normalised")
 #: Bounds of every hyperparameter in the paper (Appendix C.1).
 PAPER_BOUNDS = (0.01, 100.0)
 
+_PAPER_WEIGHTS = ("alpha", "beta", "gamma")  # of the paper's blocks
 KernelMaker = Callable[[FeatureMap], Kernel]
 _MAKERS: dict[str, KernelMaker] = {}  # of registered kernels
 
@@ -51,7 +54,10 @@ class ShortestPathKernel(Kernel):
         widths: Columns of the blocks g, n, e and of the others in a feature row;
             :class:`~nasgoat.GraphGP` sets them for its space. A block without columns has no
             hyperparameter.
-        weights: Weights of further blocks by their names: ``operations=1.0``.
+        cells: Names of the cells, where a space has several; each has weights of its own, which
+            start from alpha, beta and gamma.
+        weights: Weights of further blocks by their names: ``operations=1.0``; those of a cell
+            by ``cell.name``.
 
     Example:
         >>> kernel = ShortestPathKernel("linear", alpha=2.0, widths=(2, 0, 1))
@@ -72,26 +78,41 @@ class ShortestPathKernel(Kernel):
         variance: float = 1.0,
         bounds: tuple[float, float] = PAPER_BOUNDS,
         widths: tuple[int, ...] | None = None,
+        cells: tuple[str, ...] = (),
         **weights: float,
     ) -> None:
         if form not in FORMS:
             raise UnknownNameError("kernel", form, FORMS)
         for name in weights:
-            if name not in BLOCKS:
+            cell, _, block = name.rpartition(".")
+            if block not in BLOCKS and not (cell and block in _PAPER_WEIGHTS):
                 raise UnknownNameError("block", name, BLOCKS)
         self.form = form
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
         self.variance = variance
         self.bounds_ = bounds
         self.widths = widths
-        self.others = tuple(name for name in BLOCKS if name in weights)
-        for name in self.others:
-            setattr(self, name, weights[name])
+        self.cells = cells
+        self.others = tuple(name for name in BLOCKS if any(_is_of(name, key) for key in weights))
+        for name, weight in weights.items():
+            setattr(self, name, weight)
 
     @property
     def block_weights(self) -> dict[str, float]:
         """The weight of each block, by the name of its hyperparameter, in the order of the rows."""
-        return {name: getattr(self, name) for name in ("alpha", "beta", "gamma", *self.others)}
+        paper = [f"{cell}{name}" for cell in self._prefixes for name in _PAPER_WEIGHTS]
+        others = [f"{cell}{name}" for cell in self._prefixes for name in self.others]
+        return {name: self._find_weight(name) for name in (*paper, *others)}
+
+    @property
+    def _prefixes(self) -> list[str]:
+        return [f"{cell}." for cell in self.cells] or [""]
+
+    def _find_weight(self, name: str) -> float:
+        """A weight; one of a cell that was not set is that of all cells."""
+        everywhere = getattr(self, name.rpartition(".")[2], 1.0)
+        weight: float = getattr(self, name, everywhere)
+        return weight
 
     @property
     def block_names(self) -> tuple[str, ...]:
@@ -100,8 +121,9 @@ class ShortestPathKernel(Kernel):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments, as scikit-learn asks for them."""
-        names = ("form", *self.block_weights, "variance", "widths")
-        return {name: getattr(self, name) for name in names} | {"bounds": self.bounds_}
+        names = ("form", *_PAPER_WEIGHTS, "variance", "widths", "cells")
+        known = {name: getattr(self, name) for name in names} | self.block_weights
+        return known | {"bounds": self.bounds_}
 
     def set_params(self, **params: Any) -> ShortestPathKernel:
         """Set some of the constructor's arguments."""
@@ -137,8 +159,9 @@ class ShortestPathKernel(Kernel):
             values: The weights, and the variance, by name.
         """
         parts = {name: values.get(name, 0.0) * block for name, block in products.items()}
-        linear = parts["alpha"] + parts["beta"] + parts["gamma"]
-        for name in self.others:
+        first, *others = self.block_weights
+        linear = parts[first]
+        for name in others:
             linear = linear + parts[name]
         if self.form == "linear":
             return linear, parts
@@ -178,9 +201,8 @@ class ShortestPathKernel(Kernel):
         return self.form == "normalised"
 
     def __repr__(self) -> str:
-        values = [
-            f"{h.name}={getattr(self, h.name):.3g}" for h in self.hyperparameters if not h.fixed
-        ]
+        known = {**self.block_weights, "variance": self.variance}
+        values = [f"{h.name}={known[h.name]:.3g}" for h in self.hyperparameters if not h.fixed]
         return f"ShortestPathKernel({', '.join([self.form, *values])})"
 
     @property
@@ -191,6 +213,11 @@ class ShortestPathKernel(Kernel):
                 "or pass FeatureMap(space).widths"
             )
         return self.widths
+
+
+def _is_of(block: str, weight: str) -> bool:
+    """Whether a weight is that of a block, in all cells or in one."""
+    return weight.rpartition(".")[2] == block
 
 
 def kernel_names() -> list[str]:
@@ -232,5 +259,6 @@ def make_kernel(name: str, features: FeatureMap) -> Kernel:
         raise UnknownNameError("kernel", name, kernel_names())
     if name in FORMS:
         weights: dict[str, Any] = dict.fromkeys(features.codes, 1.0)
-        return ShortestPathKernel(name, widths=features.widths, **weights)
+        cells = tuple(features.space.cells)
+        return ShortestPathKernel(name, widths=features.widths, cells=cells, **weights)
     return _MAKERS[name](features)

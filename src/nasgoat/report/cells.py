@@ -28,6 +28,7 @@ _CHARACTER = 7.6  # width of one of them, 13 high
 _ROW = 62.0  # between two rows
 _BOX = 30.0  # height of a node
 _BOND, _BOND_GAP = 66.0, 6.0  # the length of a bond, and between the lines of a double one
+_CAPTION = 24.0  # height of the name of one of several cells
 
 
 def assign_classes(labels: Sequence[str]) -> dict[str, str]:
@@ -52,27 +53,55 @@ def draw_cell(
         title: What the picture is called.
         large: From left to right, with the labels of its edges.
     """
-    return _draw_picture(_CellPicture(graph, classes, large), identity, title)
+    return _draw_pictures(
+        _list_pictures(graph, classes, large), describe_graph(graph), identity, title
+    )
 
 
 def draw_card(graph: LabeledGraph, classes: dict[str, str], identity: str, title: str) -> Html:
     """A small picture; one that is wider than a card is in a box that scrolls."""
-    picture = _CellPicture(graph, classes, large=False)
-    drawn = _draw_picture(picture, identity, title)
-    return drawn if picture.size[0] <= _CARD else region("div", drawn, name=title, class_="pan")
+    pictures = _list_pictures(graph, classes, large=False)
+    drawn = _draw_pictures(pictures, describe_graph(graph), identity, title)
+    wide = max(picture.size[0] for picture in pictures.values())
+    return drawn if wide <= _CARD else region("div", drawn, name=title, class_="pan")
 
 
-def _draw_picture(picture: _CellPicture, identity: str, title: str) -> Html:
-    (width, height), graph = picture.size, picture.graph
-    share = _ENLARGED if picture.large and width * _ENLARGED <= _PAGE else 1.0
+def _list_pictures(
+    graph: LabeledGraph, classes: dict[str, str], large: bool
+) -> dict[str, _CellPicture]:
+    """The picture of every cell by its name; "" if there is one."""
+    cells = graph.cells or {"": graph}
+    return {name: _CellPicture(cell, classes, large) for name, cell in cells.items()}
+
+
+def _draw_pictures(pictures: dict[str, _CellPicture], said: str, identity: str, title: str) -> Html:
+    """Pictures of cells one below the other, each under its name."""
+    names = {name: cut(name, _LABEL) for name in pictures}
+    width = max(picture.size[0] for picture in pictures.values())
+    width = max(width, *(2 * _measure(text) + 8 for text in names.values() if text), 0.0)
+    height, drawn = 0.0, []
+    for name, picture in pictures.items():
+        shown = [
+            map(picture.draw_edge, picture.graph.edges),
+            map(picture.write_label, picture.labels),
+            map(picture.draw_node, range(picture.graph.n)),
+        ]
+        if name:
+            drawn.append(element("text", names[name], x=round(width / 2), y=round(height) + 16))
+            height += _CAPTION
+            aside = (width - picture.size[0]) / 2
+            drawn.append(element("g", *shown, transform=f"translate({aside:.0f} {height:.0f})"))
+        else:
+            drawn.append(join(*shown))
+        height += picture.size[1]
+    large = any(picture.large for picture in pictures.values())
+    share = _ENLARGED if large and width * _ENLARGED <= _PAGE else 1.0
     return element(
         "svg",
         element("title", title, id=f"{identity}-title"),
-        element("desc", describe_graph(graph), id=f"{identity}-desc"),
-        map(picture.draw_edge, graph.edges),
-        map(picture.write_label, picture.labels),
-        map(picture.draw_node, range(graph.n)),
-        class_="cell" + " large" * picture.large + " enlarged" * (share > 1),
+        element("desc", said, id=f"{identity}-desc"),
+        drawn,
+        class_="cell" + " large" * large + " enlarged" * (share > 1),
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=round(width * share),
         height=round(height * share),

@@ -91,7 +91,7 @@ def _(result: SearchResult) -> str:
 
 @write_html.register
 def _(space: SearchSpace) -> str:
-    ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))
+    ops = space.vocabulary().ops
     most = space.size_bound()
     few = most <= _COUNTED
     facts: list[tuple[str, str]] = [

@@ -22,6 +22,7 @@ from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.names import Names
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.spaces.several_cells import Cells
 from nasgoat.spaces.toml_file import KINDS, as_tuple, declared_space, parse_space, to_toml
 from nasgoat.toml_reader import Value, read_text
 
@@ -29,6 +30,7 @@ __all__ = [
     "INPUT",
     "OUTPUT",
     "CellSpace",
+    "Cells",
     "ChainSpace",
     "Cost",
     "DartsSpace",

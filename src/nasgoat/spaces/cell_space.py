@@ -68,7 +68,7 @@ class CellSpace(SearchSpace):
         ('edges', [2, 3])
     """
 
-    layout: ClassVar[Literal["cell", "graph", "list"]] = "cell"
+    layout: ClassVar[Literal["cell", "graph", "cells", "list"]] = "cell"
     #: Where the labels are.
     labels_on: ClassVar[Literal["nodes", "edges"]]
     #: Whether the structures of n nodes are *all* with every node on a path from first to last and

@@ -33,6 +33,7 @@ Part = tuple[str, Any, float]  # where it applies, to what there, the coefficien
 #: What counts in every graph; a cost may charge for it as it does for an operation.
 COUNTED = ("nodes", "edges", "depth")
 CONSTANT = "constant"
+CELL = "cell"  # the kind of a part of one of several cells: its name, then kind and what
 
 
 @dataclass(frozen=True)
@@ -114,17 +115,17 @@ def read_table(
                 must = f"have {layers} numbers, one a layer" if layers else "be a number"
                 raise SpaceError(f"{path} must {must}, got {len(cost)} numbers")
             for i, number in enumerate(cost):
-                yield "place", ((i, i + 1), key), _read_number(f"{path}[{i}]", number)
+                yield "place", ((i, i + 1), key), read_number(f"{path}[{i}]", number)
         elif key in ops:
-            number = _read_number(path, cost)
+            number = read_number(path, cost)
             places = (("node", node_ops), ("edge", edge_ops))
             yield from ((where, key, number) for where, on in places if key in on)
         elif key in COUNTED:
-            yield "count", key, _read_number(path, cost)
+            yield "count", key, read_number(path, cost)
         elif key == CONSTANT:
-            yield CONSTANT, "", _read_number(path, cost)
+            yield CONSTANT, "", read_number(path, cost)
         elif key[:1].isdigit():
-            number, pair = _read_number(path, cost), find_place(key)
+            number, pair = read_number(path, cost), find_place(key)
             yield from (("place", (pair, op), number) for op in edge_ops)
         else:
             raise UnknownNameError(f"an operation of costs.{name}", key, ops)
@@ -133,15 +134,21 @@ def read_table(
 def add_parts(name: str, parts: Iterable[Part]) -> tuple[Limit, float]:
     """Parts as coefficients of a limit ``<= 0``, and their constant."""
     found: dict[str, dict[Any, float]] = defaultdict(lambda: defaultdict(float))
+    in_cells: dict[str, list[Part]] = {}
     for kind, what, coefficient in parts:
-        found[kind][what] += coefficient
+        if kind == CELL:
+            in_cells.setdefault(what[0], []).append((*what[1:], coefficient))
+        else:
+            found[kind][what] += coefficient
+    cells = {cell: add_parts(name, own) for cell, own in in_cells.items()}
     placed: dict[Pair, dict[str, float]] = {}
     for (pair, op), coefficient in found["place"].items():
         placed.setdefault(pair, {})[op] = coefficient
     nodes, edges, depth = (found["count"].get(word, 0.0) for word in COUNTED)
     ops = (found["node"], found["edge"])
-    terms = Limit(name, "<=", 0.0, *ops, nodes, edges, depth, placed)
-    return terms, found[CONSTANT].get("", 0.0)
+    terms = {cell: own for cell, (own, _) in cells.items()}
+    constant = found[CONSTANT].get("", 0.0) + sum(own for _, own in cells.values())
+    return Limit(name, "<=", 0.0, *ops, nodes, edges, depth, placed, terms), constant
 
 
 def list_parts(terms: Limit, constant: float = 0.0) -> list[Part]:
@@ -151,7 +158,20 @@ def list_parts(terms: Limit, constant: float = 0.0) -> list[Part]:
     for pair, table in terms.edge_places.items():
         found += [("place", (pair, op), c) for op, c in table.items()]
     found += [("count", word, getattr(terms, word)) for word in COUNTED]
+    for cell, own in terms.cells.items():
+        found += [part_in_cell(cell, part) for part in list_parts(own)]
     return [*found, (CONSTANT, "", constant)]
+
+
+def part_in_cell(cell: str, part: Part) -> Part:
+    """What a part of one cell adds in a space of several.
+
+    Example:
+        >>> part_in_cell("normal", ("edge", "conv", 2.0))
+        ('cell', ('normal', 'edge', 'conv'), 2.0)
+    """
+    kind, what, coefficient = part
+    return (CELL, (cell, kind, what), coefficient) if kind != CONSTANT else part
 
 
 def _read_place(
@@ -160,10 +180,11 @@ def _read_place(
     for op, number in table.items():
         if op not in edge_ops:
             raise UnknownNameError(f"an operation of {path}", op, edge_ops)
-        yield "place", (pair, op), _read_number(f"{path}.{op}", number)
+        yield "place", (pair, op), read_number(f"{path}.{op}", number)
 
 
-def _read_number(name: str, cost: Any) -> float:
+def read_number(name: str, cost: Any) -> float:
+    """A finite number of a cost, or :class:`SpaceError`."""
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise SpaceError(f"{name} must be a number, got {cost!r}")
     if not abs(cost) <= sys.float_info.max:  # NaN is not, nor is an integer too large for a float

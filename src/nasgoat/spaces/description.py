@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import Any, ClassVar, Literal, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from nasgoat.spaces.costs import Cost, Costs
 from nasgoat.spaces.limit_text import Vocabulary
 from nasgoat.spaces.limits import Limit, Pair
 from nasgoat.spaces.names import Names
+
+if TYPE_CHECKING:
+    from nasgoat.spaces.search_space import SearchSpace
 
 _LONGEST = 200  # characters of a field in the representation of a space
 
@@ -39,13 +43,16 @@ class SpaceDescription(ABC):
     #: Whether nodes are told apart by their index, so that isomorphism is equality.
     indexed: ClassVar[bool]
     #: How optimisers see the space: as cells, structures with free labels
-    #: (:class:`~nasgoat.spaces.CellSpace`); as declared graphs; or as a list, which a catalogue
-    #: scores and nothing else knows more about.
-    layout: ClassVar[Literal["cell", "graph", "list"]] = "list"
+    #: (:class:`~nasgoat.spaces.CellSpace`); as declared graphs; as several cells at once
+    #: (:class:`~nasgoat.Cells`); or as a list, which a catalogue scores and nothing else knows
+    #: more about.
+    layout: ClassVar[Literal["cell", "graph", "cells", "list"]] = "list"
     #: Where cells have their free labels.
     labels_on: ClassVar[Literal["nodes", "edges"] | None] = None
     #: Whether studies keep a digit for the pairs u < v alone.
     stores_forward_edges: ClassVar[bool] = False
+    #: The spaces of several cells by their names, where a graph has more than one.
+    cells: Mapping[str, SearchSpace] = MappingProxyType({})
     #: Linear limits that every graph satisfies.
     limits: tuple[Limit, ...] = ()
     #: Costs that are known of every graph, for limits and objectives; no part of the set.
@@ -173,6 +180,23 @@ class SpaceDescription(ABC):
         """Pack graphs of the space as arrays with the space's vocabularies."""
         n = self.sizes[-1]
         return GraphBatch.from_graphs(graphs, self.node_vocabulary, self.edge_vocabulary, n)
+
+    def unpack(
+        self, bits: NDArray[np.uint8], codes: NDArray[np.int8], sizes: NDArray[np.int8]
+    ) -> GraphBatch:
+        """The graphs that :meth:`GraphBatch.pack` wrote as rows, with their sizes (B, cells)."""
+        n = self.sizes[-1]
+        on_nodes = n if self.node_vocabulary else 0
+        matrices = np.unpackbits(bits, axis=1, count=n * n).astype(bool)
+        return GraphBatch(
+            matrices.reshape(-1, n, n),
+            sizes[:, 0],
+            codes[:, :n] if on_nodes else None,
+            codes[:, on_nodes:].reshape(-1, n, n) if self.edge_vocabulary else None,
+            self.node_vocabulary,
+            self.edge_vocabulary,
+            self.directed,
+        )
 
     def fingerprint(self) -> str:
         """A short name that changes whenever the declaration does."""

@@ -97,7 +97,7 @@ class GraphSpace(SearchSpace):
     costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     indexed: ClassVar[bool] = False
     kind = "graph"
-    layout: ClassVar[Literal["cell", "graph", "list"]] = "graph"
+    layout: ClassVar[Literal["cell", "graph", "cells", "list"]] = "graph"
 
     def __post_init__(self) -> None:
         for name, valid in (("direction", DIRECTIONS), ("connectivity", CONNECTIVITIES)):

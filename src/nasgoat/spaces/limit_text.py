@@ -5,6 +5,7 @@
     term   = number ["*" item] | item ["*" number]
     item   = operation [place] | "node:" operation | "edge:" operation [place]
            | "nodes" | "edges" | "depth" | "sum(" cost ")" | cost
+           | cell "." item, in one of several cells; without it, in all cells that know the item
     place  = "[" u ">" v "]", one edge of a space that tells its nodes apart;
              "[" layer "]" in a chain, whose layer i is the edge i>i+1
 
@@ -14,11 +15,24 @@ An operation that is no plain word, or is called like one of the words above, st
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from nasgoat.errors import SpaceError, UnknownNameError
-from nasgoat.spaces.costs import COUNTED, Cost, Costs, Part, add_parts, list_parts, read_table
+from nasgoat.errors import NasgoatError, SpaceError, UnknownNameError
+from nasgoat.spaces.costs import (
+    CELL,
+    CONSTANT,
+    COUNTED,
+    Cost,
+    Costs,
+    Part,
+    add_parts,
+    list_parts,
+    part_in_cell,
+    read_number,
+    read_table,
+)
 from nasgoat.spaces.limits import Limit, Pair, quote
 
 _Token = tuple[str, str]  # its kind and its text
@@ -26,6 +40,7 @@ _LONGEST = 20_000  # characters of a limit: a term for each layer and operation 
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<sense><=|>=|==)
+      | (?P<cell>[^\W\d]\w*)\s*\.(?!\d)
       | sum\s*\(\s*(?P<cost>[^()'"]*?)\s*\)
       | (?P<kind>node:|edge:)
       | \[\s*(?P<place>\d+(?:\s*>\s*\d+)?)\s*\]
@@ -49,6 +64,7 @@ class Vocabulary:
         costs: What each operation adds to each cost, everywhere or by place; a missing one adds 0.
         places: The edges that a limit may name one by one: those of indexed nodes.
         layers: Number of layers if the graphs are chains, else 0.
+        cells: The names that each of several cells has for itself; then there are no others.
     """
 
     node_ops: Sequence[str]
@@ -56,6 +72,7 @@ class Vocabulary:
     costs: Costs
     places: Collection[Pair] = ()
     layers: int = 0
+    cells: Mapping[str, Vocabulary] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.costs:
@@ -69,12 +86,35 @@ class Vocabulary:
         if isinstance(cost, Cost):
             return list_parts(cost.terms, cost.constant)
         if isinstance(cost, str):
-            return _Reader(cost, replace(self, costs={}), "a cost").cost(name)
+            plain = {cell: replace(words, costs={}) for cell, words in self.cells.items()}
+            return _Reader(cost, replace(self, costs={}, cells=plain), "a cost").cost(name)
+        if self.cells:
+            return self._list_cost_of_cells(name, cost)
         return list(read_table(name, cost, self.node_ops, self.edge_ops, self.place, self.layers))
+
+    def _list_cost_of_cells(self, name: str, table: Mapping[str, Any]) -> list[Part]:
+        """A table for all cells: in each cell what it says of the operations that are there."""
+        found: list[Part] = []
+        known = {op for words in self.cells.values() for op in words.ops}
+        for key in table:
+            if key not in (*known, *COUNTED, CONSTANT):
+                raise UnknownNameError(f"an operation of costs.{name}", key, sorted(known))
+        found += [(CONSTANT, "", read_number(f"costs.{name}.{CONSTANT}", table.get(CONSTANT, 0.0)))]
+        for cell, words in self.cells.items():
+            own = {key: cost for key, cost in table.items() if key in (*words.ops, *COUNTED)}
+            listed = replace(words, costs={name: own}).list_cost(name)
+            found += [part_in_cell(cell, part) for part in listed]
+        return found
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """All operations, on nodes and on edges, of all cells."""
+        inner = [op for words in self.cells.values() for op in words.ops]
+        return tuple(dict.fromkeys((*self.node_ops, *self.edge_ops, *inner)))
 
     def is_cost(self, word: str) -> bool:
         """Whether a word can only mean a cost: it is no operation's name, and no count's."""
-        return word in self.costs and word not in (*self.node_ops, *self.edge_ops, *COUNTED)
+        return word in self.costs and word not in (*self.ops, *COUNTED)
 
     def make_cost(self, name: str) -> Cost:
         """A declared cost as a value."""
@@ -183,6 +223,10 @@ class _Reader:
     def _item(self) -> list[Part]:
         """An operation, a count or a cost, as coefficients."""
         kind, value = self._peek()
+        if kind == CELL:
+            return self._item_of_cell()
+        if self.words.cells and not self._is_cost_of_all():
+            return self._item_of_all_cells()
         if kind not in ("cost", "kind", "word", "quoted"):
             raise self._wrong("an operation, a count or a number")
         self.place += 1
@@ -195,6 +239,44 @@ class _Reader:
         if kind == "word" and value in COUNTED:
             return [("count", value, 1.0)]
         return [self._operation(value.strip("'\""))]
+
+    def _item_of_cell(self) -> list[Part]:
+        """An item of the one cell that is named before it."""
+        name = self._next(CELL, "a cell")
+        if name not in self.words.cells:
+            raise UnknownNameError(f"a cell in {self.said}", name, self.words.cells or ["(none)"])
+        said, self.said = self.said, f"{self.said} of the cell {name}"
+        parts = self._read_with(self.words.cells[name])
+        self.said = said
+        return [part_in_cell(name, part) for part in parts]
+
+    def _is_cost_of_all(self) -> bool:
+        kind, value = self._peek()
+        known = value in self.words.costs
+        return known and (kind == "cost" or (kind == "word" and self.words.is_cost(value)))
+
+    def _item_of_all_cells(self) -> list[Part]:
+        """The same item of every cell that knows it."""
+        place, found, problems = self.place, [], []
+        for name, words in self.words.cells.items():
+            self.place = place
+            try:
+                found += [part_in_cell(name, part) for part in self._read_with(words)]
+                end = self.place
+            except NasgoatError as problem:
+                problems.append(problem)
+        if not found:
+            raise problems[0]
+        self.place = end
+        return found
+
+    def _read_with(self, words: Vocabulary) -> list[Part]:
+        """An item, by the names that these words have."""
+        own, self.words = self.words, words
+        try:
+            return self._item()
+        finally:
+            self.words = own
 
     def _operation(self, op: str, kind: str | None = None) -> Part:
         """An operation, on one edge alone if a place follows it."""

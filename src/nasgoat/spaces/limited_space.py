@@ -91,7 +91,7 @@ class LimitedSpace(SpaceDescription):
             2
         """
         found = self.cost(cost) if isinstance(cost, str) else cost
-        return np.asarray(self._add_up([found.terms], graphs)[0] + found.constant)
+        return np.asarray(self.add_up([found.terms], graphs)[0] + found.constant)
 
     def with_limits(self, limits: Sequence[Limit]) -> Self:
         """The same space with these limits instead of its own."""
@@ -110,11 +110,12 @@ class LimitedSpace(SpaceDescription):
 
     def limit_totals(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
         """What each limit adds up to on each graph, shape (limits, graphs)."""
-        return self._add_up(self.all_limits, graphs)
+        return self.add_up(self.all_limits, graphs)
 
-    def _add_up(
+    def add_up(
         self, limits: Sequence[Limit], graphs: Sequence[LabeledGraph] | GraphBatch
     ) -> NDArray[np.float64]:
+        """What the terms of each limit add up to on each graph, shape (limits, graphs)."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.batch(graphs)
         deep = any(limit.depth for limit in limits)
         return totals(limits, batch, depths(batch, *self.ends(batch)) if deep else None)

@@ -7,7 +7,7 @@ Notation
           it reaches, by the paper's shortest distances d
 
     total = Σ node_ops[l] N_l + Σ edge_ops[l] E_l + Σ edge_places[u, v][l] F[u→v, l]
-            + nodes · n + edges · e + depth · D
+            + nodes · n + edges · e + depth · D + Σ total of each cell's own terms
     the limit holds if total (<=, >= or ==) bound
 """
 
@@ -51,6 +51,8 @@ class Limit:
         depth: Coefficient of the depth.
         edge_places: Coefficients of operations on one edge (u, v) alone, beside ``edge_ops``; for
             spaces that tell their nodes apart.
+        cells: Where a graph has several cells, the terms of each, as limits whose sense and bound
+            mean nothing; such a limit has no other terms.
 
     Example:
         >>> limit = Limit("few", "<=", 3, node_ops={"conv3x3": 1, "conv1x1": 1})
@@ -69,6 +71,7 @@ class Limit:
     edges: float = 0.0
     depth: float = 0.0
     edge_places: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict, hash=False)
+    cells: Mapping[str, Limit] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
         return f"<Limit {self.name!r}: {self.text}>"
@@ -76,7 +79,7 @@ class Limit:
     def __post_init__(self) -> None:
         if self.sense not in SENSES:
             raise SpaceError(f"a limit's sense must be <=, >= or ==, got {self.sense!r}")
-        for place in ("node_ops", "edge_ops"):
+        for place in ("node_ops", "edge_ops", "cells"):
             object.__setattr__(self, place, MappingProxyType(dict(getattr(self, place))))
         placed = {pair: MappingProxyType(dict(ops)) for pair, ops in self.edge_places.items()}
         object.__setattr__(self, "edge_places", MappingProxyType(placed))
@@ -144,7 +147,8 @@ class Limit:
         ops = (dict(self.node_ops), dict(self.edge_ops))
         numbers = (self.nodes, self.edges, self.depth)
         placed = {pair: dict(table) for pair, table in self.edge_places.items()}
-        return Limit, (self.name, self.sense, self.bound, *ops, *numbers, placed)
+        named = (self.name, self.sense, self.bound)
+        return Limit, (*named, *ops, *numbers, placed, dict(self.cells))
 
     def _list_coefficients(self) -> dict[str, float]:
         both = set(self.node_ops) & set(self.edge_ops)
@@ -152,7 +156,10 @@ class Limit:
         found |= {("edge:" if op in both else "") + quote(op): c for op, c in self.edge_ops.items()}
         for (u, v), table in self.edge_places.items():
             found |= {f"{quote(op)}[{u}>{v}]": c for op, c in table.items()}
-        return found | {"nodes": self.nodes, "edges": self.edges, "depth": self.depth}
+        found |= {"nodes": self.nodes, "edges": self.edges, "depth": self.depth}
+        for cell, terms in self.cells.items():
+            found |= {f"{cell}.{what}": c for what, c in terms._list_coefficients().items()}
+        return found
 
 
 def depths(

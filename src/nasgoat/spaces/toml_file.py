@@ -18,6 +18,25 @@
 
 All that a cost can have stands in ``spaces/costs.py``.
 
+Several cells at once have a table each instead of ``[space]``, with limits and costs of their own;
+``[limits]`` and ``[costs]`` then are those of all cells together:
+
+    [cells.normal]
+    kind = "darts-like"
+    nodes = 6
+    ops = ["sep_conv_3x3", "skip_connect"]
+
+    [cells.normal.limits]
+    few = "sep_conv_3x3 <= 6"
+
+    [cells.reduction]
+    kind = "edge-labelled"
+    nodes = 4
+    ops = ["conv3x3", "maxpool3x3"]
+
+    [limits]
+    budget = "normal.sum(params) + reduction.sum(params) <= 2.5e6"
+
 Whatever is wrong is one line: file, line, key, what it must be and what it is.
 """
 
@@ -35,6 +54,7 @@ from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
 from nasgoat.spaces.graph_space import GraphSpace
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.spaces.several_cells import Cells
 from nasgoat.spaces.toml_text import write_declaration
 from nasgoat.toml_reader import (
     FINITE,
@@ -85,7 +105,8 @@ KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
 }
 #: Kinds in American spelling, as the classes have it.
 _AMERICAN = {"node-labeled": "node-labelled", "edge-labeled": "edge-labelled"}
-_TABLES = ("name", "description", "space", "limits", "costs")
+_TABLES = ("name", "description", "space", "cells", "limits", "costs")
+_OF_A_CELL = {"limits": Value("a table", lambda value: True), "costs": TABLE}
 _COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
 _PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to another
 
@@ -108,21 +129,48 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     for key in ("name", "description"):
         if not TEXT.holds(given := document.content.get(key, "")):
             raise document.wrong_value((key,), "must be text", given)
-    make, values = KINDS[document.read_choice(("space",), "kind", KINDS, _AMERICAN)]
-    content = document.read(("space",), {**values, "kind": TEXT})
-    del content["kind"]
-    space = document.build(make, ("space",), content)
-    costs = _read_costs(document, space)
-    return _read_limits(document, space.constrain(costs=costs), costs)
+    if "cells" not in document.content:
+        return _read_terms(document, _read_space(document, ("space",)), ())
+    if "space" in document.content:
+        raise document.error_at(("cells",), "must not stand beside a table [space], got both")
+    found = {}
+    for name in document.table(("cells",)):
+        cell = _read_space(document, ("cells", name), _OF_A_CELL)
+        found[name] = _read_terms(document, cell, ("cells", name))
+    try:
+        return _read_terms(document, Cells(found), ())
+    except SpaceFileError:
+        raise
+    except NasgoatError as problem:
+        raise document.refusal(("cells",), found, problem) from None
 
 
-def _read_limits(document: TomlDocument, space: SearchSpace, costs: Costs) -> SearchSpace:
-    """The space with the limits of a document."""
-    given = document.content.get("limits", {})
+def _read_space(
+    document: TomlDocument, path: Keys, others: Mapping[str, Value] | None = None
+) -> SearchSpace:
+    """The space of one table; ``others`` are keys beside those of its family."""
+    make, values = KINDS[document.read_choice(path, "kind", KINDS, _AMERICAN)]
+    content = document.read(path, {**values, "kind": TEXT, **(others or {})})
+    for key in ("kind", *(others or {})):
+        content.pop(key, None)
+    return document.build(make, path, content)
+
+
+def _read_terms(document: TomlDocument, space: SearchSpace, path: Keys) -> SearchSpace:
+    """The space with the costs and limits of the tables at this path."""
+    costs = _read_costs(document, space, (*path, "costs"))
+    return _read_limits(document, space.constrain(costs=costs), costs, (*path, "limits"))
+
+
+def _read_limits(
+    document: TomlDocument, space: SearchSpace, costs: Costs, table: Keys
+) -> SearchSpace:
+    """The space with the limits of a table, or of a list."""
+    given = document.table(table[:-1]).get(table[-1], {})
     if not isinstance(given, dict | list):
-        raise document.wrong_value(("limits",), "must be a table or a list of texts", given)
+        raise document.wrong_value(table, "must be a table or a list of texts", given)
     for name, text in given.items() if isinstance(given, dict) else enumerate(given):
-        path = ("limits", str(name))
+        path = (*table, str(name))
         if not TEXT.holds(text):
             raise document.wrong_value(path, "must be text like 'conv + pool <= 3'", text)
         try:
@@ -135,24 +183,25 @@ def _read_limits(document: TomlDocument, space: SearchSpace, costs: Costs) -> Se
     return space
 
 
-def _read_costs(document: TomlDocument, space: SearchSpace) -> Costs:
+def _read_costs(document: TomlDocument, space: SearchSpace, table: Keys) -> Costs:
     """For each cost its text, or its table: by operation, by layer, by place."""
-    costs = document.table(("costs",))
-    ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))
+    costs = document.table(table)
+    ops = list(space.vocabulary().ops)
     for name, cost in costs.items():
+        path = (*table, name)
         if isinstance(cost, str):
-            _try_cost(document, space, ("costs", name), cost)
+            _try_cost(document, space, path, {name: cost})
             continue
-        for key, part in document.table(("costs", name)).items():
-            _check_cost(document, ("costs", name, key), part, ops)
-            _try_cost(document, space, ("costs", name, key), {key: part})
+        for key, part in document.table(path).items():
+            _check_cost(document, (*path, key), part, ops)
+            _try_cost(document, space, (*path, key), {name: {key: part}})
     return costs
 
 
-def _try_cost(document: TomlDocument, space: SearchSpace, path: Keys, cost: Any) -> None:
+def _try_cost(document: TomlDocument, space: SearchSpace, path: Keys, cost: Costs) -> None:
     """Refuse, at its line, what the space refuses."""
     try:
-        space.constrain(costs={path[1]: cost})
+        space.constrain(costs=cost)
     except NasgoatError as problem:
         raise document.error_at(path, f": {problem}") from None
 
@@ -170,6 +219,14 @@ def _check_cost(document: TomlDocument, path: Keys, cost: Any, ops: list[str]) -
     wanted = _COSTS_BY_LAYER if isinstance(cost, list) else FINITE
     if not wanted.holds(cost):
         raise document.wrong_value(path, f"must be {wanted.said}", cost)
+
+
+def _is_declared(declaration: Mapping[str, Any]) -> bool:
+    """Whether a file can declare this space, or these cells."""
+    cells = declaration.get("cells")
+    if declaration.get("kind") == Cells.kind and isinstance(cells, list):
+        return all(isinstance(cell, Mapping) and cell.get("kind") in KINDS for cell in cells)
+    return declaration.get("kind") in KINDS
 
 
 def to_toml(space: SearchSpace) -> str:
@@ -192,7 +249,7 @@ def to_toml(space: SearchSpace) -> str:
         few = "a <= 1"
     """
     declared = space.to_dict()
-    if declared["kind"] not in KINDS:
+    if not _is_declared(declared):
         raise SpaceError(f"the space must have a declaration, got {space.describe()}")
     costs = {cost.name: cost.text for cost in space.costs}
     return write_declaration(declared, costs)
@@ -209,6 +266,6 @@ def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
         >>> declared_space(nasbench201().to_dict()) == nasbench201()
         True
     """
-    if not isinstance(declaration, Mapping) or declaration.get("kind") not in KINDS:
+    if not isinstance(declaration, Mapping) or not _is_declared(declaration):
         raise SpaceError(f"the space must have a declaration, got {declaration!r:.80}")
     return parse_space(write_declaration(dict(declaration)))

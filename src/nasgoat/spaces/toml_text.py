@@ -21,11 +21,30 @@ def write_declaration(declared: dict[str, Any], costs: Mapping[str, str] | None 
         [costs]
         latency = "2*conv"
     """
-    limits = {limit["name"]: limit["limit"] for limit in declared.pop("limits", [])}
-    plain = {k: v for k, v in declared.items() if not isinstance(v, dict) and v is not None}
-    inner = {f"space.{k}": v for k, v in declared.items() if isinstance(v, dict)}
-    tables = {"space": plain, **inner, "limits": limits, "costs": costs or {}}
+    tables: dict[str, Mapping[str, Any]] = {}
+    for cell in declared.get("cells", []):
+        own = {key: value for key, value in cell.items() if key != "name"}
+        name = f"cells.{_write_key(cell['name'])}"
+        tables |= _list_tables(own, name, f"{name}.limits")
+    if not tables:
+        tables = _list_tables(declared, "space", "limits")
+    tables["limits"] = _list_limits(declared)
+    tables["costs"] = costs or {}
     return "\n\n".join(_write_table(name, table) for name, table in tables.items() if table)
+
+
+def _list_tables(
+    declared: Mapping[str, Any], name: str, limits: str
+) -> dict[str, Mapping[str, Any]]:
+    """The tables of one space, under its name, and of its limits."""
+    own = {k: v for k, v in declared.items() if k != "limits" and v is not None}
+    plain = {k: v for k, v in own.items() if not isinstance(v, dict)}
+    inner = {f"{name}.{k}": v for k, v in own.items() if isinstance(v, dict)}
+    return {name: plain, **inner, limits: _list_limits(declared)}
+
+
+def _list_limits(declared: Mapping[str, Any]) -> dict[str, str]:
+    return {limit["name"]: limit["limit"] for limit in declared.get("limits", [])}
 
 
 def write_cost(name: str, table: Mapping[str, Any]) -> str:

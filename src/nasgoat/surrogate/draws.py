@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import SettingError
-from nasgoat.kernels import FORMS, FeatureMap
+from nasgoat.kernels import FORMS, FeatureMap, Sizes
 from nasgoat.surrogate.posterior import (
     Array,
     ExponentialPosterior,
@@ -93,7 +93,7 @@ class DrawnFunction:
         waves: Array = np.cos(angles, out=angles) @ self.weights
         return waves * np.exp((1 - self.power) * 0.5 * (np.square(x) @ self.squares))
 
-    def on_counts(self, features: FeatureMap, n: int) -> DrawnFunction:
+    def on_counts(self, features: FeatureMap, n: Sizes) -> DrawnFunction:
         """The same function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
         return replace(

@@ -90,7 +90,8 @@ class GraphGP:
         if isinstance(kernel, str):
             kernel = make_kernel(kernel, self.features)
         elif isinstance(kernel, ShortestPathKernel):
-            kernel = clone(kernel).set_params(widths=self.features.widths)
+            given = {"widths": self.features.widths, "cells": tuple(space.cells)}
+            kernel = clone(kernel).set_params(**given)
         self.kernel = kernel
         self.priors = priors
         if noise != "fit" and not (isinstance(noise, int | float) and 0 < noise < np.inf):

@@ -28,7 +28,7 @@ from scipy.linalg.blas import dtrmm
 from sklearn.gaussian_process.kernels import Kernel
 
 from nasgoat.errors import SettingError
-from nasgoat.kernels import FeatureMap, ShortestPathKernel
+from nasgoat.kernels import FeatureMap, ShortestPathKernel, Sizes
 
 Array = NDArray[np.float64]
 _BLOCK = 2048  # rows scored at a time: the block and its products stay in the cache
@@ -41,7 +41,7 @@ class Posterior(Protocol):
         """Posterior mean and standard deviation of each row."""
         ...
 
-    def on_counts(self, features: FeatureMap, n: int) -> Posterior:
+    def on_counts(self, features: FeatureMap, n: Sizes) -> Posterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         ...
 
@@ -72,7 +72,12 @@ class LinearPosterior:
             std[part] = np.sqrt(np.einsum("ij,ij->i", product[:, 1:], product[:, 1:]))
         return mean, std
 
-    def on_counts(self, features: FeatureMap, n: int) -> LinearPosterior:
+    def of_cell(self, features: FeatureMap, name: str) -> LinearPosterior:
+        """What one cell adds to mean and vector, as a function of its own feature rows."""
+        _, own = features.of_cell(name)
+        return LinearPosterior(self.w[own], self.R[own])
+
+    def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
         w = features.fold(scale * self.w)
@@ -118,7 +123,7 @@ class _Whitened:
         """Kernel vectors of rows with the observed ones, and prior variances; x is overwritten."""
         raise NotImplementedError
 
-    def on_counts(self, features: FeatureMap, n: int) -> Self:
+    def on_counts(self, features: FeatureMap, n: Sizes) -> Self:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         scale = features.scale(n)
         return replace(
@@ -194,7 +199,7 @@ class KernelPosterior:
             std[part] = np.sqrt(np.maximum(self.kernel.diag(x) - explained, 0.0))
         return mean, std
 
-    def on_counts(self, features: FeatureMap, n: int) -> KernelPosterior:
+    def on_counts(self, features: FeatureMap, n: Sizes) -> KernelPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         return replace(self, source=features.source, scale=features.scale(n))
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nasgoat.errors import SettingError
-from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs import LabeledGraph, NamedGraphs
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
@@ -107,13 +107,23 @@ def list_graphs(space: SearchSpace) -> tuple[LabeledGraph, ...]:
 
 
 def count_word(graph: LabeledGraph, word: str) -> int:
-    """What a limit counts: nodes, edges, or how often a label occurs."""
+    """What a limit counts: nodes, edges, or how often a label occurs; in all cells together."""
+    if isinstance(graph, NamedGraphs):
+        return sum(count_word(cell, word) for cell in graph)
     if word == "nodes":
         return graph.n
     if word == "edges":
         return len(graph.edges)
     labels = [*(graph.node_labels or ()), *(graph.edge_labels or {}).values()]
     return labels.count(word)
+
+
+def reorder(space: SearchSpace, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
+    """The graph with its nodes in a random order, in every cell that does not tell them apart."""
+    if isinstance(graph, NamedGraphs):
+        cells = space.cells.items()
+        return NamedGraphs({name: reorder(cell, graph[name], rng) for name, cell in cells})
+    return graph if space.indexed else graph.relabeled(rng.permutation(graph.n).tolist())
 
 
 def list_node_labels(space: SearchSpace, n: int) -> list[tuple[str, ...]]:

@@ -206,7 +206,7 @@ def start_linear(
         limits = make_limit_rows(block, more=hold_composition(block, composition))
         known = codes.find(composition)
         if is_relaxed(block):
-            return RelaxedRun(block, tables, limits, known)
+            return RelaxedRun.of(block, tables, limits, known)
         return LinearRun(
             block, tables, limits, floor, threads, codes=known, roots=roots, changes=changes
         )

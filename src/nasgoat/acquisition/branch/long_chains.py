@@ -23,11 +23,11 @@ relaxation shows to be too expensive leave a node for good. Local search finds g
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from scipy.optimize import linprog
 from nasgoat.acquisition.branch.records import Floats, Found, Integers, LimitRows, Tables
 from nasgoat.acquisition.branch.structures import Block
 from nasgoat.acquisition.costs import FEW_STRUCTURES, MANY_LABELLINGS
+from nasgoat.graphs import LabeledGraph
 
 Allowed = NDArray[np.bool_]
 
@@ -308,27 +309,65 @@ def is_relaxed(block: Block) -> bool:
     return few and block.space.labels_on == "edges" and most >= MANY_LABELLINGS
 
 
+class Builds(Protocol):
+    """Makes a graph of a structure and the labels of its variables."""
+
+    def graph(self, s: int, states: Integers, /) -> LabeledGraph:
+        """The graph of structure s."""
+
+
 class RelaxedRun:
-    """The search of one block by relaxations: go on, what was found, what is still open."""
+    """The search of structures by relaxations: go on, what was found, what is still open.
+
+    Args:
+        block: Makes the graphs.
+        find_columns: The columns of a structure by its number.
+        roots: A bound and the number of each structure to begin with; :meth:`enter` adds others.
+    """
 
     def __init__(
         self,
-        block: Block,
-        tables: Tables,
-        limits: LimitRows,
-        codes: NDArray[np.uint8] | None = None,
+        block: Builds,
+        find_columns: Callable[[int], AddedColumns],
+        roots: Iterable[tuple[float, int]] = (),
     ) -> None:
         self.block = block
         self.nodes = 0
-        self._columns = [
-            AddedColumns.of(block, tables, limits, s, codes) for s in range(len(block.shapes.home))
-        ]
+        self._find_columns = find_columns
+        self._columns: dict[int, AddedColumns] = {}
         self._bounds: dict[int, ConvexBound] = {}
         self._rng = np.random.default_rng(0)
         self._number = count()  # breaks ties: nodes of one bound in the order of their making
         self._open: list[tuple[float, int, int, Allowed | None, Relaxed | None]] = []
-        for s, columns in enumerate(self._columns):
-            self._push(columns.bound_alone(), s, None, None)
+        for bound, s in roots:
+            self.enter(bound, s)
+
+    @classmethod
+    def of(
+        cls,
+        block: Block,
+        tables: Tables,
+        limits: LimitRows,
+        codes: NDArray[np.uint8] | None = None,
+    ) -> RelaxedRun:
+        """The search of all structures of a block."""
+        total = range(len(block.shapes.home))
+        columns = [AddedColumns.of(block, tables, limits, s, codes) for s in total]
+        return cls(block, columns.__getitem__, [(columns[s].bound_alone(), s) for s in total])
+
+    def enter(self, bound: float, s: int) -> None:
+        """Search a further structure, whose graphs are not below the bound."""
+        self._push(bound, s, None, None)
+
+    def look_near(self, s: int, point: Floats, best: float) -> list[Found]:
+        """Graphs of a structure better than ``best``, by local search near relaxed labels."""
+        found = self._descend(s, point, _LATER_STARTS)
+        return self._score(s, np.array(found), best) if found else []
+
+    def _at(self, s: int) -> AddedColumns:
+        if s not in self._columns:
+            self._columns[s] = self._find_columns(s)
+        return self._columns[s]
 
     def _push(self, bound: float, s: int, allowed: Allowed | None, relaxed: Relaxed | None) -> None:
         if np.isfinite(bound):
@@ -345,7 +384,7 @@ class RelaxedRun:
         bound, _, s, allowed, relaxed = heapq.heappop(self._open)
         self.nodes += 1
         if allowed is None:
-            found = self._begin(s)
+            found = self._begin(bound, s)
         elif _count_labellings(allowed) <= _LISTED:
             found = [*_list_labellings(allowed)]
         elif relaxed is None:
@@ -355,12 +394,14 @@ class RelaxedRun:
             self._split(bound, s, allowed, relaxed, best)
         return self._score(s, np.array(found), best) if found else []
 
-    def _begin(self, s: int) -> list[Integers]:
-        """The root of a structure: a bound, and good labels by local search."""
-        self._bounds[s] = ConvexBound(self._columns[s])
+    def _begin(self, bound: float, s: int) -> list[Integers]:
+        """The root of a structure: a bound, and good labels by local search; all of a few."""
+        everything = np.ones(self._at(s).label.shape[:2], dtype=bool)
+        if _count_labellings(everything) <= _LISTED:
+            return [*_list_labellings(everything)]
+        self._bounds[s] = ConvexBound(self._at(s))
         root = self._bounds[s].find_root()
-        everything = np.ones(root.point.shape, dtype=bool)
-        self._push(root.bound, s, everything, root)
+        self._push(max(bound, root.bound), s, everything, root)
         return self._descend(s, root.point, _STARTS) if np.isfinite(root.bound) else []
 
     def _relax(self, bound: float, s: int, allowed: Allowed, best: float) -> list[Integers]:
@@ -384,7 +425,7 @@ class RelaxedRun:
 
     def _score(self, s: int, labels: Integers, best: float) -> list[Found]:
         """The labellings within limits that are better than ``best``, best first, each once."""
-        columns = self._columns[s]
+        columns = self._at(s)
         labels = np.unique(labels, axis=0)
         labels = labels[columns.measure_excess(labels) <= 0.0]
         values = columns.evaluate(labels)
@@ -398,12 +439,13 @@ class RelaxedRun:
         for _ in range(starts - 1):
             at = self._rng.random((len(point), 1)) * weights[:, -1:]
             drawn.append((weights < at).sum(axis=1).clip(max=point.shape[1] - 1))
-        columns, gram = self._columns[s], self._measure(s)
+        columns, gram = self._at(s), self._measure(s)
         return [near for labels in drawn for near in descend(columns, gram, labels)]
 
     def _measure(self, s: int) -> Floats | None:
         """Products of the vectors of labels; None if they are too many for pairs of changes."""
-        vectors = self._columns[s].label[..., 1:].reshape(-1, self._columns[s].label.shape[2] - 1)
+        label = self._at(s).label
+        vectors = label[..., 1:].reshape(-1, label.shape[2] - 1)
         return vectors @ vectors.T if len(vectors) <= _WIDEST else None
 
 

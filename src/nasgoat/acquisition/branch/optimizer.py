@@ -12,6 +12,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.block_codes import BlockCodes
+from nasgoat.acquisition.branch.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
 from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
 from nasgoat.acquisition.costs import GROWING, branch_cost
@@ -76,6 +77,7 @@ class BranchAndBound:
         self._labelled: LabelledListing | None = None
         if space.layout == "graph":
             self._labelled = LabelledListing(cast(GraphSpace, space), progress)
+        self._pairs: CellPairs | None = None
         cells = cast(CellSpace, space)  # asked for nothing where graphs are declared
         self._linear = Listing(cells, prefixes, progress, growing)
         self._exponential = Listing(cells, False, progress)
@@ -94,10 +96,13 @@ class BranchAndBound:
         """
         if exponential in self._loaded:
             return
-        if exponential and self._labelled is not None:
+        if exponential and (self._labelled is not None or self.space.cells):
+            said, other = "declared graphs", "the catalogue or scip"
+            if self.space.cells:
+                said, other = "several cells", "the catalogue"
             raise SettingError(
-                "the kernel must be linear for branch and bound on declared graphs, got the "
-                "exponential one; use the catalogue or scip"
+                f"the kernel must be linear for branch and bound on {said}, got the exponential "
+                f"one; use {other}"
             )
         words = "compiling the search: once on a machine, about half a minute"
         with say_if_slow(self.progress, words):
@@ -105,7 +110,7 @@ class BranchAndBound:
                 runs.load_exponential()
             elif self._labelled is not None:
                 runs.load_declared()
-            else:
+            elif not self.space.cells:
                 for prefixes in sorted(self._linear.by_prefixes):
                     runs.load_linear(prefixes)
             one_blas_thread()  # finds the libraries
@@ -115,6 +120,9 @@ class BranchAndBound:
         """List the structures now: this depends on the space alone and serves all later calls."""
         if self._labelled is not None:
             self.list_labelled(deadline)
+            return
+        if self.space.cells:
+            self._list_pairs()
             return
         listing = self._exponential if exponential else self._linear
         for block in listing.blocks(deadline):
@@ -173,6 +181,7 @@ class BranchAndBound:
         """The same search within further limits; what it has listed serves both."""
         limited = copy(self)
         limited.space = self.space.constrain(*limits)
+        limited._pairs = self._pairs and self._pairs.limit(limited.space)
         if self._labelled is not None:
             limited._labelled = self._labelled.limit(cast(GraphSpace, limited.space))
         cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
@@ -211,7 +220,7 @@ class BranchAndBound:
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
         """The block of all cells' structures with so many nodes; None if they are not listed."""
-        if self._labelled is not None:
+        if self._labelled is not None or self.space.cells:
             return None
         for block in self._linear.blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
@@ -240,11 +249,19 @@ class BranchAndBound:
         """A run for every block, small ones first."""
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return list(maker.list_exponential(self._exponential))
+        if self.space.cells:
+            return [maker.make_of_cells(self._list_pairs())]
         if self._labelled is not None:
             return list(maker.list_declared(self._labelled))
         # The codes of other blocks are those of structures, not of their prefixes.
         codes = maker.features.codes
         return list(maker.list_linear(self._exponential if codes else self._linear))
+
+    def _list_pairs(self) -> CellPairs:
+        """The rows of all cells; listed once."""
+        if self._pairs is None:
+            self._pairs = CellPairs.of(self.space)
+        return self._pairs
 
     def _finish(self, run: runs.Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""

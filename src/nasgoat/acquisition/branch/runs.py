@@ -19,6 +19,7 @@ from nasgoat.acquisition.branch.block_codes import (
     start_exponential,
     start_linear,
 )
+from nasgoat.acquisition.branch.cell_rows import CellPairs
 from nasgoat.acquisition.branch.cell_search import LinearRun
 from nasgoat.acquisition.branch.declared_search import LabelledRun
 from nasgoat.acquisition.branch.declared_structures import LabelledListing
@@ -33,6 +34,7 @@ from nasgoat.acquisition.branch.exponential import (
 from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.search import DepthFirstRun
+from nasgoat.acquisition.branch.several_cells import CellsRun
 from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
 from nasgoat.acquisition.branch.structures import Block, Listing
 from nasgoat.acquisition.branch.tables import make_label_tables, make_tables
@@ -51,7 +53,9 @@ from nasgoat.surrogate.posterior import (
 _MANY = 20_000  # shapes from which a second thread pays
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
 #: Explores a block: go on, what was found, what is still open.
-Run = DepthFirstRun | RelaxedRun | GrowingRun | ExponentialRun | SplitRun | CompositionRun
+Run = (
+    DepthFirstRun | RelaxedRun | CellsRun | GrowingRun | ExponentialRun | SplitRun | CompositionRun
+)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class RunMaker:
                 continue
             limits = make_limit_rows(block)
             if is_relaxed(block):
-                yield RelaxedRun(block, tables, limits)
+                yield RelaxedRun.of(block, tables, limits)
                 continue
             threads = self._share(len(block.shapes.home) >= _MANY)
             yield LinearRun(block, tables, limits, floor, threads)
@@ -96,6 +100,11 @@ class RunMaker:
             asked = self.features, posterior, self.acquisition.sqrt_beta
             threads = self._share(len(block.adjacency) >= _FEW)
             yield LabelledRun(block, make_label_tables(*asked, block), floor, threads)
+
+    def make_of_cells(self, pairs: CellPairs) -> Run:
+        """The run of several cells at once, under that kernel."""
+        asked = self.features, self._require_linear(), self.acquisition.sqrt_beta
+        return CellsRun(pairs, *pairs.list_columns(*asked))
 
     def list_exponential(self, listing: Listing) -> Iterator[Run]:
         """Runs of cells under the exponential or the normalised kernel."""
