@@ -10,8 +10,13 @@ if TYPE_CHECKING:
     from nasgoat.acquisition.branch import BranchAndBound
     from nasgoat.bayesopt import Optimizer, SearchResult, Settings, run, search
     from nasgoat.benchmarks import benchmark
-    from nasgoat.graphs import GraphBatch, LabeledGraph, NamedGraphs
-    from nasgoat.graphs.molecules import from_smiles, to_smiles
+    from nasgoat.graphs import (
+        GraphBatch,
+        LabeledGraph,
+        NamedGraphs,
+        from_smiles,
+        to_smiles,
+    )
     from nasgoat.integrations import GoatSampler, suggest_graph
     from nasgoat.kernels import FeatureMap, ShortestPathKernel
     from nasgoat.search_methods import make_method, methods, register_method
@@ -46,8 +51,8 @@ _HOME = {
     "Proposal": "acquisition",
     "GraphBatch": "graphs",
     "LabeledGraph": "graphs",
-    "from_smiles": "graphs.molecules",
-    "to_smiles": "graphs.molecules",
+    "from_smiles": "graphs",
+    "to_smiles": "graphs",
     "NamedGraphs": "graphs",
     "FeatureMap": "kernels",
     "ShortestPathKernel": "kernels",

@@ -24,7 +24,7 @@ def test_a_search_of_molecules_of_one_size(
 ) -> None:
     call = ["search", "--space", "molecules", "--nodes", "4", "--quiet", "--evaluations", "8"]
     where = ["--objective", "examples.molecules:qed", "--report", str(tmp_path / "run")]
-    assert run([*call, *where, "--initial", "6", "--json"]) == 0
+    assert run([*call, *where, "--initial", "6", "--no-pictures", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     history = json.loads((tmp_path / "run/result.json").read_text())["history"]
     assert found["best"]["graph"]["nodes"] == 4
