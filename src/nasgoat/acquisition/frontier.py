@@ -71,6 +71,20 @@ class _Plane:
         else:
             self.lines[kappa] = max(bound, self.lines.get(kappa, -np.inf))
 
+    def trace(self, solve: Solve, start: float, seconds: float | None) -> float:
+        """Search until nothing better is left, or the time is up; a bound on what is left."""
+        count, searches, end = self.best.k, 2, seconds and start + seconds
+        for turn, kappa in enumerate((0.0, np.inf), start=1):
+            self.search(kappa, count, solve, seconds and start + turn * _FIRST_SHARE * seconds)
+        corner = self.find_best_corner()
+        while corner[2] < _allow_rounding(self.best.cutoff):
+            if seconds is not None and time.perf_counter() > start + seconds:
+                break
+            count = count if searches < _PATIENCE else int(_GROWTH * count) + 1
+            self.search(self.choose_slope(corner), count, solve, end)
+            corner, searches = self.find_best_corner(), searches + 1
+        return corner[2]
+
     def find_best_corner(self) -> Corner:
         """The corner of the polygon where the acquisition function is lowest."""
         if self.largest < 0.0:
@@ -144,16 +158,8 @@ def trace_frontier(
         )
     start = time.perf_counter()
     plane = _Plane(KBest(space, acquisition, k, exclude, gap))
-    for turn, kappa in enumerate((0.0, np.inf), start=1):
-        plane.search(kappa, k, solve, seconds and start + turn * _FIRST_SHARE * seconds)
-    corner, count, searches = plane.find_best_corner(), k, 2
-    while corner[2] < _allow_rounding(plane.best.cutoff):
-        if seconds is not None and time.perf_counter() > start + seconds:
-            break
-        count = count if searches < _PATIENCE else int(_GROWTH * count) + 1
-        plane.search(plane.choose_slope(corner), count, solve, seconds and start + seconds)
-        corner, searches = plane.find_best_corner(), searches + 1
-    return _certify(plane.best, corner[2], time.perf_counter() - start)
+    left = plane.trace(solve, start, seconds)
+    return _certify(plane.best, left, time.perf_counter() - start)
 
 
 def _allow_rounding(value: float) -> float:
