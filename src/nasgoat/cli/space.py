@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from nasgoat.acquisition import Choice
     from nasgoat.spaces import SearchSpace
 
+#: Numbers of graphs from which on only their power of ten is said: JSON readers refuse longer ones.
+MOST_DIGITS = 10**1000
+
 space_verbs = typer.Typer(help="Look at a search space.", no_args_is_help=True)
 
 
@@ -79,7 +82,7 @@ def _document_check(space: SearchSpace, choice: Choice, warning: str | None) -> 
         "space": space.to_dict(),
         "description": space.describe(),
         "count": number if exact else None,
-        "at_most": number,
+        "at_most": number if number < MOST_DIGITS else None,
         "limits": [limit.to_dict() for limit in space.limits],
         "costs": {cost.name: cost.text for cost in space.costs},
         "optimizers": choice.list_exact(),
@@ -140,12 +143,15 @@ def describe(
 @space_verbs.command()
 def count(space: SpaceName, nodes: Nodes = None, json: Json = False) -> None:
     """Count the graphs of the space, isomorphic ones once; say so if it is only a bound."""
+    from nasgoat.acquisition.costs import shorten
+
     number, exact = _find_space(space, nodes).size()
     if json:
-        bound: dict[str, Any] = {"count": None, "at_most": number}
+        most = number if number < MOST_DIGITS else None
+        bound: dict[str, Any] = {"count": None, "at_most": most}
         print_json({"count": number} if exact else bound)
         return
-    show(str(number))
+    show(str(number) if number < MOST_DIGITS else shorten(number))
     if not exact:
         note("this is an upper bound; the space is too large to be counted quickly")
 
