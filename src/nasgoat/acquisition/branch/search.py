@@ -37,7 +37,7 @@ from nasgoat.acquisition.branch.records import (
     Potentials,
     Prefixes,
 )
-from nasgoat.compiled import Threads, called, inner, merged
+from nasgoat.compiled import Threads, called, merged
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
@@ -79,7 +79,7 @@ def make_search(walk: Walk, steps: Steps) -> Search:
     go_on_listing, find_leaves, measure, bound, choose = steps
     go_to_next_node = _make_walk(*walk)
 
-    @inner
+    @called
     def search(
         problem: Any,
         prefixes: Prefixes | None,
