@@ -175,6 +175,10 @@ def test_rows_of_further_blocks_follow_those_of_the_paper() -> None:
     assert every.rows(graphs).shape[1] == sum(every.widths)
 
 
+def test_blocks_that_count_nothing_in_a_space_leave_empty_rows() -> None:
+    assert FeatureMap(nasbench201(), ("nodes",)).rows(draw(nasbench201(), 3)).shape == (3, 0)
+
+
 def test_blocks_can_be_left_out() -> None:
     space = nasbench201()
     graphs = draw(space, 10)

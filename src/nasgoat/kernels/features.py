@@ -309,7 +309,8 @@ class FeatureMap:
     ) -> NDArray[np.float64]:
         """Feature rows from counts and the numbers of nodes of each cell, shape (B, cells)."""
         kinds, place = np.unique(sizes, axis=0, return_inverse=True)
-        factors = np.array([self.scale(kind) for kind in kinds]).reshape(-1, len(self.source))
+        shape = len(kinds), len(self.source)
+        factors = np.array([self.scale(kind) for kind in kinds]).reshape(shape)
         rows: NDArray[np.float64] = counts[:, self.source] * factors[place.reshape(-1)]
         return rows
 
