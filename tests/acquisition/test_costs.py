@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import EdgeLabeledSpace, FeatureMap, NodeLabeledSpace, darts, nasbench101, nasbench201
-from nasgoat.acquisition import Catalogue, Cost, Mutation, Reason, Sampling
+from nasgoat.acquisition import Catalogue, Cost, Mutation, Reason, Sampling, choose
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import (
     LARGEST_BRANCH,
@@ -130,8 +130,21 @@ def test_the_cost_is_that_of_structures_up_to_isomorphism(n: int, structures: in
 
 def test_spaces_of_any_size_have_a_forecast() -> None:
     huge = NodeLabeledSpace(60, OPS)
+    assert _cost(branch_cost(huge, "linear", 5)).describe(5).startswith("days a question")
+    large = NodeLabeledSpace(20, OPS)
+    assert _cost(mip_cost(large, "linear", 5)).describe(5).startswith("days a question")
+
+
+def test_what_can_not_be_written_down_does_not_apply() -> None:
+    program = mip_cost(NodeLabeledSpace(60, OPS), "linear", 1)
+    assert isinstance(program, Reason)
+    assert "variables, 600,000 can be formulated" in program.said
+    wide = NodeLabeledSpace(12, [f"op{i}" for i in range(60)])
     for model in (branch_cost, mip_cost):
-        assert _cost(model(huge, "linear", 5)).describe(5).startswith("days a question")
+        answer = model(wide, "linear", 1)
+        assert isinstance(answer, Reason)
+        assert answer.said.endswith("features, 4,000 can be bounded")
+    assert choose(wide).name == "local"
 
 
 @pytest.mark.parametrize(

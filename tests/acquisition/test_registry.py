@@ -37,6 +37,7 @@ from nasgoat.acquisition import (
     registry,
 )
 from nasgoat.acquisition.branch import BranchAndBound, structures
+from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli import run
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
@@ -219,6 +220,7 @@ def test_the_registry_asks_each_optimiser_for_its_own_cost() -> None:
     classes: dict[str, Any] = {
         "catalogue": Catalogue,
         "branch": BranchAndBound,
+        "local": LocalSearch,
         "mutation": Mutation,
         "sampling": Sampling,
         **dict.fromkeys(SOLVERS, MipOptimizer),

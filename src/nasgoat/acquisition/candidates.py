@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +39,7 @@ class _PoolOptimizer(ABC):
         progress: Not used; every optimiser takes it.
         size: Number of graphs in the pool.
         seed: Seed of the pools.
+        time_limit: Seconds after which no further candidate is looked for.
     """
 
     name: str
@@ -48,12 +50,14 @@ class _PoolOptimizer(ABC):
         progress: Callable[[str], None] | None = None,
         size: int = 200,
         seed: int = 0,
+        time_limit: float = inf,
     ) -> None:
         if size < 1:
             raise SettingError(f"the size of the pool must be at least 1, got {size}")
         self.space = space
         self.size = size
         self.seed = seed
+        self.time_limit = time_limit
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -63,7 +67,8 @@ class _PoolOptimizer(ABC):
         start = time.perf_counter()
         # The number of excluded graphs grows with the search, so that each pool is a new one.
         rng = np.random.default_rng([self.seed, _STREAM, len(exclude)])
-        candidates = self._candidates(acquisition, set(exclude), rng)
+        deadline = start + self.time_limit
+        candidates = self._candidates(acquisition, set(exclude), rng, deadline)
         if len(candidates) < k:
             taken = set(exclude) | {self.space.key(graph) for graph in candidates}
             candidates += self.space.sample(k - len(candidates), rng, taken)
@@ -82,9 +87,13 @@ class _PoolOptimizer(ABC):
 
     @abstractmethod
     def _candidates(
-        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
+        self,
+        acquisition: Acquisition,
+        exclude: set[bytes],
+        rng: np.random.Generator,
+        deadline: float,
     ) -> list[LabeledGraph]:
-        """Distinct graphs to score."""
+        """Distinct graphs to score, as many as are found until a deadline."""
 
 
 class Sampling(_PoolOptimizer):
@@ -103,9 +112,13 @@ class Sampling(_PoolOptimizer):
     name = "sampling"
 
     def _candidates(
-        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
+        self,
+        acquisition: Acquisition,
+        exclude: set[bytes],
+        rng: np.random.Generator,
+        deadline: float,
     ) -> list[LabeledGraph]:
-        return self.space.sample(self.size, rng, exclude)
+        return self.space.sample_until(deadline, self.size, rng, exclude)
 
 
 class Mutation(_PoolOptimizer):
@@ -126,11 +139,15 @@ class Mutation(_PoolOptimizer):
     per_parent: ClassVar[int] = 50
 
     def _candidates(
-        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
+        self,
+        acquisition: Acquisition,
+        exclude: set[bytes],
+        rng: np.random.Generator,
+        deadline: float,
     ) -> list[LabeledGraph]:
         best = acquisition.list_observed()
-        found = mutation_candidates(self.space, best, exclude, rng, self.per_parent, self.size)
-        return found[: self.size]
+        terms = self.per_parent, self.size, deadline
+        return mutation_candidates(self.space, best, exclude, rng, *terms)[: self.size]
 
 
 def mutation_candidates(
@@ -140,6 +157,7 @@ def mutation_candidates(
     rng: np.random.Generator,
     per_parent: int = PER_PARENT,
     enough: int = ENOUGH,
+    deadline: float = inf,
 ) -> list[LabeledGraph]:
     """Distinct mutations of the best graphs, parent by parent, until there are enough.
 
@@ -150,6 +168,7 @@ def mutation_candidates(
         rng: Source of randomness.
         per_parent: Mutations of each parent.
         enough: No further parent is taken once this many candidates were found.
+        deadline: Of ``time.perf_counter``, after which no further parent is taken.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -162,7 +181,7 @@ def mutation_candidates(
     seen = set(exclude)
     found: list[LabeledGraph] = []
     for parent in best:
-        if len(found) >= enough:
+        if len(found) >= enough or time.perf_counter() > deadline:
             break
         found += _take_new(space, space.variants(parent, per_parent, rng), seen)
     return found

@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +25,16 @@ from nasgoat.acquisition.catalogue_files import (
     name_folder,
     save_arrays,
 )
-from nasgoat.acquisition.costs import LARGEST_CATALOGUE, catalogue_cost
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs, catalogue_cost, shorten
 from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
+from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.memory import choose_limit
 from nasgoat.progress import show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit
@@ -42,6 +45,7 @@ logger = logging.getLogger(__name__)
 
 _KEPT = 6  # posteriors whose scores are kept: several objectives take turns
 _FEW = 1_000_000  # graphs from which on half of that fits better in memory
+_COPIES = 2  # of a catalogue that are in memory while it is put together
 
 
 class Catalogue:
@@ -50,6 +54,9 @@ class Catalogue:
     Args:
         space: The space to list.
         progress: Called with a line of text if the catalogue has to be built.
+        time_limit: Seconds to build it in, once. If they or the memory do not suffice, every
+            question is answered by local search, without a proof.
+        memory: Megabytes that it may take; by default half of what is free.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -64,11 +71,17 @@ class Catalogue:
     cost = staticmethod(catalogue_cost)
 
     def __init__(
-        self, space: SearchSpace, progress: Callable[[str], None] | None = show_progress
+        self,
+        space: SearchSpace,
+        progress: Callable[[str], None] | None = show_progress,
+        time_limit: float = inf,
+        memory: float | None = None,
     ) -> None:
         self.space = space
         self.features = FeatureMap(space)
-        self._arrays = _load_or_build(space, self.features, progress)
+        self.time_limit = time_limit
+        limits = time.perf_counter() + time_limit, choose_limit(memory)
+        self._arrays, self.complete = _load_or_build(space, self.features, progress, *limits)
         self._blocks = BlockCounts(space, name_folder(space), len(self), self._batch)
         #: Of the last posteriors: several may take turns within a batch.
         self._scored: deque[tuple[Posterior, NDArray[np.float64], NDArray[np.float64]]] = deque(
@@ -134,6 +147,8 @@ class Catalogue:
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded, with certificate ``optimal``."""
+        if not self.complete:
+            return search_locally(self.space, acquisition, k, exclude, min(self.time_limit, 10.0))
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
         values = acquisition.gather(self.measure)
@@ -150,32 +165,57 @@ class Catalogue:
 
 
 def _load_or_build(
-    space: SearchSpace, features: FeatureMap, progress: Callable[[str], None] | None
-) -> CatalogueArrays:
-    """The catalogue of a space, from the cache if a sound one is there."""
+    space: SearchSpace,
+    features: FeatureMap,
+    progress: Callable[[str], None] | None,
+    deadline: float,
+    memory: float,
+) -> tuple[CatalogueArrays, bool]:
+    """The catalogue of a space, from the cache if a sound one is there, and if it is complete."""
     folder = name_folder(space)
     if (arrays := load_arrays(folder, features)) is not None:
-        return arrays
-    whole = space.with_limits(())  # listed, and then reduced to its limits
-    if whole.size_bound() > LARGEST_CATALOGUE and (count := whole.count()) > LARGEST_CATALOGUE:
-        raise TooLargeError(
-            f"a catalogue must hold at most {LARGEST_CATALOGUE:,} graphs, this space has "
-            f"{count:,}; use another optimiser"
-        )
+        return arrays, True
+    _require_few(space.with_limits(()))  # listed, and then reduced to its limits
     start, say = time.perf_counter(), progress or logger.debug
     say("building the catalogue of the space (once)")
-    arrays = _build(space, features)
-    save_arrays(folder, features, arrays)
-    seconds = time.perf_counter() - start
-    say(f"catalogue of {len(arrays.counts):,} graphs built in {seconds:.1f} s")
-    return arrays
+    arrays, complete = _build(space, features, deadline, memory)
+    seconds, total = time.perf_counter() - start, len(arrays.counts)
+    if complete:
+        save_arrays(folder, features, arrays)
+        say(f"catalogue of {total:,} graphs built in {seconds:.1f} s")
+    else:
+        say(
+            f"no catalogue: {total:,} graphs in {seconds:.1f} s, then time or memory was up; local "
+            "search takes its place"
+        )
+    return arrays, complete
 
 
-def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
-    counts, adjacency, codes = [], [], []
+def _require_few(space: SearchSpace) -> None:
+    """Refuse a space that is too large to be listed, without listing it."""
+    graphs, counted = space.size()
+    graphs = graphs if counted else min(graphs, bound_graphs(space))
+    if graphs > LARGEST_CATALOGUE:
+        raise TooLargeError(
+            f"a catalogue must hold at most {LARGEST_CATALOGUE:,} graphs, this space has "
+            f"{'' if counted else 'up to '}{shorten(graphs)}; use another optimiser"
+        )
+
+
+def _build(
+    space: SearchSpace, features: FeatureMap, deadline: float, memory: float
+) -> tuple[CatalogueArrays, bool]:
+    """The catalogue, as far as time and memory suffice, and whether they did."""
+    counts: list[NDArray[np.uint8]] = []
+    adjacency: list[NDArray[np.uint8]] = []
+    codes: list[NDArray[np.int8]] = []
     parts: dict[tuple[int, ...], slice] = {}
-    total = 0
+    total, complete = 0, True
     for batch in space.enumerate():
+        held = sum(x.nbytes for x in (*counts, *adjacency, *codes))
+        if time.perf_counter() > deadline or _COPIES * held > memory:
+            complete = False
+            break
         if len(batch) == 0:
             continue
         size = tuple(batch.cell_sizes[0].tolist())
@@ -186,7 +226,10 @@ def _build(space: SearchSpace, features: FeatureMap) -> CatalogueArrays:
         packed = [cell.pack() for cell in batch.cells]
         adjacency.append(np.hstack([bits for bits, _ in packed]))
         codes.append(np.hstack([code for _, code in packed]))
-    if not counts:
+    if not counts and complete:
         raise no_graph(space)
+    if not counts:
+        empty = np.zeros((0, 0), dtype=np.uint8)
+        return CatalogueArrays(empty, empty, empty.astype(np.int8), {}), False
     join = np.concatenate
-    return CatalogueArrays(join(counts), join(adjacency), join(codes), parts)
+    return CatalogueArrays(join(counts), join(adjacency), join(codes), parts), complete

@@ -120,11 +120,13 @@ def choose(
     name: str = "auto",
     blocks: Sequence[str] = PAPER_BLOCKS,
     acquisition: str = "lcb",
+    time_limit: float = inf,
 ) -> Choice:
     """Choose the optimiser of a name for a space; for ``"auto"``, the cheapest exact one.
 
-    One that proves nothing is taken only where no exact one applies. Blocks that no exact one knows
-    are left out, and the reason says so.
+    One that can answer within the time limit comes before one that can't. One that proves nothing
+    is taken only where no exact one applies. Blocks that no exact one knows are left out, and the
+    reason says so.
 
     Args:
         space: The space to optimise over.
@@ -133,6 +135,7 @@ def choose(
         name: One of :func:`optimizer_names`.
         blocks: The blocks of the kernel.
         acquisition: One of :func:`acquisition_names`.
+        time_limit: Seconds for one question, and for getting ready.
 
     Example:
         >>> from nasgoat import darts, nasbench201
@@ -147,7 +150,7 @@ def choose(
     if name not in optimizer_names():
         raise UnknownNameError("optimizer", name, optimizer_names())
     if name == "auto":
-        return _choose_cheapest(space, kernel, questions, blocks, acquisition)
+        return _choose_cheapest(space, kernel, questions, blocks, acquisition, time_limit)
     TABLE[name].require_bounds(name, space, kernel, blocks, acquisition)
     cost = TABLE[name].forecast(space, kernel, questions, blocks, acquisition)
     known = {} if cost is None else {name: cost}
@@ -156,7 +159,12 @@ def choose(
 
 
 def _choose_cheapest(
-    space: SearchSpace, kernel: str, questions: int, blocks: tuple[str, ...], acquisition: str
+    space: SearchSpace,
+    kernel: str,
+    questions: int,
+    blocks: tuple[str, ...],
+    acquisition: str,
+    time_limit: float,
 ) -> Choice:
     """The cheapest exact optimiser; without the blocks that none knows, if there are such."""
     every = {
@@ -168,13 +176,14 @@ def _choose_cheapest(
     costs = {name: cost for name, cost in forecasts.items() if isinstance(cost, Cost)}
     kept = tuple(name for name in blocks if name in bounded_blocks(space)) or PAPER_BLOCKS
     if kept != blocks and not any(cost.exact for cost in costs.values()):
-        plain = choose(space, kernel, questions, blocks=kept, acquisition=acquisition)
+        terms = kernel, questions, "auto", kept, acquisition, time_limit
+        plain = choose(space, *terms)
         fallback = plain.forecasts[plain.name]
         if isinstance(fallback, Cost) and fallback.exact:
             left = tuple(name for name in blocks if name not in kept)
             reason = f"{plain.reason}; blocks left out: {', '.join(left)}"
             return replace(plain, reason=reason, left_out=left)
-    taken = min(costs, key=lambda name: costs[name].rank)
+    taken = min(costs, key=lambda name: costs[name].rank(questions, time_limit))
     cost, terms = costs[taken], (kernel, questions, forecasts, False, blocks)
     choice = Choice(taken, "", *terms, acquisition=acquisition)
     said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
@@ -234,7 +243,8 @@ def make_optimizer(
     """
     choice = name
     if not isinstance(choice, Choice):
-        choice = choose(space, kernel, questions, choice, blocks, acquisition)
+        limit = inf if effort is None else effort.time_limit
+        choice = choose(space, kernel, questions, choice, blocks, acquisition, limit)
     if progress:
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")

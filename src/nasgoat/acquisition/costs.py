@@ -50,6 +50,7 @@ from nasgoat.kernels.blocks import count_searches
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.node_labeled import count_prefixes
+from nasgoat.surrogate.posterior import WIDEST
 
 if TYPE_CHECKING:
     from nasgoat.spaces import CellSpace, GraphSpace
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 LARGEST_CATALOGUE = 5_000_000
 #: Structures, or prefixes, that branch and bound lists: more would take over a gigabyte.
 LARGEST_BRANCH = 2_000_000
+#: Variables of a program, about; more take minutes and gigabytes to write down.
+LARGEST_PROGRAM = 600_000
 #: Prefixes with their last labels that are listed at most; more grow node by node.
 GROWING = 200_000
 SLOW_PAPER = 6  # nodes from which on the paper's literal formulation takes minutes at least
@@ -108,6 +111,8 @@ def branch_cost(
     if space.layout == "graph":
         return _labelled_cost(cast("GraphSpace", space), kernel, questions)
     cell = cast("CellSpace", space)
+    if kernel == "linear" and count_features(cell) > WIDEST:
+        return _refuse_width(cell)
     more = any(name not in PAPER_BLOCKS for name in blocks)
     prefixes = None if kernel == "linear" and not more else False
     costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
@@ -159,17 +164,36 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Rea
     """Cost of branch and bound on declared graphs: structures, then labels of nodes and edges."""
     if kernel != "linear":
         return Reason("it knows declared graphs under the linear kernel alone")
+    if count_features(space) > WIDEST:
+        return _refuse_width(space)
     structures = [space.structure_bound(n) for n in space.sizes]
     if sum(structures) > LARGEST_STRUCTURES:
         said = shorten(round(sum(structures))).removeprefix("about ")
         return Reason(f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed")
-    labels, features = max(len(space.node_ops), 1), len(FeatureMap(space).source)
+    labels, features = max(len(space.node_ops), 1), count_features(space)
     each = sum(
         total * (2e-4 + 3e-9 * (n * labels) ** 2 * features)
         for n, total in zip(space.sizes, structures, strict=True)
     )
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
+
+
+def count_features(space: SearchSpace) -> int:
+    """How many features the paper's kernels have on a space; counted once."""
+    if "features" not in space.kept:
+        space.kept["features"] = len(FeatureMap(space).source)
+    return int(space.kept["features"])
+
+
+def _refuse_width(space: SearchSpace) -> Reason:
+    return Reason(f"{count_features(space):,} features, {WIDEST:,} can be bounded")
+
+
+def measure_program(space: SearchSpace, n: int) -> int:
+    """About how many variables the program of n nodes has: distances of pairs, with labels."""
+    labels = len(space.node_vocabulary) or 1
+    return n**3 * (1 + labels) ** 2 + n**2 * (1 + len(space.edge_vocabulary))
 
 
 def mip_cost(
@@ -183,6 +207,10 @@ def mip_cost(
     if space.layout == "cells":
         return _ONE_GRAPH
     n = space.sizes[-1]
+    if kernel == "linear" and count_features(space) > WIDEST:
+        return _refuse_width(space)
+    if (variables := measure_program(space, space.sizes[0])) > LARGEST_PROGRAM:
+        return Reason(f"some {variables:,} variables, {LARGEST_PROGRAM:,} can be formulated")
     if space.layout == "graph":
         each = _multiply_steps(20.0, 6.0, n - 4)
     elif space.labels_on == "nodes":
@@ -226,12 +254,16 @@ class ShapeCost:
         shapes: How many structures or prefixes there are at most.
         seconds: Of one question with the linear kernel.
         growing: Whether the prefixes grow node by node, so that none are listed.
+        memory: Bytes of the tables that its search works with.
+        listable: Whether what it starts from can be listed, or need not be.
     """
 
     prefixes: bool
     shapes: int
     seconds: float
     growing: bool = False
+    memory: float = 0.0
+    listable: bool = True
 
 
 def shape_cost(
@@ -253,23 +285,31 @@ def shape_cost(
         >>> shape_cost(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10), 8).prefixes
         False
     """
-    labels, features = len(space.ops), len(FeatureMap(space).source)
+    labels, features = len(space.ops), count_features(space)
     on_nodes = space.labels_on == "nodes"
     variables = n - 2 if on_nodes else space.edge_limit
     work = (variables * labels) ** 2 * features
     whole = space.structure_bound(n)
+    column, inner = 8.0 * (1 + features), (labels + 3) ** 2  # bytes; pairs of labels, ends and "*"
     if not on_nodes:
+        memory, fits = column * n**2 * (n + labels + 1), whole <= 2 * LARGEST_BRANCH
+        seconds = _to_float(whole) * (4e-6 + 4e-10 * work)
         if whole <= FEW_STRUCTURES and labels ** min(variables, 300) >= MANY_LABELLINGS:
-            return ShapeCost(False, whole, _RELAXED / len(space.sizes))
-        return ShapeCost(False, whole, _to_float(whole) * (4e-6 + 4e-10 * work))
+            seconds = _RELAXED / len(space.sizes)
+        return ShapeCost(False, whole, seconds, memory=memory, listable=fits)
+    memory = 5 * column * (n - space.sizes[0] + 1) * n * inner
     classes = _to_float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
-    structures = ShapeCost(False, whole, classes * (1.2e-5 + 1.2e-9 * work))
+    seconds, fits = classes * (1.2e-5 + 1.2e-9 * work), classes <= 2 * LARGEST_BRANCH
+    structures = ShapeCost(False, whole, seconds, memory=memory, listable=fits)
     if not space.grows or n < SMALLEST_PREFIX or prefixes is False:
         return structures
     total = labels * count_prefixes(n - 2, space.edge_limit - 2)
     grows = n >= SMALLEST_GROWING and total > growing
     each = (1.7e-4 + 1.4e-8 * work) * (0.1 if grows else 1.0)
-    parts = ShapeCost(True, total, _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each, grows)
+    if grows:  # tables of open distances
+        memory = column * n * (2 * n * labels**2 + 15 * inner)
+    seconds = _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each
+    parts = ShapeCost(True, total, seconds, grows, memory)
     if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
         return parts
     return structures

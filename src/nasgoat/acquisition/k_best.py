@@ -83,6 +83,11 @@ class KBest:
         worst = self.found[-1].value
         return worst - self.gap * abs(worst)
 
+    @property
+    def seen_new(self) -> bool:
+        """Whether any graph came that is not excluded."""
+        return any(key not in self.exclude for key in self._values)
+
     def add(self, graphs: Iterable[LabeledGraph]) -> list[float]:
         """Score graphs of the space, keep the best and return the values of all."""
         given = list(graphs)

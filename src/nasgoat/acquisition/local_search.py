@@ -9,7 +9,7 @@ have too many neighbours to look at: of these a random few at a time are taken.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from math import inf
 
@@ -17,9 +17,11 @@ import numpy as np
 
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
-from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.acquisition.proposals import Certificate, Cost, Pool, Reason, Status
+from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
+from nasgoat.surrogate.posterior import is_too_wide
 
 _DRAWS, _OBSERVED, _STARTS = 100, 5, 6  # random graphs, best observed ones, walks at first
 _DRAWING = 0.3  # of the time at most, for the first of these
@@ -27,8 +29,9 @@ _ROUNDS = 6  # walks from changed graphs, in a row, that bring nothing before th
 _KICKS, _KICK = 10, 3  # changed graphs of a round, and changes of each
 _LISTED_NODES, _LISTED_MOVES = 12, 4_000  # graphs up to which all neighbours are looked at
 _FEW, _PATIENCE = 40, 3  # of larger ones: changed graphs at a time, such times without progress
+_SECONDS = 10.0  # of a question, unless told otherwise
+_USUAL = 0.5  # seconds of a question, usually
 _FILL_SECONDS = 1.0  # of local search, once the time of a proof is up
-_LARGE = 20  # nodes from which on drawing a graph may take a tenth of a second
 
 
 @dataclass
@@ -45,18 +48,9 @@ class _Walker:
 
     def draw(self, count: int) -> list[LabeledGraph]:
         """Random graphs, as many as there is time for."""
-        found: list[LabeledGraph] = []
-        space, seen = self.pool.space, set[bytes]()
-        start = time.perf_counter()
-        until = start + _DRAWING * max(self.deadline - start, 0.0)
-        at_once = count if space.sizes[-1] <= _LARGE else 1
-        while len(found) < count and (not found or time.perf_counter() < until):
-            drawn = space.sample(min(at_once, count - len(found)), self.rng, seen)
-            if not drawn:
-                break
-            found += drawn
-            seen |= {space.key(graph) for graph in drawn}
-        return found
+        now = time.perf_counter()
+        until = now + _DRAWING * max(self.deadline - now, 0.0)
+        return self.pool.space.sample_until(until, count, self.rng)
 
     def walk(self, graph: LabeledGraph, value: float) -> tuple[LabeledGraph, float]:
         """The end of a walk to ever better neighbours, and its value."""
@@ -157,6 +151,12 @@ def fill_up(pool: KBest, rng: np.random.Generator, seconds: float = _FILL_SECOND
         pool.add(pool.space.sample(missing, rng, taken))
 
 
+def has_too_many_features(acquisition: Acquisition) -> bool:
+    """Whether nothing can be proven of it, because its linear kernel has too many features."""
+    parts = acquisition.modelled if isinstance(acquisition, SeveralAcquisition) else [acquisition]
+    return any(is_too_wide(part.posterior) for part in parts)
+
+
 def search_locally(
     space: SearchSpace,
     acquisition: Acquisition,
@@ -182,5 +182,49 @@ def search_locally(
     took = time.perf_counter() - start
     return best.pool(
         lambda value: Certificate(Status.HEURISTIC, value, None, took),
-        Certificate(Status.HEURISTIC, seconds=took),
+        # Without any graph that was not seen the space is used up.
+        Certificate(Status.HEURISTIC if best.seen_new else Status.EXHAUSTED, seconds=took),
     )
+
+
+class LocalSearch:
+    """The best graphs that local search finds, without a bound; where nothing can be proven.
+
+    Args:
+        space: The space.
+        progress: Not used; every optimiser takes it.
+        seed: Seed of everything random.
+        time_limit: Seconds for one question, ten at most: restarts bring nothing much sooner.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> from nasgoat.acquisition import random_problem
+        >>> problem = random_problem(nasbench201(), 10)
+        >>> len(LocalSearch(nasbench201()).optimize(problem.acquisition, 5, problem.observed))
+        5
+    """
+
+    name = "local"
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        progress: Callable[[str], None] | None = None,
+        seed: int = 0,
+        time_limit: float = _SECONDS,
+    ) -> None:
+        self.space = space
+        self.seed = seed
+        self.time_limit = min(time_limit, _SECONDS)
+
+    def optimize(
+        self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
+    ) -> Pool:
+        """The k best graphs that are found."""
+        return search_locally(self.space, acquisition, k, exclude, self.time_limit, self.seed)
+
+    @staticmethod
+    def cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+        """Forecast of some thousand graphs from neighbour to neighbour."""
+        said = "from neighbour to neighbour, without a proof"
+        return Cost(_USUAL * questions, said=said, exact=False, local=True)

@@ -18,12 +18,15 @@ import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.composition_bounds import choose_columns
-from nasgoat.acquisition.branch.structures import OutOfTimeError
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import fill_up
+from nasgoat.acquisition.local_search import (
+    fill_up,
+    has_too_many_features,
+    search_locally,
+)
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
 from nasgoat.acquisition.proposals import Pool
@@ -44,7 +47,9 @@ from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 logger = logging.getLogger(__name__)
 
-_GRACE = 20.0  # seconds that a solver may overrun its limit before its process is killed
+_GRACE = 1.0  # seconds that a solver may overrun its limit before its process is killed
+_LONGEST_LOOK = 10.0  # seconds of local search in place of a program
+_LEAST = 0.1  # seconds that a solver has in any case
 _WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
 
 
@@ -115,6 +120,9 @@ class MipOptimizer:
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
     ) -> Pool:
         """The k best graphs that are not excluded; status and bound say what is proven."""
+        if has_too_many_features(acquisition):
+            seconds = min(self.limits.seconds, _LONGEST_LOOK)
+            return search_locally(self.space, acquisition, k, exclude, seconds, self.seed)
         if isinstance(acquisition, SeveralAcquisition):
             return self._minimize_several(acquisition, k, exclude)
         if (linear := acquisition.linear) is None:
@@ -186,6 +194,7 @@ class MipOptimizer:
             first = self._find_first_graphs(acquisition, k, exclude)
             columns = self._find_columns(acquisition, pool, first)
         problem = self._pose(acquisition, pool, start=first, columns=columns)
+        problem = replace(problem, limits=self._shorten_limits(start))
         answer = MipAnswer()
         try:
             with say_if_slow(self.progress, f"{self.name} is at work"):
@@ -206,11 +215,17 @@ class MipOptimizer:
         how = self.name, self.formulation, self.limits
         return MipProblem(*asked, *how, seed=self.seed, **more)
 
+    def _shorten_limits(self, start: float) -> SolveLimits:
+        """What is left of the limits of a question that began so long ago."""
+        left = self.limits.seconds - (time.perf_counter() - start)
+        return replace(self.limits, seconds=max(left, _LEAST))
+
     def _branch_and_bound(self) -> BranchAndBound | None:
         """For the first graphs, and for bounds; None where it does not apply."""
         seconds = min(_WARM_SECONDS, WARM_SHARE * self.limits.seconds)
         try:
-            return BranchAndBound(self.space, time_limit=seconds)
+            megabytes = self.limits.memory_mb
+            return BranchAndBound(self.space, time_limit=seconds, memory=megabytes)
         except SettingError:
             return None
 
@@ -226,7 +241,7 @@ class MipOptimizer:
             return tuple(
                 proposal.graph for proposal in self._first.optimize(acquisition, k, exclude)
             )
-        except (SettingError, TooLargeError, OutOfTimeError) as refusal:
+        except (SettingError, TooLargeError) as refusal:
             logger.debug("no first graphs by branch and bound: %s", refusal)
             return ()
 

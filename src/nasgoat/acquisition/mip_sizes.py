@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nasgoat.acquisition.costs import LARGEST_PROGRAM, measure_program
 from nasgoat.acquisition.engines import Sieve
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend
@@ -151,7 +152,7 @@ def _solve_sizes(problem: MipProblem, send: Send) -> None:
             descend(pool, np.random.default_rng(problem.seed), seconds=WARM_SHARE * limits.seconds)
     for n in reversed(problem.space.sizes):
         left = limits.seconds - (time.monotonic() - start)
-        if left > 0:
+        if left > 0 and measure_program(problem.space, n) <= LARGEST_PROGRAM:
             report = _solve_size(problem, n, pool, replace(limits, seconds=left), send)
         else:
             report = Report(SolveStatus.STOPPED, -math.inf)

@@ -176,6 +176,7 @@ class Cost:
         exact: Whether its proposals are proven best; ``auto`` takes others only where no exact
             optimiser applies.
         stops: Whether a time limit ends a question early, with a bound.
+        local: Whether it goes from graph to graph, and so finds better ones than by chance.
     """
 
     seconds: float
@@ -183,12 +184,13 @@ class Cost:
     said: str = ""
     exact: bool = True
     stops: bool = False
+    local: bool = False
 
-    @property
-    def rank(self) -> tuple[bool, bool, float]:
-        """Exact optimisers come first, then those that are ready at once, then the cheapest."""
+    def rank(self, questions: int, time_limit: float) -> tuple[bool, bool, bool, bool, float]:
+        """Exact ones first, then those in time, those ready at once, local search, the cheapest."""
         quick = self.once <= _QUICK and self.seconds <= _QUICK
-        return not self.exact, not quick, self.seconds
+        late = max(self.once, self.seconds / questions) > time_limit
+        return not self.exact, late, self.exact and not quick, not self.local, self.seconds
 
     def describe(self, questions: int = 1) -> str:
         """Seconds of one question, and what they are spent on.

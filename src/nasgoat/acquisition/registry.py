@@ -12,10 +12,12 @@ from nasgoat.acquisition.costs import (
     branch_cost,
     mip_cost,
 )
+from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.named_functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS, PAPER_FORMS, require_bounded_blocks, require_paper_blocks
+from nasgoat.memory import choose_limit
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
@@ -26,16 +28,17 @@ CostModel = Callable[[SearchSpace, str, int], Cost | Reason]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much an exact optimiser may spend on one acquisition problem, and how it works on it.
+    """How much an optimiser may spend on one acquisition problem, and how it works on it.
 
-    Branch and bound has a time limit and threads, the mixed-integer programs have all of these; the
-    other optimisers have none.
+    Every optimiser keeps to the time limit and to the memory; branch and bound has threads as well,
+    and the mixed-integer programs have all of these.
 
     Args:
-        time_limit: Seconds for one acquisition problem; 1800 in the paper.
+        time_limit: Seconds for one acquisition problem; 1800 in the paper. A catalogue has as many
+            to be built, once.
         gap: MIP: relative gap at which a proposal counts as optimal.
         threads: Threads of the solver or of branch and bound.
-        memory: MIP: megabytes.
+        memory: Megabytes that it may take; by default half of what is free.
         formulation: MIP: ``"compact"`` or ``"paper"``.
         independent: MIP: take nothing from branch and bound.
         child: MIP: solve in a child process, which can be stopped.
@@ -50,7 +53,7 @@ class Effort:
     time_limit: float = 1800.0
     gap: float = 1e-4
     threads: int = 2
-    memory: float = 8192.0
+    memory: float | None = None
     formulation: str = "compact"
     independent: bool = False
     child: bool = True
@@ -58,7 +61,7 @@ class Effort:
     def __post_init__(self) -> None:
         positive = {"time_limit": self.time_limit, "memory": self.memory}
         for name, value in positive.items():
-            if not value > 0:
+            if value is not None and not value > 0:
                 raise SettingError(f"{name} must be positive, got {value!r}")
         if self.threads < 1:
             raise SettingError(f"threads must be at least 1, got {self.threads!r}")
@@ -143,7 +146,27 @@ def _make_branch(
 
     if effort is None:
         return BranchAndBound(space, progress)
-    return BranchAndBound(space, progress, effort.time_limit, effort.threads)
+    limits = effort.time_limit, effort.threads
+    return BranchAndBound(space, progress, *limits, memory=effort.memory)
+
+
+def _make_catalogue(
+    space: SearchSpace, progress: Progress | None, effort: Effort | None
+) -> AcquisitionOptimizer:
+    if effort is None:
+        return Catalogue(space, progress)
+    return Catalogue(space, progress, effort.time_limit, effort.memory)
+
+
+def _make_heuristic(
+    kind: type[LocalSearch] | type[Mutation] | type[Sampling],
+    space: SearchSpace,
+    progress: Progress | None,
+    effort: Effort | None,
+) -> AcquisitionOptimizer:
+    if effort is None:
+        return kind(space, progress)
+    return kind(space, progress, time_limit=effort.time_limit)
 
 
 def _make_mip(
@@ -160,14 +183,16 @@ def _make_mip(
         progress,
         solver,
         effort.formulation,
-        SolveLimits(effort.time_limit, effort.gap, effort.threads, effort.memory),
+        SolveLimits(
+            effort.time_limit, effort.gap, effort.threads, choose_limit(effort.memory) / 2**20
+        ),
         child=effort.child,
         independent=effort.independent,
     )
 
 
 TABLE: dict[str, Entry] = {
-    "catalogue": Entry(_ignore_effort(Catalogue), Catalogue.cost, "catalogue"),
+    "catalogue": Entry(_make_catalogue, Catalogue.cost, "catalogue"),
     "branch": Entry(_make_branch, branch_cost, "branch and bound", bounds=True, forms=FORMS),
     **{
         solver: Entry(
@@ -179,8 +204,9 @@ TABLE: dict[str, Entry] = {
         )
         for solver in SOLVERS
     },
-    "mutation": Entry(_ignore_effort(Mutation), Mutation.cost, "mutation"),
-    "sampling": Entry(_ignore_effort(Sampling), Sampling.cost, "sampling"),
+    "local": Entry(partial(_make_heuristic, LocalSearch), LocalSearch.cost, "local search"),
+    "mutation": Entry(partial(_make_heuristic, Mutation), Mutation.cost, "mutation"),
+    "sampling": Entry(partial(_make_heuristic, Sampling), Sampling.cost, "sampling"),
 }
 _OURS = frozenset({"auto", *TABLE})
 

@@ -42,6 +42,10 @@ NOISY_REPEATS = 8
 _ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False, "acquisition": "lcb"}
 
 
+#: Settings that may differ when a search is resumed.
+_FREE = ("time_limit", "optimizer_memory")
+
+
 @dataclass(frozen=True)
 class Settings:
     """How the optimiser fits its surrogate and chooses the next batch.
@@ -67,6 +71,8 @@ class Settings:
             five may be a repeat. 1 repeats nothing.
         time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
             the same when a search is resumed.
+        optimizer_memory: Megabytes that minimising the acquisition may take, half of what is free
+            if None. Not part of what must be the same either.
         blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
             and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
         priors: Whether hyperparameters have weak priors, instead of bounds alone.
@@ -89,6 +95,7 @@ class Settings:
     blocks: tuple[str, ...] = PAPER_BLOCKS
     priors: bool = False
     acquisition: str = "lcb"
+    optimizer_memory: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
@@ -118,7 +125,7 @@ class Settings:
     def declare(self) -> dict[str, Any]:
         """What must be the same when a search is resumed."""
         given = asdict(self).items()
-        return {k: v for k, v in given if k != "time_limit" and _ADDED.get(k) != v}
+        return {k: v for k, v in given if k not in _FREE and _ADDED.get(k) != v}
 
     def adapted(
         self,
@@ -249,7 +256,7 @@ class Settings:
         """The acquisition optimiser of a name for these settings; a ready-made one as it is."""
         if not isinstance(optimizer, str):
             return optimizer
-        effort = Effort(time_limit=self.time_limit)
+        effort = Effort(time_limit=self.time_limit, memory=self.optimizer_memory)
         kernel, blocks = self.widest_kernel
         terms = kernel, self.questions, effort, blocks, self.acquisition
         return make_optimizer(optimizer, space, progress, *terms)

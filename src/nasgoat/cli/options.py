@@ -96,15 +96,19 @@ class Solving:
     """How the acquisition is minimised."""
 
     optimizer: str = option(
-        "Minimises the acquisition: auto, branch, catalogue, scip, gurobi, mutation or sampling.",
+        "Minimises the acquisition: auto, branch, catalogue, scip, gurobi, local, mutation or "
+        "sampling.",
         "auto",
     )
     formulation: str = option("MIP: compact or paper.", "compact")
     time_limit: TimeLimit = None
     gap: float = option("MIP: relative gap that counts as optimal.", 1e-4)
     threads: int = option("MIP and branch and bound: threads.", 2)
+    optimizer_memory: float | None = option(
+        "Megabytes that minimising the acquisition may take; half of what is free by default.", None
+    )
 
-    def effort(self, time_limit: float = PAPER_SECONDS, **others: Any) -> Effort:
+    def effort(self, time_limit: float = PAPER_SECONDS) -> Effort:
         """The limits of one acquisition problem; the time limit is for want of another."""
         from nasgoat.acquisition import Effort
 
@@ -113,7 +117,7 @@ class Solving:
             gap=self.gap,
             threads=self.threads,
             formulation=self.formulation,
-            **others,
+            memory=self.optimizer_memory,
         )
 
 
@@ -171,8 +175,9 @@ def with_groups(verb: Callable[..., None]) -> Callable[..., None]:
         ... def solve(top: int, solving: Solving) -> None:
         ...     print(top, solving.optimizer, solving.threads)
         >>> [*inspect.signature(solve).parameters]
-        ['top', 'optimizer', 'formulation', 'time_limit', 'gap', 'threads']
-        >>> solve(top=5, optimizer="scip", formulation="paper", time_limit=1.0, gap=0.0, threads=1)
+        ['top', 'optimizer', 'formulation', 'time_limit', 'gap', 'threads', 'optimizer_memory']
+        >>> options = {"formulation": "paper", "time_limit": 1.0, "gap": 0.0, "threads": 1}
+        >>> solve(top=5, optimizer="scip", optimizer_memory=None, **options)
         5 scip 1
     """
     kinds = get_type_hints(verb, include_extras=True)

@@ -98,6 +98,7 @@ class Session:
                 solving.optimizer,
                 blocks,
                 settings.acquisition,
+                settings.time_limit,
             )
         declaration = {
             "objective": self.task.objective,

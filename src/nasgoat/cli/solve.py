@@ -30,7 +30,6 @@ def solve(
     json: Json = False,
     *,
     solving: Solving,
-    memory: Annotated[float, typer.Option(help="MIP: megabytes at most.")] = 8192.0,
     export: Annotated[
         Path | None, typer.Option(help="Write the MIP: .lp, .mps, .cip or .nl.")
     ] = None,
@@ -45,7 +44,7 @@ def solve(
     )
     from nasgoat.spaces import load_space
 
-    effort = solving.effort(memory=memory)
+    effort = solving.effort()
     found = load_space(space, nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
     name = acquisition or "lcb"
@@ -53,7 +52,8 @@ def solve(
     function = find_acquisition(name).make(turn)
     if export is not None:
         _export(found, function, solving.formulation, export)
-    choice = choose(found, kernel, name=solving.optimizer, acquisition=name)
+    chosen, seconds = solving.optimizer, effort.time_limit
+    choice = choose(found, kernel, name=chosen, acquisition=name, time_limit=seconds)
     solver = make_optimizer(choice, found, note, effort=effort)
     pool = solver.optimize(function, top, problem.observed)
     if json:

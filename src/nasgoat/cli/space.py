@@ -68,6 +68,7 @@ def check(
         settings.questions,
         blocks=features,
         acquisition=settings.acquisition,
+        time_limit=settings.time_limit,
     )
     warning = choice.warn(settings.time_limit)
     if json:

@@ -7,7 +7,9 @@ listed. Cells move to another label or to a structure with few other edges.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,13 +37,19 @@ _NEAR = 12  # structures that a cell moves to, those with the fewest other edges
 
 
 def draw_distinct(
-    space: SearchSpace, count: int, rng: np.random.Generator, exclude: set[bytes]
+    space: SearchSpace,
+    count: int,
+    rng: np.random.Generator,
+    exclude: set[bytes],
+    deadline: float = inf,
 ) -> list[LabeledGraph]:
     """Distinct random graphs whose keys are not excluded, or all there are if these are fewer."""
     seen, wanted = set(exclude), count + len(exclude)
     drawn: list[LabeledGraph] = []
     tries, asks_at = 0, 0 if wanted >= _MANY else _FEW_REPEATS
     while len(drawn) < count:
+        if drawn and time.perf_counter() > deadline:
+            break
         if tries == asks_at:
             asks_at = -1
             if space._is_used_up_by(wanted):

@@ -195,6 +195,22 @@ class SearchSpace(ShownAsHtml, LimitedSpace):
             raise SettingError(f"the number of samples must be at least 0, got {count}")
         return moves.draw_distinct(self, count, rng, exclude or set())
 
+    def sample_until(
+        self,
+        deadline: float,
+        count: int,
+        rng: np.random.Generator,
+        exclude: set[bytes] | None = None,
+    ) -> list[LabeledGraph]:
+        """The same until a deadline of ``time.perf_counter``; a first graph comes in any case.
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> len(nasbench201().sample_until(0.0, 100, np.random.default_rng(0)))
+            1
+        """
+        return moves.draw_distinct(self, count, rng, exclude or set(), deadline)
+
     def _is_used_up_by(self, wanted: int) -> bool:
         """Whether it takes no time to know that the space has no more graphs, and to list them."""
         return (

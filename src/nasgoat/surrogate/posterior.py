@@ -8,7 +8,10 @@ Notation
 
 Linear kernel: with w = Λ Φᵀ a and Σ = Λ - Λ Φᵀ K⁻¹ Φ Λ, the mean is w·x and the variance xᵀ Σ x.
 By Woodbury Σ = R Rᵀ with R = Λ^½ B^-ᵀ and B Bᵀ = I + Λ^½ Φᵀ N⁻¹ Φ Λ^½ (N the noise), so the
-standard deviation is ‖Rᵀ x‖: never the root of a difference.
+standard deviation is ‖Rᵀ x‖: never the root of a difference. With far more features than graphs
+another root is quicker: R = Λ^½ (I - V diag(1 - 1/√(1 + s²)) Vᵀ), where N^-½ Φ Λ^½ is U diag(s) Vᵀ.
+With tens of thousands of features R itself would not fit in memory: the posterior is then a
+function of the products with the observed rows, and can be scored but not bounded.
 
 Exponential kernel: k(x) = σ² exp(Φ Λ x), mean k·a, variance σ² exp(xᵀ Λ x) - ‖L⁻¹ k‖².
 
@@ -23,7 +26,7 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular, svd
 from scipy.linalg.blas import dtrmm
 from sklearn.gaussian_process.kernels import Kernel
 
@@ -31,6 +34,9 @@ from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap, ShortestPathKernel, Sizes
 
 Array = NDArray[np.float64]
+#: Features up to which a posterior under the linear kernel has its root R.
+WIDEST = 4_000
+_WIDE = 1_000  # features from which on the root comes from singular vectors
 _BLOCK = 2048  # rows scored at a time: the block and its products stay in the cache
 
 
@@ -211,7 +217,8 @@ def posterior_of(
 
     Noise is a variance for each row, shape (m,), or a covariance matrix, shape (m, m).
     """
-    if not isinstance(kernel, ShortestPathKernel):
+    too_wide = getattr(kernel, "form", None) == "linear" and rows.shape[1] > WIDEST
+    if not isinstance(kernel, ShortestPathKernel) or too_wide:
         L = cholesky(kernel(rows) + spread_noise(noise), lower=True)
         return KernelPosterior(kernel, rows, cho_solve((L, True), targets), L)
     weights = kernel.weights()
@@ -223,8 +230,7 @@ def posterior_of(
             targets = solve_triangular(factor, targets, lower=True)
             noise = np.ones(len(rows))
         scaled = (rows * half) / np.sqrt(noise)[:, None]
-        B = cholesky(np.eye(len(half)) + scaled.T @ scaled, lower=True)
-        R = half[:, None] * solve_triangular(B, np.eye(len(half)), lower=True).T
+        R = half[:, None] * _find_root(scaled)
         return LinearPosterior(R @ (R.T @ (rows.T @ (targets / noise))), R)
     L = cholesky(kernel(rows) + spread_noise(noise), lower=True)
     whitening = solve_triangular(L, np.eye(len(rows)), lower=True)
@@ -236,9 +242,26 @@ def posterior_of(
     return ExponentialPosterior(projections, weights, variance, dual, whitening)
 
 
+def _find_root(scaled: Array) -> Array:
+    """A root of (I + SᵀS)⁻¹, given S of shape (m, d)."""
+    graphs, width = scaled.shape
+    if width <= max(_WIDE, graphs):
+        B = cholesky(np.eye(width) + scaled.T @ scaled, lower=True)
+        return np.asarray(solve_triangular(B, np.eye(width), lower=True).T)
+    _, s, vectors = svd(scaled, full_matrices=False)
+    shrunk = (1.0 - 1.0 / np.sqrt(1.0 + s**2))[:, None] * vectors
+    return np.asarray(np.eye(width) - vectors.T @ shrunk)
+
+
 def spread_noise(noise: Array) -> Array:
     """Noise as a covariance matrix, given as one or as the variance of each observation."""
     return np.diag(noise) if noise.ndim == 1 else noise
+
+
+def is_too_wide(posterior: Posterior) -> bool:
+    """Whether the kernel is linear, with more features than can be bounded."""
+    kernel = posterior.kernel if isinstance(posterior, KernelPosterior) else None
+    return isinstance(kernel, ShortestPathKernel) and kernel.form == "linear"
 
 
 def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPosterior:
@@ -250,6 +273,7 @@ def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPoster
     if isinstance(posterior, LinearPosterior | ExponentialPosterior):
         return posterior
     raise SettingError(
-        "the kernel must be linear or exponential for branch and bound and for the MIP, got "
-        "another one; use the catalogue"
+        "the kernel must be linear or exponential, the former with at most "
+        f"{WIDEST:,} features, for branch and bound and for the MIP, got another one; use the "
+        "catalogue or mutation"
     )

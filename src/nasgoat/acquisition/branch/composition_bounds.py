@@ -25,7 +25,7 @@ import numpy as np
 from nasgoat.acquisition.branch.records import MARGIN, Changes, Floats, Integers, Tables
 from nasgoat.acquisition.branch.reference import measure_changes
 from nasgoat.acquisition.branch.structure_bounds import Multipliers, bound_structures
-from nasgoat.acquisition.branch.structures import Block, Group, OutOfTimeError, make_group
+from nasgoat.acquisition.branch.structures import Block, Group, make_group
 from nasgoat.acquisition.branch.tables import make_tables
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import one_blas_thread
@@ -202,7 +202,7 @@ def choose_columns(
         return None
     try:
         block = search.structures(n, deadline)
-    except (OutOfTimeError, TooLargeError):
+    except TooLargeError:
         return None
     if block is None:
         return None

@@ -6,7 +6,7 @@ Notation: see ``records``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -21,14 +21,20 @@ from nasgoat.acquisition.branch.records import (
     LabelledShapes,
     LabelRows,
 )
-from nasgoat.acquisition.branch.structures import OutOfTimeError, find_twins
+from nasgoat.acquisition.branch.structures import find_twins
+from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
 
 if TYPE_CHECKING:
     from nasgoat.spaces import GraphSpace
 
+#: A listing that has begun, and what it has listed: matrices, roles and their symmetries.
+_Chunk = tuple[NDArray[np.bool_], Bytes, list[NDArray[np.intp]]]
+_Begun = tuple[Iterator[tuple[NDArray[np.bool_], Bytes]], list[_Chunk]]
+_HOPELESS = 4 * LARGEST_STRUCTURES  # structures, by the forecast, that are not even begun
 _SYMMETRIES = 64  # automorphisms of a structure that labels are compared under, at most
 
 
@@ -56,6 +62,11 @@ class LabelledBlock:
     rules: DegreeRules
     rows: LabelRows
 
+    def measure_tables(self, features: int) -> float:
+        """Bytes of the tables of a posterior with so many features."""
+        labels = len(self.space.node_vocabulary) + 1
+        return 32.0 * len(self.classes) * labels**2 * (1 + features)
+
     def graph(self, s: int, states: Integers) -> LabeledGraph:
         """Structure s with these labels of its nodes, then of its edges."""
         space, edges = self.space, int(self.shapes.edges[s])
@@ -73,19 +84,31 @@ class LabelledListing:
     Args:
         space: The space.
         progress: Called with a line of text when something takes long.
+        left_out: The sizes that are not searched; known once the blocks are.
     """
 
     space: GraphSpace
     progress: Callable[[str], None] | None = None
+    left_out: list[int] = field(default_factory=list)
     _blocks: dict[int, LabelledBlock] = field(default_factory=dict)
+    _begun: dict[int, _Begun] = field(default_factory=dict)
+    _refused: set[int] = field(default_factory=set)  # sizes with too many
 
     def blocks(self, deadline: float | None = None) -> list[LabelledBlock]:
-        """All blocks; :class:`OutOfTimeError` if listing them takes longer than allowed."""
+        """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
+
+        Listing goes on where it stopped when it is asked for again.
+        """
         if self.progress and not self._blocks:
             self.progress("listing the structures of the space")
+        self.left_out = []
         for n in self.space.sizes:
-            if n not in self._blocks:
-                self._blocks[n] = self._list_block(n, deadline)
+            if n in self._blocks:
+                continue
+            if deadline is not None and self.space.structure_bound(n) > _HOPELESS:
+                self._refused.add(n)
+            if self.left_out or n in self._refused or not self._list(n, deadline):
+                self.left_out.append(n)
         return [block for block in self._blocks.values() if len(block.adjacency)]
 
     def limit(self, space: GraphSpace) -> LabelledListing:
@@ -94,20 +117,30 @@ class LabelledListing:
         for n, block in self._blocks.items():
             rows = _make_rows(space, n, block.shapes.edges, block.adjacency, block.roles)
             found[n] = replace(block, space=space, rows=rows)
-        return LabelledListing(space, self.progress, found)
+        return LabelledListing(space, self.progress, _blocks=found)
 
-    def _list_block(self, n: int, deadline: float | None) -> LabelledBlock:
-        matrices, roles = [np.zeros((0, n, n), bool)], [np.zeros((0, n), np.int8)]
-        listing, groups = self.space.structure_listing, []
-        for matrix, role in listing.chunks(n):
-            matrices.append(matrix)
-            roles.append(role)
-            pairs = zip(matrix, role, strict=True)
-            groups += [listing.symmetries(a, r, _SYMMETRIES) for a, r in pairs]
-            if deadline is not None and time.perf_counter() > deadline:
-                raise OutOfTimeError
-        adjacency, role = np.concatenate(matrices), np.concatenate(roles)
-        return make_labelled_block(self.space, n, adjacency, role, groups)
+    def _list(self, n: int, deadline: float | None) -> bool:
+        """List the structures of a size; False if the time is up before all are."""
+        listing = self.space.structure_listing
+        chunks, found = self._begun.setdefault(n, (listing.chunks(n), []))
+        try:
+            for matrices, roles in chunks:
+                pairs = zip(matrices, roles, strict=True)
+                groups = [listing.symmetries(a, r, _SYMMETRIES) for a, r in pairs]
+                found.append((matrices, roles, groups))
+                if deadline is not None and time.perf_counter() > deadline:
+                    return False
+        except TooLargeError:
+            if deadline is None:
+                raise
+            self._refused.add(n)
+            return False
+        del self._begun[n]
+        adjacency = np.concatenate([np.zeros((0, n, n), bool), *(x for x, _, _ in found)])
+        roles = np.concatenate([np.zeros((0, n), np.int8), *(x for _, x, _ in found)])
+        symmetries = [group for _, _, groups in found for group in groups]
+        self._blocks[n] = make_labelled_block(self.space, n, adjacency, roles, symmetries)
+        return True
 
 
 def make_labelled_block(

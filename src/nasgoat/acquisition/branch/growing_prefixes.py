@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,8 @@ class GrowingRun:
         threads: Threads,
     ) -> None:
         self._space, self._n, self._floor = space, n, floor
-        self._tables = _make_floating_tables(space, posterior, sqrt_beta, n)
+        self._make_tables = partial(_make_floating_tables, space, posterior, sqrt_beta, n)
+        self._tables: Tables
         self._threads = threads
         self._waiting: list[list[Stem]] = [[] for _ in range(n - 2)]
         self._searched: LinearRun | None = None
@@ -97,6 +99,7 @@ class GrowingRun:
             self._searched = None
         k = self._choose_size(best)
         if k is None:
+            del self._tables
             return None
         self._grow(k, best)
         return []
@@ -111,7 +114,8 @@ class GrowingRun:
         return max(lowest, self._floor())
 
     def _begin(self, best: float) -> None:
-        """All stems of the first size."""
+        """Make the tables, which may take much of the memory, and all stems of the first size."""
+        self._tables = self._make_tables()
         first, labels = min(_FIRST, self._n - 3), len(self._space.ops)
         rows = np.concatenate(list(list_rows(first, self._space.edge_limit, whole=False)))
         last_labels = np.tile(np.arange(labels), len(rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from copy import copy
 from typing import Any, cast
 
@@ -14,19 +15,25 @@ from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.block_codes import BlockCodes
 from nasgoat.acquisition.branch.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
-from nasgoat.acquisition.branch.structures import Block, Listing, OutOfTimeError, require_described
+from nasgoat.acquisition.branch.structures import Block, Listing, require_described
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import fill_up
+from nasgoat.acquisition.local_search import (
+    descend,
+    fill_up,
+    has_too_many_features,
+    search_locally,
+)
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
-from nasgoat.acquisition.proposals import Certificate, Pool, Status
+from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
 from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import Threads, one_blas_thread
-from nasgoat.errors import SettingError
+from nasgoat.errors import SettingError, SpaceError
 from nasgoat.kernels import bounded_blocks, require_bounded_blocks, require_paper_blocks
+from nasgoat.memory import choose_limit
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit
@@ -34,6 +41,10 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterio
 
 #: Posteriors of kernels under which labellings are looked at one by one, or in two halves.
 _ENUMERATED = (ExponentialPosterior, NormalisedPosterior)
+
+_LISTING = 0.3  # of the time of a question, for listing structures
+_QUICK_PROOF = 5.0  # seconds of a proof, by its forecast, that needs no local search before it
+_LOOKING, _LONGEST_LOOK = 0.2, 5.0  # of the time, and seconds, for local search before a proof
 
 
 class BranchAndBound:
@@ -46,6 +57,7 @@ class BranchAndBound:
         threads: Threads for large problems; the same number gives the same graphs every time.
         prefixes: Whether to search by prefixes of structures; by the cost model if None.
         growing: Prefixes from which on they are not listed but grow node by node.
+        memory: Megabytes that tables may take; by default half of what is free.
 
     Example:
         >>> from nasgoat import darts
@@ -66,6 +78,7 @@ class BranchAndBound:
         threads: int = 2,
         prefixes: bool | None = None,
         growing: int = GROWING,
+        memory: float | None = None,
     ) -> None:
         if time_limit is not None and not time_limit >= 0:
             raise SettingError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
@@ -79,8 +92,11 @@ class BranchAndBound:
             self._labelled = LabelledListing(cast(GraphSpace, space), progress)
         self._pairs: CellPairs | None = None
         cells = cast(CellSpace, space)  # asked for nothing where graphs are declared
-        self._linear = Listing(cells, prefixes, progress, growing)
-        self._exponential = Listing(cells, False, progress)
+        self._memory = choose_limit(memory)
+        room = time_limit, self._memory
+        self._linear = Listing(cells, prefixes, progress, growing, *room)
+        self._exponential = Listing(cells, False, progress, GROWING, *room)
+        self._slow: dict[bool, bool] = {}  # forecasts, by whether the kernel is exponential
         self._loaded: set[bool] = set()  # kernels whose code is there: the exponential one or not
         self.nodes_ = 0  # explored in the last call
 
@@ -144,6 +160,9 @@ class BranchAndBound:
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         What was not found by then is filled up by local search, under the same bound.
         """
+        if has_too_many_features(acquisition):
+            seconds = _LONGEST_LOOK if self.time_limit is None else self.time_limit
+            return search_locally(self.space, acquisition, k, exclude, min(seconds, _LONGEST_LOOK))
         if isinstance(acquisition, SeveralAcquisition):
             return self._minimize_several(acquisition, k, exclude)
         self._get_ready(acquisition)
@@ -204,6 +223,8 @@ class BranchAndBound:
     ) -> Pool:
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
         with one_blas_thread():
+            if self._is_slow(acquisition):
+                self._look_around(best, deadline)
             left = self._search(acquisition, best, deadline)
             seconds = time.perf_counter() - start
             best.rescore()
@@ -217,6 +238,22 @@ class BranchAndBound:
 
         status = Status.EXHAUSTED if left is None else Status.FEASIBLE
         return best.pool(certify, Certificate(status, None, left, seconds))
+
+    def _look_around(self, best: KBest, deadline: float | None) -> None:
+        """Local search, so that a long proof starts from good graphs."""
+        seconds = _LONGEST_LOOK
+        if deadline is not None:
+            seconds = min(_LOOKING * (deadline - time.perf_counter()), seconds)
+        with suppress(SpaceError):  # none within the limits, or none found: the search will say
+            descend(best, np.random.default_rng(0), seconds=seconds)
+
+    def _is_slow(self, acquisition: LinearAcquisition) -> bool:
+        """Whether a proof is forecast to take long; a quick one finds good graphs by itself."""
+        exponential = isinstance(acquisition.posterior, ExponentialPosterior)
+        if exponential not in self._slow:
+            cost = branch_cost(self.space, "exponential" if exponential else "linear", 1)
+            self._slow[exponential] = isinstance(cost, Reason) or cost.seconds > _QUICK_PROOF
+        return self._slow[exponential]
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
         """The block of all cells' structures with so many nodes; None if they are not listed."""
@@ -232,18 +269,27 @@ class BranchAndBound:
     ) -> float | None:
         """Fill ``best``; returns a bound on what was not explored, None if all was."""
         self.nodes_ = 0
+        listed_by = deadline
+        if deadline is not None:
+            now = time.perf_counter()
+            listed_by = now + _LISTING * max(deadline - now, 0.0)
         with ThreadPoolExecutor(self.threads) as pool:
             threads = Threads(self.threads, pool)
-            features = acquisition.features
-            maker = runs.RunMaker(features, acquisition, deadline, threads, self._codes)
-            try:
-                every = self._make_runs(maker)
-            except OutOfTimeError:
-                return maker.bound_space()
+            asked = acquisition.features, acquisition, listed_by, threads
+            maker = runs.RunMaker(*asked, self._codes, self._memory)
+            every = self._make_runs(maker)
+            listing = self._find_listing(acquisition)
+            left = maker.bound_space() if listing.left_out else np.inf
             for at, run in enumerate(every):
                 if not self._finish(run, best, deadline):
-                    return min(other.open_bound() for other in every[at:])
-        return None
+                    return min(left, *(other.open_bound() for other in every[at:]))
+        return None if left == np.inf else left
+
+    def _find_listing(self, acquisition: LinearAcquisition) -> Listing | LabelledListing:
+        """What has listed the structures that are searched, and knows which were left out."""
+        if isinstance(acquisition.posterior, ExponentialPosterior):
+            return self._exponential
+        return self._labelled or self._linear
 
     def _make_runs(self, maker: runs.RunMaker) -> list[runs.Run]:
         """A run for every block, small ones first."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -48,6 +49,7 @@ from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
     LinearPosterior,
     NormalisedPosterior,
+    Posterior,
 )
 
 _MANY = 20_000  # shapes from which a second thread pays
@@ -68,6 +70,7 @@ class RunMaker:
         deadline: When listing structures must have ended.
         threads: Threads for large blocks.
         codes: What is known of the blocks beside the paper's, by their names and a block of shapes.
+        memory: Bytes that the tables of a block may take.
     """
 
     features: FeatureMap
@@ -75,12 +78,16 @@ class RunMaker:
     deadline: float | None
     threads: Threads
     codes: dict[Any, BlockCodes] = field(default_factory=dict)
+    memory: float = inf
 
     def list_linear(self, listing: Listing) -> Iterator[Run]:
         """Runs of cells under the linear kernel."""
         posterior, sqrt_beta = self._require_linear(), self.acquisition.sqrt_beta
-        tables, floor = make_tables(self.features, posterior, sqrt_beta), self._make_floor()
-        for block in listing.blocks(self.deadline):
+        floor, blocks = self._make_floor(), listing.blocks(self.deadline)
+        if blocks:
+            largest = max(block.largest for block in blocks)
+            tables = make_tables(self.features, posterior, sqrt_beta, largest=largest)
+        for block in blocks:
             if self.features.codes:
                 yield start_linear(self._code(block), tables, floor, self.threads)
                 continue
@@ -97,6 +104,9 @@ class RunMaker:
         """Runs of declared graphs, whose nodes and edges may carry labels, under that kernel."""
         posterior, floor = self._require_linear(), self._make_floor()
         for block in listing.blocks(self.deadline):
+            if block.measure_tables(len(self.features.source)) > self.memory:
+                listing.left_out.append(block.n)
+                continue
             asked = self.features, posterior, self.acquisition.sqrt_beta
             threads = self._share(len(block.adjacency) >= _FEW)
             yield LabelledRun(block, make_label_tables(*asked, block), floor, threads)
@@ -133,10 +143,14 @@ class RunMaker:
         It is far below the optimum, but known at once. Linear kernel: superadditivity. Exponential
         kernel: Lemma 6 with the largest Q; normalised kernel: Lemma 6.
         """
-        return min(self._bound_size(n) for n in self.features.space.sizes)
+        posterior = self.acquisition.posterior
+        if isinstance(posterior, LinearPosterior):
+            # No root is folded for each size: the length of a sum is at most the sum of lengths.
+            posterior = replace(posterior, R=np.linalg.norm(posterior.R, axis=1)[:, None])
+        return min(self._bound_size(posterior, n) for n in self.features.space.sizes)
 
-    def _bound_size(self, n: int) -> float:
-        on_counts = self.acquisition.posterior.on_counts(self.features, n)
+    def _bound_size(self, posterior: Posterior, n: int) -> float:
+        on_counts = posterior.on_counts(self.features, n)
         sqrt_beta, space = self.acquisition.sqrt_beta, self.features.space
         nodes = np.array([s == 0 for s, _, _ in self.features.path_types])
         paths, edges = len(nodes), space.most_edges(n)
@@ -153,7 +167,7 @@ class RunMaker:
             return float(-factor * np.exp(min(q / 2, 700.0)))
         if not isinstance(on_counts, LinearPosterior):
             return -np.inf
-        alone = np.minimum(on_counts.w - sqrt_beta * np.linalg.norm(on_counts.R, axis=1), 0.0)
+        alone = np.minimum(on_counts.w - sqrt_beta * on_counts.R[:, 0], 0.0)
         lowest = n * alone[:paths][nodes].min() + pairs * alone[:paths][~nodes].min(initial=0.0)
         return float(lowest + edges * alone[paths:codes].min(initial=0.0) + alone[codes:].sum())
 

@@ -12,7 +12,7 @@ one *change class* change a shape alike while all variables are open (``referenc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -28,9 +28,8 @@ from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.spaces import CellSpace, SearchSpace
 from nasgoat.spaces.structures import list_rows, matrices_of
 
-
-class OutOfTimeError(Exception):
-    """The time limit was reached before all shapes were listed."""
+_TABLE_SHARE = 0.3  # of the time of a question, for the tables of one size
+_WRITTEN = 2e8  # bytes of tables that are computed in a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +55,11 @@ class Block:
     def labels(self) -> int:
         """How many labels a variable can take."""
         return len(self.space.ops)
+
+    @cached_property
+    def largest(self) -> int:
+        """Nodes of its largest graphs."""
+        return int(self.shapes.nodes.max(initial=0)) + (0 if self.prefix_states is None else 2)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -89,15 +93,25 @@ class Listing:
         prefixes: Whether to search by prefixes where that is possible; by the cost model if None.
         progress: Called with a line of text when something takes long.
         most: Prefixes of one size that are listed; more grow node by node.
+        seconds: Time for one question; a size whose tables take a third of it is left out.
+        memory: Bytes for the tables of one size; a size whose tables take more is left out.
         growing: The sizes whose prefixes grow; known once the blocks are.
+        left_out: The sizes that are not searched; known once the blocks are.
     """
 
     space: CellSpace
     prefixes: bool | None = None
     progress: Callable[[str], None] | None = None
     most: int = GROWING
+    seconds: float | None = None
+    memory: float | None = None
     growing: list[int] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
     _blocks: list[Block] = field(default_factory=list)
+    _listed: dict[int, Matrices] = field(default_factory=dict)
+    _begun: dict[int, tuple[Iterator[Matrices], list[Matrices]]] = field(default_factory=dict)
+    _refused: set[int] = field(default_factory=set)  # sizes with too many
+    _made_of: int = 0  # sizes that the blocks hold
 
     @cached_property
     def by_prefixes(self) -> set[bool]:
@@ -109,11 +123,21 @@ class Listing:
         return {n: shape_cost(self.space, n, self.prefixes, self.most) for n in self.space.sizes}
 
     def blocks(self, deadline: float | None = None) -> list[Block]:
-        """All blocks; :class:`OutOfTimeError` if listing them takes longer than allowed."""
-        if not self._blocks and not self.growing:
-            if self.progress:
-                self.progress("listing the structures of the space")
-            self._blocks = self._list_blocks(deadline)
+        """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
+
+        Listing goes on where it stopped when it is asked for again.
+        """
+        if not self._listed and self.progress:
+            self.progress("listing the structures of the space")
+        self.left_out = []
+        self.growing = [n for n in self.space.sizes if self._costs[n].growing and self._has_room(n)]
+        for n in self.space.sizes:
+            if self._costs[n].growing and n in self.growing:
+                continue
+            if self.left_out or not self._has_room(n) or not self._list(n, deadline):
+                self.left_out.append(n)
+        if len(self._listed) > self._made_of:
+            self._blocks, self._made_of = self._make_blocks(), len(self._listed)
         return self._blocks
 
     def limit(self, space: CellSpace) -> Listing:
@@ -121,20 +145,61 @@ class Listing:
         blocks = [replace(block, space=space) for block in self._blocks]
         return replace(self, space=space, _blocks=blocks, growing=list(self.growing))
 
-    def _list_blocks(self, deadline: float | None) -> list[Block]:
-        space = self.space
-        whole, prefixes, growing = [], [], []
-        for n in space.sizes:
-            if self._costs[n].growing:
-                growing.append(n)
-            elif self._costs[n].prefixes:
+    def _has_room(self, n: int) -> bool:
+        """Whether the structures of a size, or their prefixes, can be listed, and their tables."""
+        cost = self._costs[n]
+        if not cost.listable and self.seconds is None:  # whoever has all the time wants a proof
+            raise _refuse_structures(n)
+        quick = cost.memory <= _WRITTEN * _TABLE_SHARE * (self.seconds or np.inf)
+        if n in self._refused:
+            return False
+        return cost.listable and cost.memory <= (self.memory or np.inf) and quick
+
+    def _list(self, n: int, deadline: float | None) -> bool:
+        """List the structures or prefixes of a size; False if the time is up before all are."""
+        if n in self._listed:
+            return True
+        if n not in self._begun:
+            space = self.space
+            chunks: Iterator[Matrices] = space.structures(n)
+            if self._costs[n].prefixes:
                 chunks = map(matrices_of, list_rows(n - 2, space.edge_limit, whole=False))
-                prefixes.append((n, _collect(chunks, n, deadline)))
-            else:
-                whole.append((n, _collect(space.structures(n), n, deadline)))
-        self.growing = growing
-        small = [make_structure_block(space, whole)] if whole else []
-        return small + [_list_prefix_block(space, n, found) for n, found in prefixes if len(found)]
+            self._begun[n] = chunks, []
+        chunks, found = self._begun[n]
+        total = sum(map(len, found))
+        for chunk in chunks:
+            found.append(chunk)
+            total += len(chunk)
+            if total > LARGEST_BRANCH or (deadline and time.perf_counter() > deadline):
+                break
+        else:
+            m = n - 2 if self._costs[n].prefixes else n
+            self._listed[n] = np.concatenate([np.zeros((0, m, m), dtype=bool), *found])
+            del self._begun[n]
+            return True
+        if total > LARGEST_BRANCH:
+            self._refused.add(n)
+            del self._begun[n]
+            if deadline is None:
+                raise _refuse_structures(n)
+        return False
+
+    def _make_blocks(self) -> list[Block]:
+        prefixes = {n for n in self._listed if self._costs[n].prefixes}
+        whole = [(n, found) for n, found in self._listed.items() if n not in prefixes]
+        small = [make_structure_block(self.space, whole)] if whole else []
+        return small + [
+            _list_prefix_block(self.space, n, found)
+            for n, found in self._listed.items()
+            if n in prefixes and len(found)
+        ]
+
+
+def _refuse_structures(n: int) -> TooLargeError:
+    return TooLargeError(
+        f"branch and bound must have at most {LARGEST_BRANCH:,} structures to start from, "
+        f"this space has more with {n} nodes; use scip, or allow fewer edges"
+    )
 
 
 def require_described(space: SearchSpace) -> SearchSpace:
@@ -145,24 +210,6 @@ def require_described(space: SearchSpace) -> SearchSpace:
             f"{space.describe()}; use another optimiser"
         )
     return space
-
-
-def _collect(chunks: Iterable[Matrices], n: int, deadline: float | None) -> Matrices:
-    """All matrices of a listing, unless they are too many or take too long."""
-    found, total = [], 0
-    for chunk in chunks:
-        found.append(chunk)
-        total += len(chunk)
-        if deadline is not None and time.perf_counter() > deadline:
-            raise OutOfTimeError
-        if total > LARGEST_BRANCH and deadline is not None:
-            raise OutOfTimeError  # they can't be searched in it
-        if total > LARGEST_BRANCH:
-            raise TooLargeError(
-                f"branch and bound must have at most {LARGEST_BRANCH:,} structures to start from, "
-                f"this space has more with {n} nodes; use scip, or allow fewer edges"
-            )
-    return np.concatenate(found)
 
 
 def make_structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]]) -> Block:

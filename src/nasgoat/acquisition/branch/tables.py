@@ -36,12 +36,21 @@ def make_tables(
     posterior: LinearPosterior,
     sqrt_beta: float,
     ops: Sequence[int] | None = None,
+    largest: int | None = None,
 ) -> Tables:
-    """The tables of a posterior under the linear kernel; of some operations on nodes alone."""
-    columns = [
-        make_feature_columns(features, posterior, sqrt_beta, n) for n in features.space.sizes
-    ]
-    paths = np.stack([make_path_columns(features, values, ops) for values in columns])
+    """The tables of a posterior under the linear kernel.
+
+    Args:
+        features: What the posterior is a function of.
+        posterior: The posterior.
+        sqrt_beta: √β.
+        ops: Those operations on nodes that tables are made for; all if None.
+        largest: Number of nodes up to which they are made; of all graphs if None.
+    """
+    sizes = features.space.sizes
+    sizes = range(sizes[0], (largest or sizes[-1]) + 1)
+    columns = [make_feature_columns(features, posterior, sqrt_beta, n) for n in sizes]
+    paths = np.stack([make_path_columns(features, values, ops)[: sizes[-1]] for values in columns])
     edges = np.stack([make_edge_columns(features, values) for values in columns])
     labels = paths.shape[2] - 3 if features.space.node_vocabulary else 0  # no source, sink or "*"
     both = find_interactions(labels, paths)
