@@ -34,7 +34,7 @@ def ask(question: dict[str, Any]) -> dict[str, Any]:
         space = load_space(str(file))
     kernel, k = question["kernel"], question["k"]
     problem = random_problem(space, 8, kernel)
-    effort = Effort(time_limit=question["seconds"], memory=question["megabytes"])
+    effort = Effort(time_limit=question["seconds"], memory=question["megabytes"], threads=1)
     before, start = _measure()
     choice = choose(space, kernel, name=question["optimizer"], time_limit=effort.time_limit)
     optimizer = make_optimizer(choice, space, effort=effort)

@@ -105,7 +105,6 @@ def check(space: SearchSpace, optimizer: str, kernel: str = "linear") -> None:
 @pytest.mark.parametrize(
     ("space", "optimizer"),
     [
-        (NodeLabeledSpace((2, 30), name_ops(10)), "local"),
         (EdgeLabeledSpace(8, name_ops(4)), "local"),
         (GraphSpace((1, 100)), "mutation"),
     ],

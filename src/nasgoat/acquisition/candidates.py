@@ -2,7 +2,7 @@
 
 :class:`Sampling` and :class:`Mutation` score a few hundred graphs and return the best of them,
 without a bound. They are here so that the worth of global optimisation can be measured with
-everything else equal, and for when an exact optimiser ends with nothing.
+everything else equal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from math import inf
 from typing import ClassVar
 
@@ -28,7 +27,6 @@ ENOUGH = 100  # no further parent once so many candidates are there
 _TRIES = 20  # rounds over the parents until there are enough candidates
 _MORE = 5  # mutations of a parent in every round after the first
 _STREAM = 2  # keeps these random numbers apart from those of the initial design
-_RANDOM, _MUTANTS = 200, 100  # of heuristic proposals: random graphs, and mutants of the best ones
 
 
 class _PoolOptimizer(ABC):
@@ -212,35 +210,6 @@ def mutations_of(
         if len(found) >= count:
             return found[:count]
     return found
-
-
-def propose_heuristically(
-    space: SearchSpace,
-    acquisition: Acquisition,
-    k: int,
-    exclude: set[bytes],
-    best: list[LabeledGraph],
-    rng: np.random.Generator,
-) -> list[Proposal]:
-    """The k candidates of lowest acquisition among random graphs and mutants of good ones.
-
-    Example:
-        >>> from nasgoat import GraphGP, LowerConfidenceBound, nasbench201
-        >>> space, rng = nasbench201(), np.random.default_rng(0)
-        >>> cells = space.sample(5, rng)
-        >>> lcb = LowerConfidenceBound().given(GraphGP(space).fit(cells, range(5)))
-        >>> found = propose_heuristically(space, lcb, 2, set(), cells, rng)
-        >>> [str(proposal.certificate.status) for proposal in found]
-        ['heuristic', 'heuristic']
-    """
-    candidates = space.sample(_RANDOM, rng, exclude)
-    if best:
-        mutants = [space.mutate(best[i % len(best)], rng) for i in range(_MUTANTS)]
-        candidates += _take_new(space, mutants, exclude | {space.key(g) for g in candidates})
-    found = KBest(space, acquisition, k, exclude)
-    found.add(candidates)
-    nothing = Certificate(Status.HEURISTIC)
-    return list(found.pool(lambda value: replace(nothing, value=value), nothing))
 
 
 def _take_new(

@@ -9,7 +9,7 @@ have too many neighbours to look at: of these a random few at a time are taken.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -163,7 +163,7 @@ def search_locally(
     k: int,
     exclude: Collection[bytes],
     seconds: float,
-    seed: int = 0,
+    seed: int | Sequence[int] = 0,
 ) -> Pool:
     """The k best graphs that local search finds: for where nothing can be proven in the limits.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from math import inf
@@ -28,7 +29,13 @@ from nasgoat.acquisition.local_search import (
     search_locally,
 )
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
-from nasgoat.acquisition.mip_sizes import WARM_SHARE, MipAnswer, MipProblem, solve_sizes
+from nasgoat.acquisition.mip_sizes import (
+    WARM_SHARE,
+    MipAnswer,
+    MipProblem,
+    load_solver,
+    solve_sizes,
+)
 from nasgoat.acquisition.proposals import Pool
 from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
@@ -49,6 +56,7 @@ logger = logging.getLogger(__name__)
 
 _GRACE = 1.0  # seconds that a solver may overrun its limit before its process is killed
 _LONGEST_LOOK = 10.0  # seconds of local search in place of a program
+_STARTING = 60.0  # seconds for its process to start, which are not part of the limit
 _LEAST = 0.1  # seconds that a solver has in any case
 _WARM_SECONDS = 3.0  # for branch and bound to find the first graphs
 
@@ -189,6 +197,7 @@ class MipOptimizer:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP")
         of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
+        self._load_code(acquisition)
         start = time.perf_counter()
         with say_if_slow(self.progress, "preparing the program"):
             first = self._find_first_graphs(acquisition, k, exclude)
@@ -229,14 +238,18 @@ class MipOptimizer:
         except SettingError:
             return None
 
+    def _load_code(self, acquisition: LinearAcquisition) -> None:
+        """Load what finds the first graphs: once, and not part of the time of a question."""
+        if self._first is not None:
+            with suppress(SettingError):  # it does not apply, as will be seen
+                self._first.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
+
     def _find_first_graphs(
         self, acquisition: LinearAcquisition, k: int, exclude: Collection[bytes]
     ) -> tuple[LabeledGraph, ...]:
         if self._first is None:
             return ()
         try:
-            # Once for all questions; not part of the few seconds that each of them has.
-            self._first.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
             self._first.prepare(deadline=time.perf_counter() + WARM_SHARE * self.limits.seconds)
             return tuple(
                 proposal.graph for proposal in self._first.optimize(acquisition, k, exclude)
@@ -274,6 +287,8 @@ class MipOptimizer:
         if self._child is None or family == "__main__" or own_blocks:
             solve_sizes(problem, take)
             return
+        with suppress(ChildError):  # a child that does not start says so when it is asked
+            self._child.ask(load_solver, problem.solver, seconds=_STARTING)
         seconds = problem.limits.seconds + _GRACE
         for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)

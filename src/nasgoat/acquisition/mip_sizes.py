@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,12 @@ class MipAnswer:
             return Certificate(Status.OPTIMAL if close else Status.FEASIBLE, value, lower, seconds)
 
         return best.pool(certify_value, Certificate(status, seconds=seconds))
+
+
+def load_solver(name: str) -> None:
+    """Import a solver, for the child process to be ready; one that is missing says so later."""
+    with suppress(ImportError):
+        import_module(f"nasgoat.solvers.{name}")
 
 
 def solve_sizes(problem: MipProblem, send: Send) -> None:

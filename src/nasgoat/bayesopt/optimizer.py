@@ -18,7 +18,7 @@ from nasgoat.acquisition import (
     Turn,
     find_acquisition,
 )
-from nasgoat.acquisition.candidates import propose_heuristically
+from nasgoat.acquisition.local_search import search_locally
 from nasgoat.bayesopt.evidence import (
     IN_TURN,
     RANDOM_EVERY,
@@ -34,6 +34,7 @@ from nasgoat.surrogate import GraphGP
 
 logger = logging.getLogger(__name__)
 
+_FALLBACK_SECONDS = 5.0  # of local search, where the acquisition optimiser gave up
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 _EXPLORING_STREAM = 4
 REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
@@ -195,6 +196,6 @@ class Optimizer(Learner):
             if len(pool) or pool.certificate.status is Status.EXHAUSTED:
                 return list(pool)
             logger.warning("the acquisition optimiser found nothing in its limits; falling back")
-        rng = np.random.default_rng([self.seed, _FALLBACK_STREAM, len(self._graphs)])
-        best = [g for g, _ in sorted(self.observations, key=lambda pair: pair[1])[:10]]
-        return propose_heuristically(self.space, acquisition, k, exclude, best, rng)
+        seconds = min(self.settings.time_limit, _FALLBACK_SECONDS)
+        seed = [self.seed, _FALLBACK_STREAM, len(self._graphs)]
+        return list(search_locally(self.space, acquisition, k, exclude, seconds, seed))

@@ -43,8 +43,8 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterio
 _ENUMERATED = (ExponentialPosterior, NormalisedPosterior)
 
 _LISTING = 0.3  # of the time of a question, for listing structures
-_QUICK_PROOF = 5.0  # seconds of a proof, by its forecast, that needs no local search before it
-_LOOKING, _LONGEST_LOOK = 0.2, 5.0  # of the time, and seconds, for local search before a proof
+_QUICK_PROOF = 20.0  # seconds of a proof, by its forecast, that needs no local search before it
+_LOOKING, _LONGEST_LOOK = 0.2, 3.0  # of the time, and seconds, for local search before a proof
 
 
 class BranchAndBound:
@@ -249,7 +249,7 @@ class BranchAndBound:
 
     def _is_slow(self, acquisition: LinearAcquisition) -> bool:
         """Whether a proof is forecast to take long; a quick one finds good graphs by itself."""
-        exponential = isinstance(acquisition.posterior, ExponentialPosterior)
+        exponential = isinstance(acquisition.posterior, _ENUMERATED)
         if exponential not in self._slow:
             cost = branch_cost(self.space, "exponential" if exponential else "linear", 1)
             self._slow[exponential] = isinstance(cost, Reason) or cost.seconds > _QUICK_PROOF
@@ -278,30 +278,32 @@ class BranchAndBound:
             asked = acquisition.features, acquisition, listed_by, threads
             maker = runs.RunMaker(*asked, self._codes, self._memory)
             every = self._make_runs(maker)
-            listing = self._find_listing(acquisition)
+            listing = self._find_listing(maker)
             left = maker.bound_space() if listing.left_out else np.inf
             for at, run in enumerate(every):
                 if not self._finish(run, best, deadline):
                     return min(left, *(other.open_bound() for other in every[at:]))
         return None if left == np.inf else left
 
-    def _find_listing(self, acquisition: LinearAcquisition) -> Listing | LabelledListing:
-        """What has listed the structures that are searched, and knows which were left out."""
-        if isinstance(acquisition.posterior, ExponentialPosterior):
+    def _find_listing(self, maker: runs.RunMaker) -> Listing | LabelledListing:
+        """What lists the structures that are searched, and knows which sizes it left out."""
+        if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return self._exponential
-        return self._labelled or self._linear
+        if self._labelled is not None:
+            return self._labelled
+        # The codes of other blocks are those of structures, not of their prefixes.
+        return self._exponential if maker.features.codes else self._linear
 
     def _make_runs(self, maker: runs.RunMaker) -> list[runs.Run]:
         """A run for every block, small ones first."""
+        listing = self._find_listing(maker)
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return list(maker.list_exponential(self._exponential))
         if self.space.cells:
             return [maker.make_of_cells(self._list_pairs())]
-        if self._labelled is not None:
-            return list(maker.list_declared(self._labelled))
-        # The codes of other blocks are those of structures, not of their prefixes.
-        codes = maker.features.codes
-        return list(maker.list_linear(self._exponential if codes else self._linear))
+        if isinstance(listing, LabelledListing):
+            return list(maker.list_declared(listing))
+        return list(maker.list_linear(listing))
 
     def _list_pairs(self) -> CellPairs:
         """The rows of all cells; listed once."""

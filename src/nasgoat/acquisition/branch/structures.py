@@ -29,7 +29,7 @@ from nasgoat.spaces import CellSpace, SearchSpace
 from nasgoat.spaces.structures import list_rows, matrices_of
 
 _TABLE_SHARE = 0.3  # of the time of a question, for the tables of one size
-_WRITTEN = 2e8  # bytes of tables that are computed in a second
+_WRITTEN, _SMALL = 2e8, 5e7  # bytes of tables that are computed in a second, or in no time
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class Listing:
         cost = self._costs[n]
         if not cost.listable and self.seconds is None:  # whoever has all the time wants a proof
             raise _refuse_structures(n)
-        quick = cost.memory <= _WRITTEN * _TABLE_SHARE * (self.seconds or np.inf)
+        quick = cost.memory <= max(_WRITTEN * _TABLE_SHARE * (self.seconds or np.inf), _SMALL)
         if n in self._refused:
             return False
         return cost.listable and cost.memory <= (self.memory or np.inf) and quick
