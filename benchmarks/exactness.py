@@ -129,12 +129,16 @@ class FullPool(Mutation):
     """Mutations of the observed cells, as many of each as fill the pool."""
 
     def _candidates(
-        self, acquisition: Acquisition, exclude: set[bytes], rng: np.random.Generator
+        self,
+        acquisition: Acquisition,
+        exclude: set[bytes],
+        rng: np.random.Generator,
+        deadline: float,
     ) -> list[LabeledGraph]:
         parents = acquisition.list_observed()
         each = max(self.per_parent, 2 * self.size // len(parents))
-        found = mutation_candidates(self.space, parents, exclude, rng, each, self.size)
-        return found[: self.size]
+        terms = each, self.size, deadline
+        return mutation_candidates(self.space, parents, exclude, rng, *terms)[: self.size]
 
 
 @dataclass

@@ -176,8 +176,7 @@ def _choose_cheapest(
     costs = {name: cost for name, cost in forecasts.items() if isinstance(cost, Cost)}
     kept = tuple(name for name in blocks if name in bounded_blocks(space)) or PAPER_BLOCKS
     if kept != blocks and not any(cost.exact for cost in costs.values()):
-        terms = kernel, questions, "auto", kept, acquisition, time_limit
-        plain = choose(space, *terms)
+        plain = choose(space, kernel, questions, "auto", kept, acquisition, time_limit)
         fallback = plain.forecasts[plain.name]
         if isinstance(fallback, Cost) and fallback.exact:
             left = tuple(name for name in blocks if name not in kept)
