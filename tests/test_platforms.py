@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat import NodeLabeledSpace, child_process, evaluation, search
+from nasgoat import NodeLabeledSpace, child_process, search
 from nasgoat.errors import ChildError, SettingError
-from nasgoat.evaluation import Isolated
+from nasgoat.evaluation import Isolated, isolated
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,7 +44,7 @@ def test_nothing_but_child_processes_needs_what_windows_lacks(tmp_path: Path) ->
 
 def test_where_there_are_no_process_groups_a_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "HAS_GROUPS", False)
-    monkeypatch.setattr(evaluation, "HAS_GROUPS", False)
+    monkeypatch.setattr(isolated, "HAS_GROUPS", False)
     with pytest.raises(ChildError, match="the picture must run on Linux or macOS"):
         child_process.ChildProcess("the picture").ask(pow, 2, 3)
     with pytest.raises(SettingError, match="must run on Linux or macOS"):
@@ -54,7 +54,7 @@ def test_where_there_are_no_process_groups_a_line_says_so(monkeypatch: pytest.Mo
 def test_where_memory_is_not_told_a_limit_of_it_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(evaluation, "TELLS_MEMORY", False)
+    monkeypatch.setattr(isolated, "TELLS_MEMORY", False)
     Isolated("math:sqrt", timeout=1.0)
     with pytest.raises(SettingError, match="a memory limit must be on Linux"):
         Isolated("math:sqrt", memory_limit=2**30)

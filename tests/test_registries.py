@@ -40,7 +40,7 @@ def test_auto_takes_what_is_exact_for_a_registered_kernel_or_says_that_nothing_i
     register_kernel("smooth", lambda features: RBF())
     assert choose(nasbench201(), "smooth").name == "catalogue"
     assert choose(load_space("nb101"), "smooth").name == "catalogue"
-    assert choose(darts(), "smooth").name == "mutation"
+    assert choose(darts(), "smooth").name == "local"
     with pytest.raises(SettingError, match="exponential or normalised for the optimizer branch"):
         make_optimizer("branch", nasbench201(), kernel="smooth")
 

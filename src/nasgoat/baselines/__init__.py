@@ -102,7 +102,7 @@ class Method(AskTell):
         kept = [self._graphs[places[0]] for places in groups.values()]
         return Data(kept, np.array([errors[places].mean() for places in groups.values()]))
 
-    def _find_best(self, count: int) -> list[LabeledGraph]:
+    def _best(self, count: int) -> list[LabeledGraph]:
         """The best observed graphs, best first."""
         graphs, errors = self._data()
         return [graphs[i] for i in np.argsort(errors, kind="stable")[:count]]
@@ -173,7 +173,7 @@ class PredictorSearch(Method):
 
     def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         """Distinct graphs to choose from, none of them taken; mutations of the best by default."""
-        return mutation_candidates(self.space, self._find_best(_PARENTS), taken, rng)
+        return mutation_candidates(self.space, self._best(_PARENTS), taken, rng)
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         candidates = self._draw_candidates(taken, rng)

@@ -96,7 +96,7 @@ class DistanceSearch(PredictorSearch):
 
         Of all combinations of parent, number of edits and repetition, ``pool`` at random are made.
         """
-        best = self._find_best(self.parents)
+        best = self._best(self.parents)
         shape = (len(best), self.edits, self.repetitions)
         chosen = np.zeros(shape, dtype=int)
         chosen.flat[rng.permutation(chosen.size)[: self.pool]] = 1

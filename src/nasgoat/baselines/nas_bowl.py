@@ -67,7 +67,7 @@ class NasBowl(PredictorSearch):
     def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         on_nodes = bool(self.space.node_vocabulary)
         count = self.pool // 2 if on_nodes else self.pool
-        pool = mutations_of(self.space, self._find_best(_PARENTS), count, taken, rng)
+        pool = mutations_of(self.space, self._best(_PARENTS), count, taken, rng)
         if on_nodes:
             taken = taken | {self.space.key(graph) for graph in pool}
             pool += self.space.sample(self.pool - count, rng, taken)

@@ -126,6 +126,7 @@ class Learner(AskTell):
         """Learn results that were had before: their graphs are not evaluated again.
 
         Example:
+            >>> from nasgoat import Optimizer
             >>> optimizer = Optimizer("nb201", initial=5)
             >>> optimizer.tell_known([(optimizer.space.from_digits([1, 0, 2, 3, 0, 4]), 5.5)])
             >>> optimizer.initial, optimizer.observations[0][1]

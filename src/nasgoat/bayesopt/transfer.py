@@ -84,6 +84,7 @@ def read_observations(path: Path, space: SearchSpace) -> list[Observation]:
         FileError: If a line holds no graph of the space, or no finite error; the line is named.
 
     Example:
+        >>> import tempfile
         >>> from nasgoat import nasbench201
         >>> cell = nasbench201().sample(1, np.random.default_rng(0))[0]
         >>> path = Path(tempfile.mkdtemp()) / "results.json"

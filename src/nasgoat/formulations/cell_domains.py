@@ -111,10 +111,13 @@ def paper_domain(m: TaggedModel, space: CellSpace, columns: StructureColumns | N
         domain_201_index(m)
         if space.on_paths:
             domain_201_source(m)
+    rows = structure_rows(space, m.n)
     if columns is not None:
         choose_structure(m, columns.adjacency)
+    elif rows is None:
+        choose_structure(m, space.listed[m.n].adjacency)
     else:
-        add_structure_rows(m, structure_rows(space, m.n) or [])
+        add_structure_rows(m, rows)
     if not on_nodes:
         domain_201_label(m, labels)
 
