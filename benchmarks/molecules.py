@@ -54,7 +54,7 @@ class GraphGenetic(Method):
     tries = 50
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        members, seen = self._find_best(self.population), set(taken)
+        members, seen = self._best(self.population), set(taken)
         weights = 1.0 / np.arange(1.0, len(members) + 1)
         found: list[Proposal] = []
         for _ in range(self.tries * k):
