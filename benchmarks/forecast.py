@@ -3,8 +3,8 @@
 Each case is a space, a kernel and an optimiser. Its problem is one of the middle of a search: half
 of the 50 observed graphs are random, half are changes of the best of these, so that they crowd
 around the best as they do there. The first question to a fresh optimiser gets it ready and is not
-counted; the forecast is of one further question. Every second case served to fit the constants of
-``acquisition/costs.py``; the others were only compared.
+counted; the forecast is of one further question. The cases come in two halves: one to fit the
+constants of ``acquisition/costs.py`` on, which has not been done yet, and one to compare with.
 
     python benchmarks/forecast.py                     all cases, each in a process of its own
     python benchmarks/forecast.py --only molecules    those whose name contains a text
@@ -174,7 +174,7 @@ def _say(case: tuple[str, str, str], found: dict[str, Any], fitted: bool) -> flo
         return None
     stopped = "" if found["certified"] else " (stopped)"
     ratio = forecast / measured
-    half = "fitted" if fitted else "compared"
+    half = "first half" if fitted else "second half"
     print(f"{said} {forecast:9.3g} {measured:9.3g} {ratio:6.2f}  {half}{stopped}", flush=True)
     return ratio if found["certified"] else None
 
@@ -210,7 +210,7 @@ def main() -> None:
     for fitted, ratios in halves.items():
         good = sum(max(ratio, 1 / ratio) <= 3 for ratio in ratios)
         spread = math.exp(np.abs(np.log(ratios)).mean()) if ratios else 1.0
-        half = "fitted" if fitted else "compared"
+        half = "first half" if fitted else "second half"
         print(f"{half}: {good} of {len(ratios)} within a factor of three, usually {spread:.1f}")
 
 
