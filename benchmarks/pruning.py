@@ -8,9 +8,10 @@ A trial reports its error after 12, 25, 50 and 100 epochs and ends after 200. Th
 has cost the epochs until its last report, and its cell is no result: the best error is that of full
 trainings.
 
-Samplers: ``goat``; ``evidence``, the same with a kernel that the evidence chooses; ``deaf``, the
-first but told of a pruned trial only that it failed, as it used to be; ``tpe``, which chooses an
-operation for each edge. A cell that is not connected, and so not in our space, costs TPE nothing. A
+Samplers: ``goat``, which has the paper's kernel until the first trial is pruned, and then leaves
+the kernel to the evidence; ``exponential`` and ``evidence``, the same with one of these all along;
+``deaf``, told of a pruned trial only that it failed; ``tpe``, which chooses an operation for each
+edge. A cell that is not connected, and so not in our space, costs TPE nothing. A
 cell that it tries again costs as much again; the rows ``tpe, repeats free`` are what the same
 studies would have spent if somebody had kept every result.
 """
@@ -83,7 +84,7 @@ class DeafOptimizer(CurveOptimizer):
 class DeafSampler(GoatSampler):
     """Learns nothing from pruned trials."""
 
-    def _fresh(self, objectives: Objectives) -> CurveOptimizer:
+    def _make_fresh(self, objectives: Objectives) -> CurveOptimizer:
         return DeafOptimizer(SPACE, None, list_cells(), self.initial, self.seed)
 
 
@@ -92,7 +93,7 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     if name == "tpe":
         return TPESampler(seed=seed, multivariate=True)
     ours = DeafSampler if name == "deaf" else GoatSampler
-    settings = Settings(kernel="evidence") if name == "evidence" else None
+    settings = Settings(kernel=name) if name in ("evidence", "exponential") else None
     return ours(SPACE, settings=settings, optimizer=list_cells(), seed=seed)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import Any, TypedDict
 
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell
 from nasgoat.bayesopt.evidence import CANDIDATES, IN_TURN, VOICES, Candidate, list_candidates
@@ -48,7 +48,7 @@ class Learner(AskTell):
     """
 
     #: Whether most of what is seen are short trainings of graphs that the model chose.
-    has_short_trainings: ClassVar[bool] = False
+    has_short_trainings = False
 
     def __init__(
         self,
