@@ -187,7 +187,7 @@ class TestFiles:
         with caplog.at_level(logging.WARNING):
             found = gather_known(path, SPACE)
         assert [known.error for known in found] == [5.0, 7.0]
-        assert "1 known results came more than once" in caplog.text
+        assert "1 known result came more than once" in caplog.text
         optimizer = Optimizer(SPACE, initial=5, known=[path], progress=None)
         assert (optimizer.initial, len(optimizer.observations)) == (4, 2)
 

@@ -175,6 +175,20 @@ class TestWrongCalls:
             (["--fidelity", "epochs=0,200"], "must be positive, got 0"),
             (["--fidelity", "epochs=12,200", "--method", "random"], "method goat, got random"),
             (["--transfer", "nowhere"], "folder of a run or a file"),
+            (
+                ["--fidelity", "epochs=12,200", "--minimise", "error", "--minimise", "params"],
+                "--fidelity must come with one error to minimise and no measured limit",
+            ),
+            (
+                ["--transfer", "known.csv", "--minimise", "error", "--minimise", "params"],
+                "--transfer must come with one error to minimise and no measured limit",
+            ),
+            (
+                ["--transfer", "known.csv", "--limit", "params <= 1"],
+                "--transfer must come with one error to minimise and no measured limit",
+            ),
+            (["--fidelity", "epochs=12:0,200:3"], "the cost of a fidelity must be positive, got 0"),
+            (["--fidelity", "epochs=12:-1,200:3"], "must be positive, got -1"),
         ],
     )
     def test_they_get_one_line(

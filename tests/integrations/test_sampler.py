@@ -221,6 +221,18 @@ def test_an_enqueued_graph_under_a_wrong_name_is_refused(
         study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=1)
 
 
+def test_enqueued_values_that_no_trial_asks_for_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    space = nasbench201()
+    study = optuna.create_study(sampler=GoatSampler(space, initial=3))
+    study.enqueue_trial({"cell": 3454})  # may be the name of any other parameter
+    study.enqueue_trial({**GraphParameters(space).encode(space.from_digits([3] * 6))})
+    study.optimize(lambda trial: len(suggest_graph(trial, space).edges), n_trials=3)
+    warned = [line for line in caplog.messages if "asks for" in line]
+    assert warned == [
+        "enqueued values must be of parameters that the trial asks for, got cell in trial 0"
+    ]
+
+
 def test_optunas_terminator_hears_what_is_left_to_gain() -> None:
     space = EdgeLabeledSpace(nodes=4, ops=["a", "b"])
     study = optuna.create_study(direction="maximize", sampler=GoatSampler(space, initial=12))

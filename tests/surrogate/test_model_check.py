@@ -81,7 +81,7 @@ def test_what_is_missing_is_none_and_not_learnt() -> None:
         assert check.rank_correlation is None
         assert check.gain is None
         assert not check.learnt
-        assert "not defined" in check.describe()
+        assert "can't be told yet (rank correlation not defined)" in check.describe()
 
 
 def test_too_sure_is_said() -> None:

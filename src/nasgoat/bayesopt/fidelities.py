@@ -64,7 +64,10 @@ class FidelityOptimizer(Optimizer):
         known = options.pop("known", ())
         super().__init__(space, **options)
         if not self.objectives.plain:
-            raise SettingError("fidelities must come with one error to minimise, got several")
+            raise SettingError(
+                "fidelities must come with one error to minimise and no measured limit, "
+                "got several values"
+            )
         self.fidelities = Fidelities.of(fidelities)
         if budget < (least := 1 + self.fidelities[0].cost):
             raise SettingError(

@@ -92,7 +92,8 @@ def gather_known(
         values = (metrics[name] for name in objectives.needed)
         kept.setdefault((space.key(graph), *values), KnownResult(graph, metrics))
     if len(kept) < len(pairs):
-        logger.warning("%d known results came more than once", len(pairs) - len(kept))
+        repeated = format_count(len(pairs) - len(kept), "known result")
+        logger.warning("%s came more than once", repeated)
     return tuple(kept.values())
 
 

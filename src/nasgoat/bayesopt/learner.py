@@ -93,7 +93,10 @@ class Learner(AskTell):
         self._metrics: list[dict[str, float]] = []
         self._failed: list[LabeledGraph] = []
         if self.transfer and not self.objectives.plain:
-            raise SettingError("transfer must come with one error to minimise, got several values")
+            raise SettingError(
+                "transfer must come with one error to minimise and no measured limit, "
+                "got several values"
+            )
         if gain_margin is not None and not self.objectives.plain:
             raise SettingError("what is left to gain must be of one error, got several objectives")
         #: What was known before.

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from nasgoat.bayesopt.history import Ticket
-from nasgoat.figures.wording import format_count, format_number
+from nasgoat.figures.wording import format_count
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,9 @@ class Spending:
         lines = []
         if any(use.cost for use in self.sources):
             until = "" if self.cost_to_best is None else f", the best after {self.cost_to_best:.4g}"
-            saved = format_number(max(self.saved, 0.0))
             lines.append(
-                f"cost: {self.cost:.4g} full evaluations{until}; {saved} saved on "
-                f"{format_count(self.graphs, 'graph')}"
+                f"cost: {self.cost:.4g} full evaluations{until}; "
+                f"{max(self.saved, 0.0):.4g} saved on {format_count(self.graphs, 'graph')}"
             )
         return lines + [f"source {use.describe()}" for use in self.sources]
 

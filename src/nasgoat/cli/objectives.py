@@ -108,7 +108,10 @@ class Learning:
         """Refuse to learn from other sources where several values are minimised."""
         for name, value in (("--fidelity", self.fidelity), ("--transfer", self.transfer)):
             if value and not objectives.plain:
-                raise SettingError(f"{name} must come with one error to minimise, got several")
+                raise SettingError(
+                    f"{name} must come with one error to minimise and no measured limit, "
+                    "got several values"
+                )
 
     def sources(self, space: SearchSpace) -> tuple[Source, ...]:
         """The other sources that are asked for."""

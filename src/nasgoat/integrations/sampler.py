@@ -31,6 +31,7 @@ from nasgoat.integrations.replay import Replay, name_values
 from nasgoat.integrations.trial_graphs import (
     GraphParameters,
     TrialGraphs,
+    say_unused,
     write_claim,
 )
 from nasgoat.spaces import SearchSpace, load_space
@@ -138,7 +139,9 @@ class GoatSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Pass on to the inner sampler."""
+        """Say which enqueued values nobody asked for, and pass on to the inner sampler."""
+        if state is TrialState.COMPLETE:
+            say_unused(trial)
         self._inner.after_trial(study, trial, state, values)
 
     def __getstate__(self) -> dict[str, Any]:

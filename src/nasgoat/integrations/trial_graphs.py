@@ -13,6 +13,7 @@ write to the storage; one per edge would cost more than the rest of a trial
 
 from __future__ import annotations
 
+import logging
 import reprlib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -32,6 +33,8 @@ from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph, NamedGraphs
 from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import SearchSpace, load_space
+
+logger = logging.getLogger(__name__)
 
 CLAIM = "proposal"  # trial attribute: the graph it was given, before Optuna knows the parameter
 _LARGEST = 2**53  # Optuna stores parameters as double precision numbers
@@ -227,6 +230,17 @@ def _check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> No
             f"an enqueued graph must be given by the number{'s' * (len(ours) > 1)} "
             f"{' and '.join(ours)}, got {wrong}; "
             "use study.enqueue_trial(GraphParameters(space).encode(graph))"
+        )
+
+
+def say_unused(trial: FrozenTrial) -> None:
+    """Warn of values that a trial was enqueued with and never asked for: Optuna ignores them."""
+    fixed = trial.system_attrs.get("fixed_params", {})
+    if unused := [name for name in fixed if name not in trial.params]:
+        logger.warning(
+            "enqueued values must be of parameters that the trial asks for, got %s in trial %d",
+            ", ".join(unused),
+            trial.number,
         )
 
 

@@ -186,10 +186,9 @@ def show_sources(search: ReportedSearch) -> Html | None:
 def _describe_saving(spending: Spending) -> str:
     until = ""
     if spending.cost_to_best is not None:
-        until = f", the best graph after {format_number(spending.cost_to_best)}"
-    saved = format_number(max(spending.saved, 0.0))
+        until = f", the best graph after {spending.cost_to_best:.4g}"
     return (
-        f"The search spent {format_number(spending.cost)} full evaluations{until}. It has seen "
+        f"The search spent {spending.cost:.4g} full evaluations{until}. It has seen "
         f"{format_count(spending.graphs, 'graph')}; a full evaluation of each would have cost "
-        f"{saved} more."
+        f"{max(spending.saved, 0.0):.4g} more."
     )

@@ -96,9 +96,14 @@ class ModelCheck:
     def describe(self) -> str:
         """What the numbers mean, in plain words."""
         ranked = self.rank_correlation
-        shown = "not defined" if ranked is None else f"{ranked:.2f}"
-        if not self.learnt:
-            beaten = ranked is not None and ranked >= LEAST_CORRELATION
+        shown = f"{ranked or 0.0:.2f}"
+        if ranked is None:
+            text = (
+                "whether the model has learnt anything can't be told yet (rank correlation not "
+                "defined): that takes three errors of full evaluations, and not all the same"
+            )
+        elif not self.learnt:
+            beaten = ranked >= LEAST_CORRELATION
             text = (
                 f"the model has learnt nothing yet (rank correlation {shown}"
                 f"{' but no better than a constant' if beaten else ''}, each evaluated graph "
