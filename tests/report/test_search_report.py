@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nasgoat.errors import StudyError
-from nasgoat.evaluation import Outcome
+from nasgoat.evaluation import Fidelities, Outcome
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.report import ReportedSearch, search_page
@@ -227,6 +227,23 @@ def test_a_forecast_is_on_the_scale_of_what_was_known() -> None:
     # The initial errors are 5, 6, 7 and 8: their normal scores are ±0.319 and ±1.150, and what
     # comes out above all of them counts as the highest.
     assert [round(value, 2) for _, value in list_forecasts(run)[:2]] == [1.15, 1.15]
+
+
+def test_forecasts_of_promoted_graphs_are_on_the_scale_that_short_trainings_give() -> None:
+    run = made(nasbench201(), 8)
+    short, full = Fidelities.of("epochs=12,200")
+    # Errors of short trainings: 5, 6, 7, 8; then the best of them in full, and others.
+    graphs = [ticket.graph for ticket in run.tickets]
+    levels = [(0, short), (1, short), (2, short), (3, short), (0, full), (1, full), (2, full)]
+    tickets = [
+        replace(t, iteration=i, proposal=replace(t.proposal, graph=graphs[which], fidelity=level))
+        for i, (t, (which, level)) in enumerate(zip(run.tickets, levels, strict=False))
+    ]
+    stored = replace(run.stored, tickets=tuple(tickets))
+    found = list_forecasts(ReportedSearch(stored))
+    # One full error before the sixth, at -1.15 as it had looked after 12 epochs; two before the
+    # seventh, at -1.15 and -0.32. Each is above all that were known.
+    assert [(t.number, round(value, 2)) for t, value in found] == [(5, -1.15), (6, -0.32)]
 
 
 def test_a_search_whose_evaluations_end_in_any_order_has_no_forecasts() -> None:

@@ -14,9 +14,11 @@ import numpy as np
 from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_fixed, format_number, format_percent
+from nasgoat.graphs import LabeledGraph
 from nasgoat.report.reported_search import ReportedSearch
-from nasgoat.surrogate import ModelCheck, TargetScale
+from nasgoat.surrogate import ModelCheck, Source, TargetScale
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
+from nasgoat.surrogate.target import scale_sources
 
 #: Symbol and meaning of each hyperparameter.
 _HYPERPARAMETERS = {
@@ -67,20 +69,33 @@ def list_forecasts(search: ReportedSearch) -> list[tuple[Ticket, float]]:
         return []
     if not search.objectives.plain:  # each objective has a target of its own
         return []
-    found, scales = [], dict[int, TargetScale]()
+    found, scales = [], dict[int, TargetScale | None]()
     for ticket in search.done:
         if ticket.proposal.mean is None or ticket.proposal.std is None:
             continue
         if ticket.iteration not in scales:
-            before = [result.error for result in search.known]
-            before += [t.error for t in search.done if t.iteration < ticket.iteration]
-            if not before:
-                continue
-            scales[ticket.iteration] = TargetScale.of(np.array(before), target)
-        scored = scales[ticket.iteration].to_target(np.array([ticket.error]))
-        if np.isfinite(scored[0]):
-            found.append((ticket, float(scored[0])))
+            scales[ticket.iteration] = _find_scale(search, ticket.iteration, target)
+        scale = scales[ticket.iteration]
+        scored = [] if scale is None else scale.to_target(np.array([ticket.error]))
+        found += [(ticket, float(value)) for value in scored if np.isfinite(value)]
     return found
+
+
+def _find_scale(search: ReportedSearch, iteration: int, target: str) -> TargetScale | None:
+    """The scale of full errors before an iteration; None if there were none.
+
+    Where short trainings chose what is trained in full, it depends on these as well.
+    """
+    told: dict[str, list[tuple[LabeledGraph, float]]] = {"": []}
+    told[""] += [(result.graph, result.error) for result in search.known]
+    for ticket in search.tickets:
+        if ticket.metrics and ticket.iteration < iteration:
+            level = "" if ticket.full else str(ticket.fidelity)
+            told.setdefault(level, []).append((ticket.graph, ticket.error))
+    if not told[""]:
+        return None
+    sources = [Source(name, *zip(*seen, strict=True)) for name, seen in told.items()]
+    return scale_sources(sources, search.stored.space, target)[0]
 
 
 def _chart_gain(search: ReportedSearch) -> Chart | None:

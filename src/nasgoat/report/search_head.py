@@ -34,7 +34,7 @@ def write_lede(search: ReportedSearch) -> Child:
     budget = search.stored.status.budget
     of = f" of {budget:,}" if budget and budget != ended else ""
     if (cost := search.stored.status.cost) is not None:
-        of = f" in full, {format_number(cost)} of {budget or '?'} full evaluations spent"
+        of = f" in full, {cost:.4g} of {budget or '?'} full evaluations spent"
     by = f"The baseline {search.method}"
     if search.ours:
         kernel = search.settings.get("kernel", "?")
