@@ -10,13 +10,13 @@ that misses the best cell counts as 161; ``fidelities`` and ``smac`` give up aft
 trainings' worth, the others after 160. On NAS-Bench-101, where most runs miss it, all give up after
 30, and regrets are what to compare.
 
-Methods: ``fidelities`` (ours, all lengths), ``full`` (ours, full trainings only), ``halving`` (16
-random cells at the lowest fidelity, the best one in full, again and again), ``tpe-hyperband`` and
-``tpe-halving`` (Optuna's TPE with its pruners), ``smac`` (its multi-fidelity facade, which is
-Hyperband too); a cell that comes again costs these nothing. Transfer, by 200 epochs only:
-``from-SOURCE`` learns from an earlier search of 160 evaluations on another data set,
-``shuffled-SOURCE`` from the same with its errors shuffled, ``best-SOURCE`` tries the source's best
-cells first.
+Methods: ``fidelities`` (ours, all lengths), ``full`` (ours, full trainings only, with the paper's
+kernel), ``halving`` (16 random cells at the lowest fidelity, the best one in full, again and
+again), ``tpe-hyperband`` and ``tpe-halving`` (Optuna's TPE with its pruners), ``smac`` (its
+multi-fidelity facade, which is Hyperband too); a cell that comes again costs these nothing.
+Transfer, by 200 epochs only: ``from-SOURCE`` learns from an earlier search of 160 evaluations on
+another data set, ``shuffled-SOURCE`` from the same with its errors shuffled, ``best-SOURCE`` tries
+the source's best cells first.
 """
 
 from __future__ import annotations

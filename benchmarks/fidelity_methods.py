@@ -15,7 +15,7 @@ import numpy as np
 import optuna
 from benchmarks.fidelity_tables import NasBench201Task, Task, find_task
 
-from nasgoat import Optimizer
+from nasgoat import Optimizer, Settings
 from nasgoat.bayesopt import FidelityOptimizer
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import Source
@@ -25,6 +25,7 @@ GIVE_UP = 100.0  # of searches with short trainings: one that spends that much i
 DATASETS = ("cifar10", "cifar100", "imagenet16-120")
 CROWD = 16  # short trainings for each full one, about: 200 / 12 epochs
 EDGES, OPERATIONS = 6, 5  # of NAS-Bench-201
+PAPER = Settings(kernel="exponential")  # one kernel, with the paper's blocks
 
 Steps = Iterator[tuple[float, float]]
 
@@ -52,7 +53,9 @@ def search_fidelities(task: Task, seed: int) -> Steps:
 
 def search_full(task: Task, seed: int, transfer: tuple[Source, ...] = ()) -> Steps:
     """Ours with full trainings only."""
-    asker = Optimizer(task.space, optimizer=task.cells, seed=seed, progress=None, transfer=transfer)
+    asker = Optimizer(
+        task.space, PAPER, optimizer=task.cells, seed=seed, progress=None, transfer=transfer
+    )
     cost = 0.0
     while cost < task.most:
         for proposal in asker.ask(10 if cost == 0 else 5):
@@ -149,7 +152,7 @@ def search_smac(task: NasBench201Task, seed: int) -> Steps:
 def search_before(dataset: str, seed: int) -> tuple[list[LabeledGraph], list[float]]:
     """What an earlier search of 160 evaluations on a data set has seen."""
     task = find_task(dataset)
-    asker = Optimizer(task.space, optimizer=task.cells, seed=seed + 5000, progress=None)
+    asker = Optimizer(task.space, PAPER, optimizer=task.cells, seed=seed + 5000, progress=None)
     while len(asker.observations) < CAP:
         for proposal in asker.ask(10 if not asker.observations else 5):
             asker.tell(proposal.graph, task.error(proposal.graph))
