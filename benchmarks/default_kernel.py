@@ -114,7 +114,7 @@ def main() -> None:
     """Run what is missing, then print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=TABLES)
-    parser.add_argument("--kernels", nargs="+", default=["exponential", "evidence", "in-turn"])
+    parser.add_argument("--kernels", nargs="+", default=["exponential", "evidence"])
     parser.add_argument("--seeds", default="0:20", help="first:last")
     parser.add_argument("--evaluations", type=int, default=160)
     parser.add_argument("--keep", type=Path, help="JSON lines, one a run; runs there are reused")

@@ -52,7 +52,6 @@ SETTINGS: Mapping[str, Settings] = {
     "blocks": Settings(kernel="exponential", blocks=tuple(block_names()), priors=True),
     "normalised": Settings(kernel="normalised", blocks=tuple(block_names()), priors=True),
     "evidence": Settings(kernel="evidence"),
-    "in-turn": Settings(kernel="in-turn"),
 }
 
 Values = NDArray[np.float64]

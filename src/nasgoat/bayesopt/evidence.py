@@ -2,18 +2,15 @@
 
 No set of kernel features is best in every space, and what the errors depend on is not known before
 they are seen. So several kernels are fitted, and each is asked what it would have said of every
-observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The preferred one speaks unless
-another would clearly have said it better. Where none has learnt anything, part of the batch is
-random; that ends as soon as one has.
-
-Instead of one that decides alone, several may propose in turn (``"in-turn"``): the paper's kernel,
-the same with all blocks, and the normalised one with all blocks. One speaks if it predicts no worse
-than those before it and is not far behind the best.
+observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The one that would have said it
+best speaks; some have a handicap, which a lucky run of observations does not make up for. Where
+none has learnt anything, part of the batch is random; that ends as soon as one has.
 
 Notation
     m     observations
     G_i   m times the gain of candidate i: log density of all left-out observations, less that of a
           constant, in nats
+    h_i   handicap of candidate i, in nats
 """
 
 from __future__ import annotations
@@ -25,17 +22,11 @@ from typing import Any
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, block_names
 from nasgoat.surrogate import GraphGP
 
-#: The name by which settings ask for a choice among the candidates.
+#: The name by which settings ask for a choice among candidates.
 EVIDENCE = "evidence"
-#: Nats of G by which another candidate must be ahead of the preferred one to speak instead: odds of
-#: twenty to one. Smaller leads come and go with single observations.
+#: Nats by which a candidate must be ahead to speak before the preferred one: odds of twenty to one.
+#: Smaller leads come and go with single observations.
 LEAD = 3.0
-#: The name by which settings ask for several candidates that propose in turn.
-IN_TURN = "in-turn"
-#: Nats of log density an observation behind the best from which on another is silent. Between fits
-#: to errors of trained networks differences are mostly smaller from thirty graphs on; where errors
-#: are as simple as the number of edges, they are larger after a dozen.
-FAR_BEHIND = 0.1
 #: One in so many proposals is random while no candidate has learnt anything.
 RANDOM_EVERY = 5
 
@@ -48,27 +39,45 @@ class Candidate:
         form: The form of the kernel.
         blocks: Its blocks of features.
         priors: Whether its hyperparameters have priors.
+        handicap: Nats that are taken off what it predicts of all observations.
+        growth: The least handicap for each observation.
     """
 
     form: str
     blocks: tuple[str, ...] = PAPER_BLOCKS
     priors: bool = False
+    handicap: float = 0.0
+    growth: float = 0.0
 
     @property
     def options(self) -> dict[str, Any]:
         """What a :class:`~nasgoat.GraphGP` is made with."""
         return {"kernel": self.form, "blocks": self.blocks, "priors": self.priors}
 
+    def weigh(self, gp: GraphGP) -> float:
+        """How well a fit of it predicts its observations: G_i - h_i."""
+        m = len(gp.targets_)
+        return m * (gp.check_.gain or 0.0) - max(self.handicap, m * self.growth)
 
-#: The exponential kernel with all blocks, which is preferred, and that of the paper.
+
+_ALL = tuple(block_names())
+#: Nats an observation by which a kernel of a graph's shape must be ahead. Where errors are those of
+#: trained networks, leads are smaller; where they are as simple as the number of edges, larger.
+SHAPE_LEAD = 0.2
+#: The kernel of the paper; the same with counts of operations; and two that know the shape of a
+#: graph, for errors that clearly depend on it.
 CANDIDATES = (
-    Candidate("exponential", tuple(block_names()), priors=True),
     Candidate("exponential"),
+    Candidate("exponential", (*PAPER_BLOCKS, "operations"), priors=True, handicap=1.0),
+    Candidate("exponential", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
+    Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
-
-
-#: Those that propose in turn, the one that needs no excuse to speak first.
-VOICES = (*CANDIDATES[::-1], Candidate("normalised", tuple(block_names()), priors=True))
+#: The same for searches that also learn from short trainings or other runs, and for several
+#: objectives: all blocks are preferred, and that of the paper must be clearly ahead.
+SOURCED_CANDIDATES = (
+    Candidate("exponential", _ALL, priors=True),
+    Candidate("exponential", handicap=LEAD),
+)
 
 
 def list_candidates(
@@ -94,27 +103,8 @@ def has_learnt(fits: Sequence[GraphGP]) -> bool:
     return any(gp.check_.learnt for gp in fits)
 
 
-def choose_voices(fits: Sequence[GraphGP]) -> list[GraphGP]:
-    """The fitted candidates that propose in turn; all of them while none has learnt anything.
-
-    Example:
-        >>> import numpy as np
-        >>> from nasgoat import nasbench201
-        >>> cells = nasbench201().sample(30, np.random.default_rng(0))
-        >>> errors = [float(len(cell.edges)) for cell in cells]
-        >>> fits = [GraphGP(nasbench201(), **c.options).fit(cells, errors) for c in VOICES]
-        >>> choose_voices(fits) == fits[:1]  # far ahead where errors are a plain sum of labels
-        True
-    """
-    if not has_learnt(fits):
-        return list(fits)
-    gains = [gp.check_.gain or 0.0 for gp in fits]
-    least = max(gains) - FAR_BEHIND
-    return [gp for i, gp in enumerate(fits) if gains[i] >= max(*gains[: i + 1], least)]
-
-
-def choose_speaker(fits: Sequence[GraphGP]) -> GraphGP:
-    """The fitted candidate that proposes; the first is the preferred one.
+def choose_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> GraphGP:
+    """The fit that proposes: of largest G_i - h_i, the first of equals.
 
     Example:
         >>> import numpy as np
@@ -122,11 +112,8 @@ def choose_speaker(fits: Sequence[GraphGP]) -> GraphGP:
         >>> cells = nasbench201().sample(30, np.random.default_rng(0))
         >>> errors = [float(len(cell.edges)) for cell in cells]
         >>> fits = [GraphGP(nasbench201(), **c.options).fit(cells, errors) for c in CANDIDATES]
-        >>> choose_speaker(fits) is fits[1]  # far ahead where errors are a plain sum of labels
-        True
-        >>> choose_speaker(fits[:1]) is fits[0]
+        >>> choose_speaker(CANDIDATES, fits) is fits[0]  # a plain sum of labels needs no more
         True
     """
-    gains = [(gp.check_.gain or 0.0) * len(gp.targets_) for gp in fits]
-    gains[0] += LEAD
-    return fits[gains.index(max(gains))]
+    weights = [c.weigh(gp) for c, gp in zip(candidates, fits, strict=True)]
+    return fits[weights.index(max(weights))]

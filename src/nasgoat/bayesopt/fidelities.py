@@ -175,7 +175,9 @@ class FidelityOptimizer(Optimizer):
         return sum(map(len, self._told)) + len(self._broken) + len(self._pending)
 
     def _propose(self, k: int) -> list[Proposal]:
-        self.surrogate = choose_speaker(self._fit(self._graphs, self._errors, self.settings.target))
+        self.surrogate = choose_speaker(
+            self.candidates, self._fit(self._graphs, self._errors, self.settings.target)
+        )
         if self._gain_margin is not None and self._graphs:
             self.gain = self._measure_gain(self._gain_margin)
         model = self.surrogate

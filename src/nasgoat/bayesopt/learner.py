@@ -7,12 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell
-from nasgoat.bayesopt.evidence import CANDIDATES, IN_TURN, VOICES, Candidate, list_candidates
+from nasgoat.bayesopt.evidence import (
+    CANDIDATES,
+    EVIDENCE,
+    SOURCED_CANDIDATES,
+    Candidate,
+    list_candidates,
+)
 from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.bayesopt.known import Known, KnownResult, gather_known
 from nasgoat.bayesopt.measured_limits import split_limits
 from nasgoat.bayesopt.objectives import Objectives
-from nasgoat.bayesopt.settings import CHOSEN, LINEAR_INSTEAD, Settings
+from nasgoat.bayesopt.settings import LINEAR_INSTEAD, Settings
 from nasgoat.errors import SettingError, SolverLostError, SurrogateError
 from nasgoat.evaluation import Outcome
 from nasgoat.graphs import LabeledGraph
@@ -151,10 +157,9 @@ class Learner(AskTell):
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
-        if settings.kernel in CHOSEN:
+        if settings.kernel == EVIDENCE:
             alone = self.objectives.plain and not (self.has_short_trainings or self.transfer)
-            in_turn = settings.kernel == IN_TURN and alone
-            return list_candidates(known, VOICES if in_turn else CANDIDATES)
+            return list_candidates(known, CANDIDATES if alone else SOURCED_CANDIDATES)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         return [Candidate(settings.kernel, blocks, settings.priors)]

@@ -19,15 +19,8 @@ from nasgoat.acquisition import (
     find_acquisition,
 )
 from nasgoat.acquisition.local_search import search_locally
-from nasgoat.bayesopt.evidence import (
-    IN_TURN,
-    RANDOM_EVERY,
-    choose_speaker,
-    choose_voices,
-    has_learnt,
-)
+from nasgoat.bayesopt.evidence import EVIDENCE, RANDOM_EVERY, choose_speaker, has_learnt
 from nasgoat.bayesopt.learner import Learner
-from nasgoat.bayesopt.settings import CHOSEN
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
 from nasgoat.surrogate import GraphGP
@@ -87,7 +80,7 @@ class Optimizer(Learner):
             self.objectives,
             self.settings,
             told,
-            lambda *observed: choose_speaker(self._fit(*observed)),
+            lambda *observed: choose_speaker(self.candidates, self._fit(*observed)),
         )
         self.surrogates = proposer.surrogates
         self.surrogate = self.surrogates[self.objectives.measured[0]]
@@ -99,10 +92,9 @@ class Optimizer(Learner):
             return self._propose_several(k)
         settings = self.settings
         fits = self._fit(self._graphs, self._errors, settings.target)
-        self.surrogate = choose_speaker(fits)
+        self.surrogate = choose_speaker(self.candidates, fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
-        explore = settings.kernel in CHOSEN and not has_learnt(fits)
-        voices = choose_voices(fits) if settings.kernel == IN_TURN else [self.surrogate]
+        explore = settings.kernel == EVIDENCE and not has_learnt(fits)
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
@@ -114,8 +106,8 @@ class Optimizer(Learner):
             function = self._make_acquisition(believed, self._count_proposed(), settings.sqrt_beta)
             found = self._minimize(function, fresh, self._list_taken())
         else:
-            believing = [self._believe_running(voice) for voice in voices]
-            found = self._propose_portfolio(believing, fresh, self._list_taken(), explore)
+            believed = self._believe_running(self.surrogate)
+            found = self._propose_portfolio(believed, fresh, self._list_taken(), explore)
         return found + repeated
 
     def _believe_running(self, surrogate: GraphGP) -> GraphGP:
@@ -147,12 +139,12 @@ class Optimizer(Learner):
         return self._times[key]
 
     def _propose_portfolio(
-        self, voices: list[GraphGP], k: int, exclude: set[bytes], explore: bool = False
+        self, surrogate: GraphGP, k: int, exclude: set[bytes], explore: bool = False
     ) -> list[Proposal]:
-        """The best graph of each acquisition function and of each surrogate in turn.
+        """The best graph of each acquisition function in turn.
 
-        The √β of lower confidence bounds and the surrogates go on where the last batch stopped.
-        Where nothing is known yet (``explore``), some are random graphs, marked as uninformed.
+        The √β of lower confidence bounds go on where the last batch stopped. Where nothing is known
+        yet (``explore``), some are random graphs, marked as uninformed.
         """
         betas = self.settings.sqrt_betas
         start = self._count_proposed()
@@ -161,14 +153,12 @@ class Optimizer(Learner):
             if explore and i % RANDOM_EVERY == 0:
                 proposals += self._propose_uninformed(i, exclude)
                 continue
-            voice = voices[i % len(voices)]
-            function = self._make_acquisition(voice, i, betas[i % len(betas)])
+            function = self._make_acquisition(surrogate, i, betas[i % len(betas)])
             found = self._minimize(function, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
-            graphs = [p.graph for p in found]
-            if i + 1 < start + k and (after := function.after(graphs)) is not voice:
-                voices = [after if v is voice else v.believing(graphs) for v in voices]
+            if i + 1 < start + k:
+                surrogate = function.after([p.graph for p in found])
         return proposals
 
     def _propose_uninformed(self, place: int, exclude: set[bytes]) -> list[Proposal]:

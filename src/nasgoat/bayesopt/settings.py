@@ -14,7 +14,7 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.bayesopt.evidence import EVIDENCE, IN_TURN
+from nasgoat.bayesopt.evidence import EVIDENCE
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, kernel_names
@@ -22,8 +22,6 @@ from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TARGETS
 from nasgoat.upper_layers import SOLVERS
 
-#: Kernels that are several: what is observed chooses between them.
-CHOSEN = (EVIDENCE, IN_TURN)
 #: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
 STRATEGIES = ("portfolio", "top")
 #: Acquisition functions of several objectives, the default first; the first is of two alone.
@@ -55,9 +53,8 @@ class Settings:
 
     Args:
         kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered;
-            ``"evidence"`` fits two before each batch and chooses by what they predict;
-            ``"in-turn"`` fits three, and those that predict well propose in turn
-            (:mod:`nasgoat.bayesopt.evidence`).
+            ``"evidence"`` fits several before each batch and takes the one that predicts what was
+            observed best (:mod:`nasgoat.bayesopt.evidence`).
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
@@ -101,9 +98,9 @@ class Settings:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
         if not self.blocks:
             raise SettingError("blocks must hold at least one name, got none")
-        if self.kernel not in (names := [*kernel_names(), *CHOSEN]):
+        if self.kernel not in (names := [*kernel_names(), EVIDENCE]):
             raise UnknownNameError("kernel", self.kernel, names)
-        if self.kernel in CHOSEN and (self.blocks != PAPER_BLOCKS or self.priors):
+        if self.kernel == EVIDENCE and (self.blocks != PAPER_BLOCKS or self.priors):
             raise SettingError(
                 f"blocks and priors must be left to the kernel {self.kernel!r}, got others"
             )
@@ -243,7 +240,7 @@ class Settings:
     @property
     def widest_kernel(self) -> tuple[str, tuple[str, ...]]:
         """Form and blocks that the acquisition optimiser is chosen for."""
-        if self.kernel in CHOSEN:
+        if self.kernel == EVIDENCE:
             return "exponential", tuple(block_names())
         return self.kernel, self.blocks
 
