@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201
-from nasgoat.acquisition import Catalogue
 from nasgoat.bayesopt import CurveOptimizer, Settings
 from nasgoat.bayesopt.curves import MOST_STEPS, choose_steps
-from nasgoat.bayesopt.evidence import CANDIDATES, EVIDENCE
+from nasgoat.bayesopt.evidence import CANDIDATES, EVIDENCE, SOURCED_CANDIDATES
 from nasgoat.surrogate import SourcedGP
 
 SPACE = nasbench201()
@@ -122,26 +121,19 @@ def test_steps_are_few_and_keep_the_first_and_the_last() -> None:
 
 
 class TestTheKernelOnceATrainingWasStopped:
-    def test_the_evidence_chooses_it_if_it_was_left_open(self) -> None:
+    def test_the_evidence_chooses_as_with_short_trainings(self) -> None:
         optimizer = make()
-        before = optimizer.candidates
+        assert optimizer.candidates == [*CANDIDATES]
         for cell in CELLS[:4]:
             optimizer.tell_curve(cell, curve(cell, 4), error(cell))
-        assert optimizer.candidates == before
+        assert optimizer.candidates == [*CANDIDATES]
         for cell in CELLS[4:12]:
             optimizer.tell_curve(cell, curve(cell, 2))
         assert optimizer.settings.kernel == EVIDENCE
-        assert optimizer.candidates == [*CANDIDATES]
+        assert optimizer.candidates == [*SOURCED_CANDIDATES]
         assert optimizer.ask(7)[-1].certificate.certified
 
-    @pytest.mark.parametrize(
-        "options",
-        [
-            {"settings": Settings()},
-            {"optimizer": "branch"},
-            {"settings": None, "kernel_is_open": False},
-        ],
-    )
+    @pytest.mark.parametrize("options", [{"settings": Settings()}, {"optimizer": "branch"}])
     def test_one_that_was_named_or_that_alone_can_be_minimised_stays(
         self, options: dict[str, Any]
     ) -> None:
@@ -149,9 +141,3 @@ class TestTheKernelOnceATrainingWasStopped:
         before = optimizer.candidates
         optimizer.tell_curve(CELLS[0], curve(CELLS[0], 2))
         assert optimizer.candidates == before
-
-    def test_settings_may_leave_it_open(self) -> None:
-        settings, cells = Settings(time_limit=5.0), Catalogue(SPACE)
-        optimizer = CurveOptimizer(SPACE, settings, cells, kernel_is_open=True)
-        optimizer.tell_curve(CELLS[0], curve(CELLS[0], 2))
-        assert optimizer.settings == Settings(kernel=EVIDENCE, time_limit=5.0)

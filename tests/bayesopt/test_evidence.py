@@ -19,17 +19,16 @@ from nasgoat import (
     nasbench201,
     search,
 )
-from nasgoat.acquisition import Proposal, Status, Turn, find_acquisition
+from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
-    FAR_BEHIND,
     LEAD,
     RANDOM_EVERY,
-    VOICES,
+    SHAPE_LEAD,
+    SOURCED_CANDIDATES,
     Candidate,
     choose_speaker,
-    choose_voices,
     has_learnt,
     list_candidates,
 )
@@ -66,91 +65,64 @@ def ask_and_tell(optimizer: Optimizer, errors: Any, batches: int) -> list[list[P
     return found
 
 
-def test_the_preferred_one_speaks_unless_the_other_is_clearly_ahead() -> None:
-    m, fitted = 20, fits(range(20))
-    for lead, chosen in ((0.9, fitted[0]), (1.1, fitted[1]), (-5.0, fitted[0])):
-        with_checks(fitted, {"gain": 0.5}, {"gain": 0.5 + lead * LEAD / m})
-        assert choose_speaker(fitted) is chosen
+@pytest.mark.parametrize("candidates", [CANDIDATES, SOURCED_CANDIDATES])
+def test_who_predicts_best_speaks_if_it_makes_up_for_its_handicap(
+    candidates: tuple[Candidate, ...],
+) -> None:
+    m, fitted = 20, fits(range(20), candidates=candidates)
+    for i, candidate in enumerate(candidates):
+        handicap = max(candidate.handicap, m * candidate.growth)
+        for share, speaks in ((0.99, i == 0), (1.01, True)):
+            gains = [0.5] * len(fitted)
+            gains[i] += (share * handicap if handicap else share - 1.0) / m
+            with_checks(fitted, *({"gain": gain} for gain in gains))
+            assert (choose_speaker(candidates, fitted) is fitted[i]) == speaks, (i, share)
+
+
+def test_the_handicap_of_shapes_grows_with_what_is_observed() -> None:
+    few, many = (fits(range(m))[-1] for m in (5, 40))
+    with_checks([few, many], {"gain": 0.5}, {"gain": 0.5})
+    assert CANDIDATES[-1].weigh(few) == pytest.approx(5 * 0.5 - LEAD)
+    assert CANDIDATES[-1].weigh(many) == pytest.approx(40 * (0.5 - SHAPE_LEAD))
 
 
 def test_a_label_blind_function_is_learnt_by_its_shape() -> None:
-    cells = SPACE.sample(40, np.random.default_rng(0))
+    space = NodeLabeledSpace((2, 6), ["a", "b"], max_edges=9)
+    cells = space.sample(40, np.random.default_rng(0))
     rng = np.random.default_rng(1)
-    fitted = fits([abs(len(c.edges) - 4.0) + 0.3 * rng.standard_normal() for c in cells], cells)
-    assert choose_speaker(fitted) is fitted[0]
-    assert fitted[0].check_.learnt
+    errors = [abs(len(c.edges) - 6.0) + 0.3 * rng.standard_normal() for c in cells]
+    fitted = fits(errors, cells, space=space)
+    assert choose_speaker(CANDIDATES, fitted) in fitted[2:]  # those that know shapes
+    assert choose_speaker(CANDIDATES, fitted).check_.learnt
 
 
 def test_nothing_is_learnt_of_a_constant() -> None:
     fitted = fits([1.0] * 12)
     assert not has_learnt(fitted)
-    assert choose_speaker(fitted) is fitted[0]
+    assert choose_speaker(CANDIDATES, fitted) is fitted[0]
 
 
-def test_who_predicts_no_worse_than_those_before_speaks_unless_far_behind() -> None:
-    fitted = fits(range(20), candidates=VOICES)
-    learnt, best = {"rank_correlation": 0.5}, 2.0
-    near, far = (best - share * FAR_BEHIND for share in (0.9, 1.1))
-    for gains, voices in (
-        ((best, near, near), [0]),
-        ((near, best, near), [0, 1]),
-        ((near, near, best), [0, 1, 2]),
-        ((far, near, best), [1, 2]),
-        ((near, far, best), [0, 2]),
-        ((far, far, best), [2]),
-    ):
-        with_checks(fitted, *({**learnt, "gain": gain} for gain in gains))
-        assert choose_voices(fitted) == [fitted[i] for i in voices]
-    with_checks(fitted, *({"rank_correlation": 0.1, "gain": gain} for gain in (far, best, near)))
-    assert choose_voices(fitted) == fitted
-
-
-def test_where_the_shape_decides_the_papers_kernel_is_silent() -> None:
-    space = NodeLabeledSpace((2, 6), ["a", "b"], max_edges=9)
-    cells = space.sample(40, np.random.default_rng(0))
-    fitted = fits([abs(len(c.edges) - 6.0) for c in cells], cells, VOICES, space)
-    assert fitted[0] not in choose_voices(fitted)
-
-
-@pytest.mark.parametrize("acquisition", ["lcb", "ei"])
-def test_kernels_propose_in_turn_what_is_best_under_each(
-    acquisition: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Against each kernel alone, which is asked for the same place of the batch."""
-    monkeypatch.setattr("nasgoat.bayesopt.optimizer.choose_voices", list)  # all three speak
-    catalogue = Catalogue(SPACE)
-    cells = SPACE.sample(25, np.random.default_rng(4))
-    rng = np.random.default_rng(5)
-    errors = [len(c.edges) + rng.standard_normal() for c in cells]
-    settings = Settings(kernel="in-turn", acquisition=acquisition)
-    known = list(zip(cells, errors, strict=True))
-    optimizer = Optimizer(SPACE, settings, catalogue, known=known)
-    voices = fits(errors, cells, VOICES)
-    taken = {SPACE.key(cell) for cell in cells}
-    for place, proposal in enumerate(optimizer.ask(5), len(cells)):
-        turn = Turn(voices[place % len(voices)], place, 0, Settings().sqrt_betas[place % 5])
-        best = catalogue.optimize(find_acquisition(acquisition).make(turn), 1, taken)[0]
-        assert SPACE.key(proposal.graph) == SPACE.key(best.graph)
-        taken.add(SPACE.key(proposal.graph))
-        if acquisition == "ei":
-            voices = [voice.believing([proposal.graph]) for voice in voices]
-
-
-def test_several_objectives_and_sources_take_no_turns() -> None:
-    settings = Settings(kernel="in-turn")
-    assert Optimizer(SPACE, settings).candidates == list(VOICES)
-    both = Optimizer(SPACE, settings, minimise=["error", "latency"])
+def test_one_error_and_sources_have_candidates_of_their_own() -> None:
+    assert Optimizer(SPACE, EVIDENCE).candidates == list(CANDIDATES)
+    both = Optimizer(SPACE, EVIDENCE, minimise=["error", "latency"])
     other = [Source("other", SPACE.sample(3, np.random.default_rng(0)), [1.0, 2.0, 3.0])]
-    transferred = Optimizer(SPACE, settings, transfer=other)
-    short = FidelityOptimizer(SPACE, "epochs=12,200", settings=settings)
+    transferred = Optimizer(SPACE, EVIDENCE, transfer=other)
+    short = FidelityOptimizer(SPACE, "epochs=12,200", settings=EVIDENCE)
     for optimizer in (both, transferred, short):
-        assert optimizer.candidates == list(CANDIDATES)
+        assert optimizer.candidates == list(SOURCED_CANDIDATES)
+
+
+def test_without_settings_the_evidence_chooses_for_one_error_where_all_can_be_scored() -> None:
+    assert Optimizer(SPACE).settings.kernel == "evidence"
+    assert Optimizer(SPACE, minimise=["error", "latency"]).settings.kernel == "exponential"
+    assert Optimizer(darts()).settings.kernel == "exponential"
+    assert Optimizer(SPACE, Settings()).settings.kernel == "exponential"  # it was asked for
 
 
 def test_an_optimiser_of_the_papers_kernels_gets_those_alone() -> None:
     assert list_candidates(None) == list(CANDIDATES)
-    assert list_candidates(PAPER_BLOCKS) == [CANDIDATES[1]]
-    assert Optimizer(darts(), EVIDENCE).candidates == [CANDIDATES[1]]
+    assert list_candidates(PAPER_BLOCKS) == [CANDIDATES[0]]
+    assert Optimizer(darts(), EVIDENCE).candidates == list(CANDIDATES[:2])  # branch and bound
 
 
 def test_part_of_a_batch_is_random_and_marked_until_something_is_learnt() -> None:

@@ -343,6 +343,8 @@ def test_the_linear_kernel_is_taken_and_said_where_the_other_never_ends(
     assert asked.settings.kernel == "exponential"
 
 
-@pytest.mark.parametrize("space", ["nb101", "nb201", "darts"])
-def test_the_exponential_kernel_stays_where_it_can_be_optimised(space: str) -> None:
-    assert Optimizer(space, initial=3, progress=None).settings.kernel == "exponential"
+@pytest.mark.parametrize(
+    ("space", "kernel"), [("nb101", "evidence"), ("nb201", "evidence"), ("darts", "exponential")]
+)
+def test_the_kernel_that_suits_a_space_is_taken(space: str, kernel: str) -> None:
+    assert Optimizer(space, initial=3, progress=None).settings.kernel == kernel

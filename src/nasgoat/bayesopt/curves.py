@@ -6,9 +6,9 @@ stop it because it looks bad. What it reported until then is learnt: a step is a
 the target. As long as none was stopped, nothing of this is needed, and the search is the same as
 with errors alone.
 
-From the first one that was stopped, the evidence chooses between kernels as in a search with short
-trainings, if the kernel was left open: what is seen is what the model chose, and one kernel alone
-can rule the best graph out for good (docs/decisions/0091-fidelities-by-value-for-cost.md).
+From the first one that was stopped, where the evidence chooses the kernel, it does so as in a search
+with short trainings: what is seen is what the model chose, and one kernel alone can rule the best
+graph out for good (docs/decisions/0091-fidelities-by-value-for-cost.md).
 
 Not every step becomes a source: each has parameters to fit, and neighbouring steps say much the
 same. At most ``MOST_STEPS`` are taken, spread over those at which trainings were stopped, the first
@@ -24,9 +24,7 @@ from typing import Any
 import numpy as np
 
 from nasgoat.bayesopt.optimizer import Optimizer
-from nasgoat.bayesopt.settings import Settings
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP, Source, SourcedGP
 
 MOST_STEPS = 2  # sources beside the target
@@ -36,11 +34,7 @@ Curve = Mapping[int, float]
 class CurveOptimizer(Optimizer):
     """Proposes graphs and learns from their errors, and from trainings that were stopped early.
 
-    Its arguments are those of :class:`~nasgoat.Optimizer`, and one more.
-
-    Args:
-        kernel_is_open: Whether the evidence may choose the kernel once a training was stopped; by
-            default if no settings are given.
+    Its arguments are those of :class:`~nasgoat.Optimizer`.
 
     Example:
         >>> optimizer = CurveOptimizer("nb201", initial=8, seed=0)
@@ -54,16 +48,8 @@ class CurveOptimizer(Optimizer):
         True
     """
 
-    def __init__(
-        self,
-        space: SearchSpace | str,
-        settings: Settings | None = None,
-        *args: Any,
-        kernel_is_open: bool | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(space, settings, *args, **options)
-        self._kernel_is_open = settings is None if kernel_is_open is None else kernel_is_open
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._curves: list[tuple[LabeledGraph, dict[int, float]]] = []
         self._stopped: list[int] = []  # the last step of each training that was stopped
 
@@ -82,17 +68,10 @@ class CurveOptimizer(Optimizer):
             self.tell_failed(graph)
             if kept:
                 self._stopped.append(max(kept))
-                self._prepare_for_stopped()
+                self.has_short_trainings = True
+                self.candidates = self._list_candidates()
         if kept:
             self._curves.append((graph, kept))
-
-    def _prepare_for_stopped(self) -> None:
-        """Leave the choice of the kernel to the evidence, once a training was stopped."""
-        if self._kernel_is_open and not self.has_short_trainings:
-            optimizer = self.acquisition_optimizer
-            self.settings = self.settings.suited(self.space, optimizer, short_trainings=True)
-            self.candidates = self._list_candidates()
-        self.has_short_trainings = True
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -82,7 +82,7 @@ class Learner(AskTell):
             else Objectives.of(minimise, measured, learn_failures, limited)
         )
         if settings is None:
-            settings = Settings().suited(self.space, optimizer, self.has_short_trainings)
+            settings = Settings().suited(self.space, optimizer, self._may_choose_kernel())
             if settings.kernel == "linear":
                 logger.warning("%s", LINEAR_INSTEAD)
         self.settings = settings.adapted(self.objectives, self.space, optimizer)
@@ -153,6 +153,10 @@ class Learner(AskTell):
     def complete(self, graph: LabeledGraph, outcome: Outcome) -> Outcome:
         """An outcome with the costs that are minimised and that the space knows of its graph."""
         return self.objectives.complete(self.space, graph, outcome)
+
+    def _may_choose_kernel(self) -> bool:
+        """Whether the evidence may choose: so it was measured, for one error without transfer."""
+        return self.has_short_trainings or (self.objectives.plain and not self.transfer)
 
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings

@@ -33,7 +33,7 @@ LINEAR_INSTEAD = (
     "time limit on this space (--kernel or Settings(kernel=...) decides otherwise)"
 )
 #: Graphs of a space for which the evidence may choose: each kernel scores all of them.
-LARGEST_CHOICE = 1_000_000
+LARGEST_CHOICE = 2_000_000
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 8
 #: Settings that earlier versions did not have; at these values they are not declared.
@@ -169,30 +169,29 @@ class Settings:
         self,
         space: SearchSpace,
         optimizer: str | AcquisitionOptimizer,
-        short_trainings: bool = False,
+        by_evidence: bool = True,
     ) -> Settings:
-        """The same, with the linear kernel where the exponential one can't be optimised in time.
+        """The same with the kernel that suits a space, where none is asked for.
 
-        Of both kernels the linear one needs a few evaluations more (docs/benchmarks.md), but a
-        proven proposal in seconds is worth more than one that never comes.
-
-        With ``short_trainings``, the evidence chooses between kernels where every graph can be
-        scored: what is seen then was chosen by the model, and one kernel alone can rule the best
-        graph out for good (docs/decisions/0091-fidelities-by-value-for-cost.md).
+        The evidence chooses between kernels where every graph can be scored under each of them
+        (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to. Elsewhere the
+        exponential kernel is taken, or the linear one where that can't be optimised in time: it
+        needs a few evaluations more (docs/benchmarks.md), but a proven proposal in seconds is worth
+        more than one that never comes.
 
         Example:
             >>> from nasgoat import ChainSpace, nasbench201
             >>> chains = ChainSpace(20, ["conv", "pool", "skip", "wide", "narrow"])
             >>> Settings().suited(nasbench201(), "auto").kernel
-            'exponential'
+            'evidence'
             >>> Settings().suited(chains, "auto").kernel
             'linear'
-            >>> Settings().suited(nasbench201(), "auto", short_trainings=True).kernel
-            'evidence'
+            >>> Settings().suited(nasbench201(), "auto", by_evidence=False).kernel
+            'exponential'
         """
         if self.kernel != "exponential":
             return self
-        if short_trainings and self._may_choose(space, optimizer):
+        if by_evidence and self._may_choose(space, optimizer):
             return replace(self, kernel=EVIDENCE)
         if not isinstance(optimizer, str):
             return self

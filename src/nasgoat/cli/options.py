@@ -64,8 +64,8 @@ Storage = Annotated[
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
 KERNEL = typer.Option(
-    help="linear, exponential (in searches the default; linear in paper), normalised; evidence, "
-    "which chooses before each batch, or in-turn: several that take turns."
+    help="linear (in the preset paper), exponential, normalised, or evidence, which chooses before "
+    "each batch: the default where every graph can be scored, elsewhere exponential or linear."
 )
 Blocks = Annotated[
     str | None,

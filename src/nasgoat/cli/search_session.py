@@ -81,8 +81,10 @@ class Session:
         self.transfer = learning.sources(self.task.space)
         self.known = learning.known_results(self.task.space, self.objectives)
         if ours and proposing.kernel is None:
-            given, short = settings, levels is not None
-            settings = settings.suited(self.task.space, solving.optimizer, short)
+            given = settings
+            alone = self.objectives.plain and not self.transfer
+            by_evidence = levels is not None or alone
+            settings = settings.suited(self.task.space, solving.optimizer, by_evidence)
             if settings.kernel == "linear" != given.kernel and not output.quiet:
                 note(LINEAR_INSTEAD)
         if ours:

@@ -47,8 +47,8 @@ class GoatSampler(BaseSampler):
     """Proposes the graph of an Optuna trial; other parameters go to an inner sampler.
 
     A study may have up to three directions; its trials then cover the front. A trial that a pruner
-    stopped teaches by what it reported; without ``settings`` the evidence chooses between kernels
-    from then on, where every graph can be scored.
+    stopped teaches by what it reported. Without ``settings`` the kernel is the one that suits the
+    space (:meth:`Settings.suited`).
 
     Args:
         space: The space of graphs, or its name as for :func:`~nasgoat.load_space`.
@@ -80,7 +80,7 @@ class GoatSampler(BaseSampler):
         if self.batch < 1:
             raise SettingError(f"batch must be at least 1, got {self.batch}")
         self._space = self.space = load_space(self.space)
-        self._kernel_is_open = self.settings is None
+        self._kernel_is_open, self._asked = self.settings is None, self.optimizer
         self._settings = self.settings = self.settings or Settings()
         self._own_inner = self.inner is None
         self._inner = self.inner = self.inner or TPESampler(seed=self.seed)
@@ -200,12 +200,13 @@ class GoatSampler(BaseSampler):
 
     def _make_fresh(self, objectives: Objectives) -> CurveOptimizer:
         """An optimiser that knows nothing yet."""
-        settings = self._settings.adapted(objectives, self._space, self.optimizer)
+        settings = self._settings
+        if self._kernel_is_open:
+            settings = settings.suited(self._space, self._asked, objectives.plain)
+        settings = settings.adapted(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)
         given = (settings, self.optimizer, self.initial, self.seed)
-        return CurveOptimizer(
-            self._space, *given, minimise=objectives, kernel_is_open=self._kernel_is_open
-        )
+        return CurveOptimizer(self._space, *given, minimise=objectives)
 
     def _list_taken(self, study: Study, trial: FrozenTrial) -> set[bytes]:
         graphs = map(self._graphs.find, _list_others(study, trial))

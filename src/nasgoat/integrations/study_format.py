@@ -57,7 +57,7 @@ def check_declaration(name: str, stored: Any, asked: Mapping[str, Any]) -> None:
     if changes := list_differences(stored, asked):
         raise StudyError(
             f"the study {name!r} must be resumed as it was begun, got other values: "
-            f"{'; '.join(changes)}; give another --study or --report"
+            f"{'; '.join(changes)}; give these again, or another --study or --report"
         )
 
 
