@@ -6,9 +6,9 @@ stop it because it looks bad. What it reported until then is learnt: a step is a
 the target. As long as none was stopped, nothing of this is needed, and the search is the same as
 with errors alone.
 
-From the first one that was stopped, where the evidence chooses the kernel, it does so as in a search
-with short trainings: what is seen is what the model chose, and one kernel alone can rule the best
-graph out for good (docs/decisions/0091-fidelities-by-value-for-cost.md).
+From the first one that was stopped on, where the evidence chooses the kernel, it does so as in a
+search with short trainings: what is seen is what the model chose, and one kernel alone can rule the
+best graph out for good (docs/decisions/0091-fidelities-by-value-for-cost.md).
 
 Not every step becomes a source: each has parameters to fit, and neighbouring steps say much the
 same. At most ``MOST_STEPS`` are taken, spread over those at which trainings were stopped, the first
