@@ -104,7 +104,18 @@ def test_scip_finds_the_catalogues_five_best_on_larger_problems(
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "space", "t", "form", "excluding"), list(problems(40, 5)))
+def test_scip_finds_the_catalogues_two_best_under_the_normalised_kernel(
+    seed: int, space: SearchSpace, t: int, form: str, excluding: bool
+) -> None:
+    lcb, observed = acquisition(space, min(t, 30), "normalised", seed)
+    exclude = observed if excluding else set()
+    expected = Catalogue(space).optimize(lcb, 2, exclude)
+    assert_agrees(MipOptimizer(space, independent=True).optimize(lcb, 2, exclude), expected)
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential", "normalised"])
 @pytest.mark.parametrize(
     "space",
     [

@@ -18,7 +18,7 @@ from nasgoat.kernels.blocks import list_compositions
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces.structures import acyclic_structures
 from nasgoat.surrogate import LinearPosterior
-from nasgoat.surrogate.posterior import of_paper_kernel
+from nasgoat.surrogate.posterior import require_known_form
 
 SPACE = NodeLabeledSpace(nodes=(6, 6), ops=["a", "b", "c"], max_edges=8)
 PROBLEM = random_problem(SPACE, 20, seed=1)
@@ -122,7 +122,7 @@ def test_a_structure_that_is_not_listed_is_refused() -> None:
 
 def test_values_under_labels_are_those_of_the_surrogate() -> None:
     whole, rng = whole_list(SPACE, 6), np.random.default_rng(5)
-    posterior = of_paper_kernel(PROBLEM.acquisition.gp.posterior_)
+    posterior = require_known_form(PROBLEM.acquisition.gp.posterior_)
     assert isinstance(posterior, LinearPosterior)
     features = FeatureMap(SPACE)
     values = value_structures(

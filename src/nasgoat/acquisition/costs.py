@@ -45,7 +45,7 @@ from math import prod
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
-from nasgoat.kernels import FORMS, PAPER_BLOCKS, PAPER_FORMS, FeatureMap, explain_unbounded
+from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, explain_unbounded
 from nasgoat.kernels.blocks import count_searches
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
@@ -200,8 +200,8 @@ def mip_cost(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
 ) -> Cost | Reason:
     """Cost of the mixed-integer programs, one for each number of nodes."""
-    if kernel not in PAPER_FORMS:
-        return Reason(f"it knows the kernels {' and '.join(PAPER_FORMS)}")
+    if kernel not in FORMS:
+        return Reason(f"it knows the kernels {', '.join(FORMS)}")
     if space.layout == "list":
         return _A_LIST
     if space.layout == "cells":

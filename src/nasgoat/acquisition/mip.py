@@ -49,7 +49,7 @@ from nasgoat.progress import say_if_slow
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.surrogate.posterior import ExponentialPosterior, of_paper_kernel
+from nasgoat.surrogate.posterior import LinearPosterior, require_known_form
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 logger = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class MipOptimizer:
     ) -> Pool:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP")
-        of_paper_kernel(acquisition.posterior)  # said here, not by a process that dies of it
+        require_known_form(acquisition.posterior)  # said here, not by a process that dies of it
         self._load_code(acquisition)
         start = time.perf_counter()
         with say_if_slow(self.progress, "preparing the program"):
@@ -242,7 +242,7 @@ class MipOptimizer:
         """Load what finds the first graphs: once, and not part of the time of a question."""
         if self._first is not None:
             with suppress(SettingError):  # it does not apply, as will be seen
-                self._first.load_code(isinstance(acquisition.posterior, ExponentialPosterior))
+                self._first.load_code(not isinstance(acquisition.posterior, LinearPosterior))
 
     def _find_first_graphs(
         self, acquisition: LinearAcquisition, k: int, exclude: Collection[bytes]

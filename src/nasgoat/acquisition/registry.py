@@ -16,7 +16,7 @@ from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.named_functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import FORMS, PAPER_FORMS, require_bounded_blocks, require_paper_blocks
+from nasgoat.kernels import FORMS, require_bounded_blocks, require_paper_blocks
 from nasgoat.memory import choose_limit
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
@@ -83,7 +83,7 @@ class Entry:
         by_name_only: Whether ``auto`` leaves it out all the same.
         bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less
             than a graph decides.
-        forms: These kernels; the normalised one with the paper's blocks alone.
+        all_normalised: Whether it knows the normalised kernel with blocks beside the paper's.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
@@ -91,7 +91,7 @@ class Entry:
     title: str
     by_name_only: bool = False
     bounds: bool = False
-    forms: tuple[str, ...] = PAPER_FORMS
+    all_normalised: bool = True
 
     def require_bounds(
         self, name: str, space: SearchSpace, kernel: str, blocks: Sequence[str], acquisition: str
@@ -99,13 +99,13 @@ class Entry:
         """Refuse what an optimiser that works by bounds can't bound."""
         if not self.bounds:
             return
-        if kernel not in self.forms:
+        if kernel not in FORMS:
             raise SettingError(
-                f"the kernel must be {' or '.join(self.forms)} for the optimizer {name}, got "
+                f"the kernel must be {' or '.join(FORMS)} for the optimizer {name}, got "
                 f"{kernel!r}; use the catalogue"
             )
         require_bounded_blocks(space, blocks, f"the optimizer {name}")
-        if kernel == "normalised":
+        if kernel == "normalised" and not self.all_normalised:
             require_paper_blocks(blocks)
         if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
             raise SettingError(
@@ -128,7 +128,7 @@ class Entry:
             return self.cost(space, kernel, questions)
         function = find_acquisition(acquisition)
         cost = self.cost(space, kernel, questions, blocks)
-        if kernel in self.forms and (refusal := function.explain_unbounded(kernel)):
+        if kernel in FORMS and (refusal := function.explain_unbounded(kernel)):
             return Reason(refusal)
         many = function.forecast_searches(kernel)
         return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
@@ -193,7 +193,9 @@ def _make_mip(
 
 TABLE: dict[str, Entry] = {
     "catalogue": Entry(_make_catalogue, Catalogue.cost, "catalogue"),
-    "branch": Entry(_make_branch, branch_cost, "branch and bound", bounds=True, forms=FORMS),
+    "branch": Entry(
+        _make_branch, branch_cost, "branch and bound", bounds=True, all_normalised=False
+    ),
     **{
         solver: Entry(
             partial(_make_mip, solver),

@@ -29,7 +29,7 @@ from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import LinearPosterior, of_paper_kernel
+from nasgoat.surrogate.posterior import LinearPosterior, require_known_form
 from nasgoat.upper_layers import FORMULATIONS
 
 Order = Callable[[LabeledGraph], LabeledGraph]
@@ -91,7 +91,7 @@ def _compact_cells(request: Request, columns: StructureColumns | None) -> Tagged
     squares = posterior_rows.compact_posterior_rows(cells.m, cells.counts, features, acquisition)
     if space.labels_on == "nodes":
         every = tightening_rows(cells)
-        posterior = of_paper_kernel(acquisition.posterior).on_counts(features, n)
+        posterior = require_known_form(acquisition.posterior).on_counts(features, n)
         if isinstance(posterior, LinearPosterior) and not features.codes:
             PartBounds(cells, squares, posterior).add_parts(every, acquisition.sqrt_beta)
     return cells.m

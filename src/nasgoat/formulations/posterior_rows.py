@@ -27,7 +27,12 @@ from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear
 from nasgoat.formulations.variance_bound import project_counts, single_counts, variance_bound
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
-from nasgoat.surrogate.posterior import KernelPosterior, Posterior, of_paper_kernel
+from nasgoat.surrogate.posterior import (
+    KernelPosterior,
+    NormalisedPosterior,
+    Posterior,
+    require_known_form,
+)
 
 Array = NDArray[np.float64]
 Squares = dict[int, Terms]  # by count: the terms of its square
@@ -100,7 +105,8 @@ def kernel_rows(
 ) -> None:
     """(Acq-Opt), line 4: K[i] = k(x, X^i) and K_xx = k(x, x), by (linear) or (exponential).
 
-    (linear): k = k_lin.  (exponential): k = σ_k² exp(k_lin).
+    (linear): k = k_lin.  (exponential): k = σ_k² exp(k_lin); for the normalised kernel what
+    :func:`_normalise` makes of k_lin.
 
     Args:
         m: The model.
@@ -140,7 +146,7 @@ def kernel_rows(
 
 def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acquisition) -> None:
     """(Acq-Opt), lines 2 to 4, by Appendix B; values too, so that a wrong number is noticed."""
-    of_paper_kernel(acquisition.posterior)
+    require_known_form(acquisition.posterior)
     fitted, kernel = acquisition.gp.gpr_, acquisition.gp.gpr_.kernel_
     weights: Array = kernel.weights()
     weighted: Array = fitted.X_train_ * weights
@@ -148,12 +154,13 @@ def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acqu
         [kernel_terms.linear_kernel_with(m, features, row) for row in weighted],
         kernel_terms.linear_kernel_with_itself(m, features, weights),
     )
-    variance = float(kernel.variance) if kernel.form == "exponential" else None
+    variance = None if kernel.form == "linear" else float(kernel.variance)
+    offsets = 0.5 * (fitted.X_train_**2 @ weights) if kernel.form == "normalised" else None
 
     def linear(g: Any) -> KernelValues:
-        return KernelValues(weighted @ g.row, weights @ g.row**2)
+        return _normalise(KernelValues(weighted @ g.row, weights @ g.row**2), offsets)
 
-    kernel_rows(m, expressions, variance, linear)
+    kernel_rows(m, _normalise(expressions, offsets), variance, linear)
     K, dual = list(m.K.values()), np.asarray(fitted.alpha_, dtype=float).ravel()
     stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).on_counts(features, m.n)
     posterior_mean_row(m, linear_sum(zip(dual, K, strict=True)), stated)
@@ -164,11 +171,19 @@ def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acqu
     posterior_variance_row(m, [squares, products], m.K_xx, stated)
 
 
+def _normalise(linear: KernelValues, offsets: Array | None) -> KernelValues:
+    """-½ ‖x - X^i‖² = k_lin(x, X^i) - ½ k_lin(x, x) - offsets[i], and 0; k_lin without offsets."""
+    if offsets is None:
+        return linear
+    products = [p - 0.5 * linear.square - o for p, o in zip(linear.products, offsets, strict=True)]
+    return KernelValues(products, 0.0)
+
+
 def compact_posterior_rows(
     m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: Acquisition
 ) -> Squares:
-    """(Acq-Opt), lines 2 to 4, on counts, for either kernel; answers the squares of counts."""
-    posterior = of_paper_kernel(acquisition.posterior).on_counts(features, m.n)
+    """(Acq-Opt), lines 2 to 4, on counts, for any kernel of ours; answers the squares of counts."""
+    posterior = require_known_form(acquisition.posterior).on_counts(features, m.n)
     if isinstance(posterior, LinearPosterior):
         return linear_posterior_rows(m, counts, posterior)
     return exponential_posterior_rows(m, counts, posterior)
@@ -213,13 +228,15 @@ def count_variables(m: TaggedModel, counts: Counts) -> Squares:
 
 
 def exponential_posterior_rows(
-    m: TaggedModel, counts: Counts, posterior: ExponentialPosterior
+    m: TaggedModel, counts: Counts, posterior: ExponentialPosterior | NormalisedPosterior
 ) -> Squares:
-    """(Acq-Opt), lines 2 to 4, for the exponential kernel.
+    """(Acq-Opt), lines 2 to 4, for the exponential and the normalised kernel.
 
     K[i] = σ_k² exp(k_lin(x, X^i)) and K_xx ≤ σ_k² exp(k_lin(x, x)), both exponents linear in z and
-    its indicators; q = L⁻¹ K, so that line 3 is σ² + ‖q‖² ≤ K_xx.
+    its indicators; q = L⁻¹ K, so that line 3 is σ² + ‖q‖² ≤ K_xx. The exponents of the normalised
+    kernel are sums of these two, at most 0, and K_xx ≤ σ_k².
     """
+    offsets = posterior.offsets if isinstance(posterior, NormalisedPosterior) else None
     squares, constants = count_variables(m, counts), counts.constants
     shift = constants @ posterior.projections
     own = [(posterior.squares[j] * c2, x) for j, terms in squares.items() for c2, x in terms]
@@ -238,11 +255,14 @@ def exponential_posterior_rows(
     largest += np.maximum(posterior.projections[width:], 0.0).sum(axis=0)
     square = 2 * pairs**2 * float(posterior.squares[:width].max(initial=0.0))
     most = KernelValues(largest, square + float(posterior.squares[width:].sum()))
+    if offsets is not None:
+        most = KernelValues(np.zeros(len(largest)), 0.0)
 
     def linear(g: Any) -> KernelValues:
-        return KernelValues(g.counts @ posterior.projections, g.counts**2.0 @ posterior.squares)
+        products = g.counts @ posterior.projections
+        return _normalise(KernelValues(products, g.counts**2.0 @ posterior.squares), offsets)
 
-    kernel_rows(m, exponents, posterior.variance, linear, most)
+    kernel_rows(m, _normalise(exponents, offsets), posterior.variance, linear, most)
     K = list(m.K.values())
     posterior_mean_row(m, linear_sum(zip(posterior.dual, K, strict=True)), posterior)
     whitening = posterior.whitening

@@ -264,16 +264,18 @@ def is_too_wide(posterior: Posterior) -> bool:
     return isinstance(kernel, ShortestPathKernel) and kernel.form == "linear"
 
 
-def of_paper_kernel(posterior: Posterior) -> LinearPosterior | ExponentialPosterior:
-    """The posterior, if its kernel is one of the paper's two forms.
+def require_known_form(
+    posterior: Posterior,
+) -> LinearPosterior | ExponentialPosterior | NormalisedPosterior:
+    """The posterior, if its kernel has one of our forms: those that programs are written for.
 
     Raises:
         SettingError: If it is another kernel, which only the catalogue is exact for.
     """
-    if isinstance(posterior, LinearPosterior | ExponentialPosterior):
+    if isinstance(posterior, LinearPosterior | ExponentialPosterior | NormalisedPosterior):
         return posterior
     raise SettingError(
-        "the kernel must be linear or exponential, the former with at most "
+        "the kernel must be linear, exponential or normalised, the first with at most "
         f"{WIDEST:,} features, for branch and bound and for the MIP, got another one; use the "
         "catalogue or mutation"
     )
