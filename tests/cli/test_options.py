@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 import typer
 
-from nasgoat import Settings
+from nasgoat import Settings, nasbench201
 from nasgoat.acquisition.registry import optimizer_names
 from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
@@ -101,5 +101,6 @@ def test_help_names_every_choice_and_default() -> None:
     for name in benchmark_names():
         assert all(part in words("benchmark") for part in re.split(r"[/+]", name))
     assert all(name in words("optimizer") for name in optimizer_names())
-    assert f"{Settings().kernel} (in searches the default" in words("kernel")
+    suited = Settings().suited(nasbench201(), "auto").kernel
+    assert f"or {suited}, which chooses before each batch: the default" in words("kernel")
     assert f"{own_batch('goat')} for goat" in words("batch")

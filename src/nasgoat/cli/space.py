@@ -26,6 +26,7 @@ from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import Choice
+    from nasgoat.bayesopt import Settings
     from nasgoat.spaces import SearchSpace
 
 #: Numbers of graphs from which on only their power of ten is said: JSON readers refuse longer ones.
@@ -47,7 +48,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
-    from nasgoat.acquisition import choose, require_satisfiable
+    from nasgoat.acquisition import require_satisfiable
 
     found = _find_space(space, nodes)
     require_satisfiable(found)
@@ -59,25 +60,34 @@ def check(
         blocks=blocks,
     ).settings()
     settings = replace(settings, time_limit=time_limit or settings.time_limit)
-    if kernel is None:  # as a search would take it
-        settings = settings.suited(found, "auto")
+    exact = settings
+    if kernel is None:  # as a search would take it; one kernel for what each optimiser costs
+        settings, exact = (settings.suited(found, "auto", chosen) for chosen in (True, False))
+    choice, listed = _forecast(found, settings), _forecast(found, exact).list_exact()
+    warning = choice.warn(settings.time_limit)
+    if json:
+        print_json(_document_check(found, choice, listed, warning))
+    else:
+        _show_check(space, found, choice, listed, warning)
+
+
+def _forecast(space: SearchSpace, settings: Settings) -> Choice:
+    from nasgoat.acquisition import choose
+
     form, features = settings.widest_kernel
-    choice = choose(
-        found,
+    return choose(
+        space,
         form,
         settings.questions,
         blocks=features,
         acquisition=settings.acquisition,
         time_limit=settings.time_limit,
     )
-    warning = choice.warn(settings.time_limit)
-    if json:
-        print_json(_document_check(found, choice, warning))
-    else:
-        _show_check(space, found, choice, warning)
 
 
-def _document_check(space: SearchSpace, choice: Choice, warning: str | None) -> dict[str, Any]:
+def _document_check(
+    space: SearchSpace, choice: Choice, listed: list[dict[str, Any]], warning: str | None
+) -> dict[str, Any]:
     number, exact = space.size()
     return {
         "space": space.to_dict(),
@@ -86,7 +96,7 @@ def _document_check(space: SearchSpace, choice: Choice, warning: str | None) -> 
         "at_most": number if number < MOST_DIGITS else None,
         "limits": [limit.to_dict() for limit in space.limits],
         "costs": {cost.name: cost.text for cost in space.costs},
-        "optimizers": choice.list_exact(),
+        "optimizers": listed,
         "auto": {
             "optimizer": choice.name,
             "reason": choice.reason,
@@ -100,7 +110,13 @@ def _document_check(space: SearchSpace, choice: Choice, warning: str | None) -> 
     }
 
 
-def _show_check(name: str, space: SearchSpace, choice: Choice, warning: str | None) -> None:
+def _show_check(
+    name: str,
+    space: SearchSpace,
+    choice: Choice,
+    listed: list[dict[str, Any]],
+    warning: str | None,
+) -> None:
     from nasgoat.acquisition.costs import shorten
 
     show(f"{name}: {space.with_limits(()).describe()}")
@@ -112,7 +128,7 @@ def _show_check(name: str, space: SearchSpace, choice: Choice, warning: str | No
     said = "isomorphic ones counted once" if exact else "an upper bound"
     show(f"graphs: {'' if exact else 'at most '}{shorten(number)} ({said})")
     show(f"forecast: {choice.terms}")
-    for entry in choice.list_exact():
+    for entry in listed:
         show(f"{entry['name']}: {entry['said']}")
     show(f"auto takes {choice.reason}")
     if warning:
