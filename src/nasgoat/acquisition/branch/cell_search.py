@@ -51,7 +51,7 @@ from nasgoat.acquisition.branch.search import (
 from nasgoat.acquisition.branch.structure_bounds import add_codes, bound_structures
 from nasgoat.acquisition.branch.structures import Block, Group
 from nasgoat.acquisition.branch.tables import measure_states
-from nasgoat.compiled import ALONE, Threads, called, compiled, inner, merged
+from nasgoat.compiled import ALONE, Threads, called, compiled, inner
 
 
 @inner
@@ -103,7 +103,7 @@ def _list_nothing(*_: Any) -> int:
     return -1
 
 
-@merged
+@inner
 def _choose_variable(
     problem: Problem,
     stack: Stack,

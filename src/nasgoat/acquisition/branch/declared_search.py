@@ -52,7 +52,7 @@ from nasgoat.acquisition.branch.search import (
     choose_variable,
     make_search,
 )
-from nasgoat.compiled import ALONE, Threads, called, compiled, inner, merged
+from nasgoat.compiled import ALONE, Threads, called, compiled, inner
 
 #: Labels between two looks at the clock, and those that count as one node of the search tree.
 _STEPS, _STEPS_OF_A_NODE = 100_000, 100
@@ -94,7 +94,7 @@ def _take_label(
     return narrow_labels(problem, stack, s, t + 1, threshold)
 
 
-@merged
+@inner
 def _choose_variable(
     problem: LabelProblem,
     stack: LabelStack,

@@ -19,7 +19,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch.records import Floats, Index, LimitRows, Prefixes, Shapes, Stack
 from nasgoat.acquisition.branch.structures import Block
-from nasgoat.compiled import inner, merged
+from nasgoat.compiled import inner
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
 
 EPSILON = 1e-9  # limits with decimal coefficients hold up to this
@@ -194,7 +194,7 @@ def keep_supported(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index, t
     return True
 
 
-@merged
+@inner
 def _find_least_cost(
     limits: LimitRows, stack: Stack, k: Index, t: Index, i: Index, at: Index
 ) -> float:

@@ -40,7 +40,7 @@ from nasgoat.acquisition.branch.records import (
     Sizes,
     Stack,
 )
-from nasgoat.compiled import called, inner, merged
+from nasgoat.compiled import called, inner
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
@@ -62,7 +62,7 @@ Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index], f
 def _make_messages(lanes: int) -> tuple[Message, Message]:
     """The messages of variable i to a later variable j, and to an earlier one (Lemma 3)."""
 
-    @merged
+    @inner
     def hand_forward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -75,7 +75,7 @@ def _make_messages(lanes: int) -> tuple[Message, Message]:
                     old = message[i, j, e * lanes + x]
                     message[i, j, e * lanes + x] = value if c == 0 or value < old else old
 
-    @merged
+    @inner
     def hand_backward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -137,7 +137,7 @@ def make_sweep(lanes: int) -> Sweep:
     return sweep
 
 
-@merged
+@inner
 def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: Index) -> None:
     """Messages of depth t: those of the depth below between variables that were open there."""
     for y in range(total):
@@ -150,7 +150,7 @@ def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: In
                     stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
 
 
-@merged
+@inner
 def _keep_move_bounds(
     stack: AnyStack, potentials: Potentials, t: Index, total: Index, lower: float
 ) -> None:
@@ -165,7 +165,7 @@ def _keep_move_bounds(
             stack.move_bound[t, i, c] = lower + more
 
 
-@merged
+@inner
 def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -> None:
     """Note for every open variable the state of lowest belief."""
     belief, choice = scratch.potentials.belief, scratch.choice

@@ -32,7 +32,7 @@ from nasgoat.acquisition.branch.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.reference import dot
-from nasgoat.compiled import called, inner, merged
+from nasgoat.compiled import called, inner
 
 
 @called
@@ -92,7 +92,7 @@ def _list_open(
     return total
 
 
-@merged
+@inner
 def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
     """Products of the moves with p and with each other."""
     labels, listed = stack.move.shape[2], scratch.potentials.open
@@ -108,7 +108,7 @@ def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None
                     scratch.gram[i, j, a, b] = dot(move, stack.move[t, j, b])
 
 
-@merged
+@inner
 def _look_up_moves(
     shapes: Shapes, changes: Changes, stack: Stack, scratch: Scratch, s: Index
 ) -> None:
@@ -290,7 +290,7 @@ def _fill_pairs(
                 _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
 
 
-@merged
+@inner
 def _fill_labels(
     pairs: PairTables, stack: Stack, scratch: Scratch, size: Index, t: Index, i: Index, j: Index
 ) -> None:

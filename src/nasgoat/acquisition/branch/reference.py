@@ -28,7 +28,7 @@ from nasgoat.acquisition.branch.records import (
     Stack,
     Tables,
 )
-from nasgoat.compiled import compiled, inner, merged
+from nasgoat.compiled import compiled, inner
 
 
 @inner
@@ -160,7 +160,7 @@ def load_reference(
         add_to(column, path[size, shapes.distance[p, 0, n - 1], 0, out])
 
 
-@merged
+@inner
 def load_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index, t: Index) -> None:
     """At depth 0, what each label of each variable changes in the reference graph of shape s."""
     if t > 0:
@@ -193,7 +193,7 @@ def assign(
     _change_moves(both, shapes, stack, s, t, i, label)
 
 
-@merged
+@inner
 def _change_moves(
     both: Floats, shapes: Shapes, stack: Stack, s: Index, t: Index, i: Index, label: Index
 ) -> None:

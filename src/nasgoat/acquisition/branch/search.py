@@ -37,7 +37,7 @@ from nasgoat.acquisition.branch.records import (
     Potentials,
     Prefixes,
 )
-from nasgoat.compiled import Threads, called, merged
+from nasgoat.compiled import Threads, called, inner
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
@@ -169,7 +169,7 @@ def _make_walk(open_shape: Step, forget: Step, take_state: Step) -> Step:
     return go_to_next_node
 
 
-@merged
+@inner
 def choose_variable(
     stack: AnyStack, potentials: Potentials, t: Index, total: Index, threshold: float
 ) -> None:
@@ -188,7 +188,7 @@ def choose_variable(
             stack.variable[t] = i
 
 
-@merged
+@inner
 def order_states(stack: AnyStack, t: Index) -> None:
     """Sort the states of the branching variable of depth t, lowest bound first."""
     i = stack.variable[t]

@@ -30,7 +30,7 @@ from nasgoat.acquisition.branch.records import (
     new_potentials,
 )
 from nasgoat.acquisition.branch.structures import Group
-from nasgoat.compiled import MACHINE_CODE, compiled, merged
+from nasgoat.compiled import MACHINE_CODE, compiled, inner
 
 _LANES = 16 if MACHINE_CODE else 1  # structures side by side
 _TINY = 1e-150
@@ -175,7 +175,7 @@ def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     return potentials, np.zeros((variables, variables, labels * _LANES))
 
 
-@merged
+@inner
 def _choose_factors(
     structures: _Structures, classes: _ClassTables, s: int
 ) -> tuple[float, float, float]:
@@ -196,7 +196,7 @@ def _choose_factors(
     return 0.5 / c, 1.0 + omega / length, rest / (2 * c)
 
 
-@merged
+@inner
 def _fill_lane(
     structures: _Structures,
     classes: _ClassTables,
