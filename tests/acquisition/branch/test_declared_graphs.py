@@ -7,9 +7,9 @@ import pytest
 
 from nasgoat import Catalogue, GraphSpace, LowerConfidenceBound, ShortestPathKernel, molecules
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.declared_search import LabelledRun
-from nasgoat.acquisition.branch.declared_structures import LabelledListing
-from nasgoat.acquisition.branch.tables import make_label_tables
+from nasgoat.acquisition.branch.declared_search import DeclaredRun
+from nasgoat.acquisition.branch.declared_structures import DeclaredListing
+from nasgoat.acquisition.branch.tables import make_declared_tables
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.acquisition.mip import MipOptimizer
@@ -70,16 +70,16 @@ def problem_of(space: GraphSpace, seed: int = 0, k: int = 4, t: int = 8) -> Prob
 
 def runs_of(
     problem: Problem, listed: tuple[int, int]
-) -> tuple[LinearAcquisition, list[LabelledRun]]:
+) -> tuple[LinearAcquisition, list[DeclaredRun]]:
     """A run for every number of nodes, which bounds instead of listing where told so."""
     linear = problem.acquisition.linear
     assert linear is not None
     assert isinstance(linear.posterior, LinearPosterior)
     assert isinstance(problem.space, GraphSpace)
     runs = []
-    for block in LabelledListing(problem.space).blocks():
-        tables = make_label_tables(linear.features, linear.posterior, linear.sqrt_beta, block)
-        runs.append(LabelledRun(block, tables, lambda: -np.inf, listed=listed))
+    for block in DeclaredListing(problem.space).blocks():
+        tables = make_declared_tables(linear.features, linear.posterior, linear.sqrt_beta, block)
+        runs.append(DeclaredRun(block, tables, lambda: -np.inf, listed=listed))
     return linear, runs
 
 
@@ -103,7 +103,7 @@ def test_molecules_equal_the_catalogue_in_two_threads() -> None:
     space = resized(molecules(), 5)
     check(problem_of(space, k=5, t=50))
     acyclic = GraphSpace(5, ["a", "b"], direction="acyclic")
-    assert len(LabelledListing(acyclic).blocks()[0].adjacency) == 302  # two threads
+    assert len(DeclaredListing(acyclic).blocks()[0].adjacency) == 302  # two threads
     check(problem_of(acyclic, k=5, t=50))
 
 
@@ -156,7 +156,7 @@ def _score_all(
     return list(zip(graphs, linear.assess(graphs)[0].tolist(), strict=True)) if graphs else []
 
 
-def _find_structure(run: LabelledRun, graph: LabeledGraph) -> int:
+def _find_structure(run: DeclaredRun, graph: LabeledGraph) -> int:
     """The structure of a block whose key, roles and names included, is the graph's."""
     space, labels = run.block.space, graph.node_labels or ()
     roles = np.full(graph.n, -1, dtype=np.int8)
@@ -227,7 +227,7 @@ def test_further_limits_keep_the_listed_structures() -> None:
     search.optimize(problem.acquisition)
     limits = space.constrain("C <= 1", "edges + depth >= 6").limits
     limited = search.limit(limits)
-    assert limited.list_labelled()[0].adjacency is search.list_labelled()[0].adjacency
+    assert limited.list_declared()[0].adjacency is search.list_declared()[0].adjacency
     pool = limited._minimize(linear, 3, (), None)
     wanted = Catalogue(limited.space).optimize(problem.acquisition, 3)
     values = [proposal.certificate.value for proposal in wanted]

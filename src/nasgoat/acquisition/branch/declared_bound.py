@@ -27,9 +27,9 @@ from nasgoat.acquisition.branch.records import (
     WIDE,
     Floats,
     Index,
-    LabelProblem,
-    LabelScratch,
-    LabelStack,
+    DeclaredProblem,
+    DeclaredScratch,
+    DeclaredStack,
     Sizes,
 )
 from nasgoat.acquisition.branch.reference import add_to, dot
@@ -38,7 +38,7 @@ from nasgoat.compiled import called, inner
 
 @called
 def measure_labels(
-    problem: LabelProblem, _: None, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
+    problem: DeclaredProblem, _: None, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> Sizes:
     """The reference graph, its moves and all products at depth t."""
     reference, potentials = scratch.reference, scratch.potentials
@@ -64,7 +64,7 @@ def measure_labels(
 
 
 @inner
-def _load_reference(problem: LabelProblem, stack: LabelStack, reference: Floats, s: Index) -> None:
+def _load_reference(problem: DeclaredProblem, stack: DeclaredStack, reference: Floats, s: Index) -> None:
     """Column of the reference graph of the labels so far."""
     shapes, pair, own = problem.shapes, problem.tables.pair, problem.tables.own
     n, star = shapes.allowed.shape[1], len(own) - 1
@@ -79,7 +79,7 @@ def _load_reference(problem: LabelProblem, stack: LabelStack, reference: Floats,
 
 
 @inner
-def add_labelled_edges(problem: LabelProblem, stack: LabelStack, column: Floats, s: Index) -> None:
+def add_labelled_edges(problem: DeclaredProblem, stack: DeclaredStack, column: Floats, s: Index) -> None:
     """Add to a column what the labels of edges change, where they are known."""
     shapes, delta = problem.shapes, problem.tables.delta
     for e in range(shapes.edges[s]):
@@ -91,7 +91,7 @@ def add_labelled_edges(problem: LabelProblem, stack: LabelStack, column: Floats,
 
 @inner
 def _load_moves(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> int:
     """Changes of all open variables, and their products with p; returns how many are open."""
     n, total = problem.shapes.allowed.shape[1], 0
@@ -113,7 +113,7 @@ def _load_moves(
 
 @inner
 def _load_node(
-    problem: LabelProblem, stack: LabelStack, move: Floats, s: Index, i: Index, x: Index
+    problem: DeclaredProblem, stack: DeclaredStack, move: Floats, s: Index, i: Index, x: Index
 ) -> None:
     """What label x of node i changes."""
     tables, star = problem.tables, len(problem.tables.own) - 1
@@ -127,7 +127,7 @@ def _load_node(
 
 @inner
 def _load_edge(
-    problem: LabelProblem, stack: LabelStack, move: Floats, s: Index, e: Index, x: Index
+    problem: DeclaredProblem, stack: DeclaredStack, move: Floats, s: Index, e: Index, x: Index
 ) -> None:
     """What label x of edge e changes, whose ends have labels."""
     u, v = problem.shapes.ends[s, e, 0], problem.shapes.ends[s, e, 1]
@@ -136,7 +136,7 @@ def _load_edge(
 
 
 @inner
-def _multiply_moves(stack: LabelStack, scratch: LabelScratch, t: Index, total: Index) -> None:
+def _multiply_moves(stack: DeclaredStack, scratch: DeclaredScratch, t: Index, total: Index) -> None:
     """Products of the changes of every two open variables."""
     opened, move = scratch.potentials.open, scratch.move
     for y in range(total):
@@ -149,7 +149,7 @@ def _multiply_moves(stack: LabelStack, scratch: LabelScratch, t: Index, total: I
 
 @called
 def _measure_rest(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index
 ) -> float:
     """Products of the reference with interactions and with δ; returns ω (Lemma 9)."""
     shapes, tables, classes = problem.shapes, problem.tables, scratch.classes
@@ -180,9 +180,9 @@ def _measure_rest(
 
 @inner
 def _find_least_delta(
-    problem: LabelProblem,
-    stack: LabelStack,
-    scratch: LabelScratch,
+    problem: DeclaredProblem,
+    stack: DeclaredStack,
+    scratch: DeclaredScratch,
     ends: tuple[Index, Index],
     a: Index,
     b: Index,
@@ -205,10 +205,10 @@ def _find_least_delta(
 
 @called
 def _fill_potentials(
-    problem: LabelProblem,
+    problem: DeclaredProblem,
     _: None,
-    stack: LabelStack,
-    scratch: LabelScratch,
+    stack: DeclaredStack,
+    scratch: DeclaredScratch,
     s: Index,
     t: Index,
     total: Index,
@@ -241,7 +241,7 @@ def _fill_potentials(
 
 @inner
 def _add_open_edges(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> None:
     """What edges with an open end add at least, whatever their labels."""
     shapes, potentials, rho = problem.shapes, scratch.potentials, scratch.factor[RHO]
@@ -268,10 +268,10 @@ def _add_open_edges(
 
 @inner
 def _rescale(
-    problem: LabelProblem,
+    problem: DeclaredProblem,
     _: None,
-    stack: LabelStack,
-    scratch: LabelScratch,
+    stack: DeclaredStack,
+    scratch: DeclaredScratch,
     sizes: Sizes,
     s: Index,
     t: Index,

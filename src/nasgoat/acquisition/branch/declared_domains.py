@@ -7,7 +7,7 @@ or of which an isomorphic copy remains (docs/branch-and-bound.md, "Why nothing i
 from __future__ import annotations
 
 from nasgoat.acquisition.branch.domains import EPSILON
-from nasgoat.acquisition.branch.records import DegreeRules, Index, LabelProblem, LabelStack
+from nasgoat.acquisition.branch.records import DegreeRules, Index, DeclaredProblem, DeclaredStack
 from nasgoat.compiled import called, inner
 
 
@@ -22,7 +22,7 @@ def find_least_weight(rules: DegreeRules, u: Index, v: Index) -> int:
 
 
 @called
-def _measure_loads(problem: LabelProblem, stack: LabelStack, s: Index) -> None:
+def _measure_loads(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> None:
     """Least and largest degrees that the labels of edges so far leave to every node."""
     shapes, rules, load = problem.shapes, problem.rules, stack.load
     n = shapes.allowed.shape[1]
@@ -45,7 +45,7 @@ def _measure_loads(problem: LabelProblem, stack: LabelStack, s: Index) -> None:
 
 @called
 def narrow_labels(
-    problem: LabelProblem, stack: LabelStack, s: Index, t: Index, threshold: float
+    problem: DeclaredProblem, stack: DeclaredStack, s: Index, t: Index, threshold: float
 ) -> bool:
     """Domains of depth t from those of the depth below; False if one is empty.
 
@@ -75,7 +75,7 @@ def narrow_labels(
 
 
 @inner
-def _is_open(problem: LabelProblem, stack: LabelStack, s: Index, i: Index) -> bool:
+def _is_open(problem: DeclaredProblem, stack: DeclaredStack, s: Index, i: Index) -> bool:
     """Whether i is a variable without a label; an edge is one once both its ends have labels."""
     n = problem.shapes.allowed.shape[1]
     if stack.label[i] >= 0:
@@ -88,7 +88,7 @@ def _is_open(problem: LabelProblem, stack: LabelStack, s: Index, i: Index) -> bo
 
 @inner
 def _narrow_domain(
-    problem: LabelProblem, stack: LabelStack, s: Index, t: Index, i: Index, threshold: float
+    problem: DeclaredProblem, stack: DeclaredStack, s: Index, t: Index, i: Index, threshold: float
 ) -> int:
     """The labels that variable i may still take at depth t; returns how many.
 
@@ -116,7 +116,7 @@ def _narrow_domain(
 
 
 @called
-def may_take(problem: LabelProblem, stack: LabelStack, s: Index, i: Index, x: Index) -> bool:
+def may_take(problem: DeclaredProblem, stack: DeclaredStack, s: Index, i: Index, x: Index) -> bool:
     """Whether the labels so far let node or edge i have label x."""
     shapes, rules, load = problem.shapes, problem.rules, stack.load
     n = shapes.allowed.shape[1]
@@ -145,7 +145,7 @@ def may_take(problem: LabelProblem, stack: LabelStack, s: Index, i: Index, x: In
 
 
 @called
-def _keep_affordable(problem: LabelProblem, stack: LabelStack, s: Index, t: Index) -> int:
+def _keep_affordable(problem: DeclaredProblem, stack: DeclaredStack, s: Index, t: Index) -> int:
     """Drop states that break a limit whatever the others are.
 
     Returns -1 if no labels are left, 1 if a variable has one state left, which it gets; else 0.
@@ -179,7 +179,7 @@ def _keep_affordable(problem: LabelProblem, stack: LabelStack, s: Index, t: Inde
 
 @inner
 def _find_least_cost(
-    problem: LabelProblem, stack: LabelStack, k: Index, s: Index, t: Index, i: Index
+    problem: DeclaredProblem, stack: DeclaredStack, k: Index, s: Index, t: Index, i: Index
 ) -> float:
     """What node or edge i adds to limit k at least."""
     rows, n = problem.rows, problem.shapes.allowed.shape[1]
@@ -198,7 +198,7 @@ def _find_least_cost(
 
 
 @called
-def is_leaf(problem: LabelProblem, stack: LabelStack, s: Index) -> bool:
+def is_leaf(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     """Whether degrees and limits hold, all labels being known."""
     rows, shapes, rules = problem.rows, problem.shapes, problem.rules
     n = shapes.allowed.shape[1]
@@ -219,7 +219,7 @@ def is_leaf(problem: LabelProblem, stack: LabelStack, s: Index) -> bool:
 
 @inner
 def weigh(
-    problem: LabelProblem, stack: LabelStack, s: Index, e: Index, x: Index, sign: Index
+    problem: DeclaredProblem, stack: DeclaredStack, s: Index, e: Index, x: Index, sign: Index
 ) -> None:
     """Count the weight of label x of edge e in the least degrees of its ends, or take it away."""
     shapes, rules, load = problem.shapes, problem.rules, stack.load

@@ -23,7 +23,7 @@ from nasgoat.acquisition.branch.declared_bound import (
     measure_labels,
 )
 from nasgoat.acquisition.branch.declared_domains import is_leaf, may_take, narrow_labels, weigh
-from nasgoat.acquisition.branch.declared_structures import LabelledBlock
+from nasgoat.acquisition.branch.declared_structures import DeclaredBlock
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     LISTING,
@@ -35,13 +35,13 @@ from nasgoat.acquisition.branch.records import (
     Answers,
     Floats,
     Index,
-    LabelProblem,
-    LabelScratch,
-    LabelStack,
-    LabelTables,
+    DeclaredProblem,
+    DeclaredScratch,
+    DeclaredStack,
+    DeclaredTables,
     new_answers,
-    new_label_scratch,
-    new_label_stack,
+    new_declared_scratch,
+    new_declared_stack,
 )
 from nasgoat.acquisition.branch.reference import add_to, dot
 from nasgoat.acquisition.branch.search import (
@@ -63,7 +63,7 @@ _ANSWERS = 64  # graphs that one call hands over
 
 @inner
 def _open_structure(
-    problem: LabelProblem, _: None, stack: LabelStack, s: Index, threshold: float
+    problem: DeclaredProblem, _: None, stack: DeclaredStack, s: Index, threshold: float
 ) -> bool:
     """Begin with structure s, every variable open; False if it has no graph."""
     stack.label[:] = -1
@@ -71,7 +71,7 @@ def _open_structure(
 
 
 @inner
-def _forget(stack: LabelStack, t: Index) -> None:
+def _forget(stack: DeclaredStack, t: Index) -> None:
     """Open all variables that got their labels below depth t."""
     for i in range(len(stack.label)):
         if stack.label[i] >= 0 and stack.since[i] > t:
@@ -80,9 +80,9 @@ def _forget(stack: LabelStack, t: Index) -> None:
 
 @inner
 def _take_label(
-    problem: LabelProblem,
+    problem: DeclaredProblem,
     _: None,
-    stack: LabelStack,
+    stack: DeclaredStack,
     s: Index,
     t: Index,
     x: Index,
@@ -96,9 +96,9 @@ def _take_label(
 
 @inner
 def _choose_variable(
-    problem: LabelProblem,
-    stack: LabelStack,
-    scratch: LabelScratch,
+    problem: DeclaredProblem,
+    stack: DeclaredStack,
+    scratch: DeclaredScratch,
     total: Index,
     s: Index,
     t: Index,
@@ -113,10 +113,10 @@ def _choose_variable(
 
 @inner
 def _find_leaves(
-    problem: LabelProblem,
+    problem: DeclaredProblem,
     _: None,
-    stack: LabelStack,
-    scratch: LabelScratch,
+    stack: DeclaredStack,
+    scratch: DeclaredScratch,
     roots: Floats,
     s: Index,
     t: Index,
@@ -134,7 +134,7 @@ def _find_leaves(
 
 @called
 def _begin_listing(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, t: Index
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> bool:
     """Whether to list what is below this node; the listing is then ready to begin."""
     shapes, tables, most = problem.shapes, problem.tables, scratch.most
@@ -173,7 +173,7 @@ def _begin_listing(
 
 @inner
 def _add_node(
-    problem: LabelProblem, stack: LabelStack, column: Floats, s: Index, i: Index, before: Index
+    problem: DeclaredProblem, stack: DeclaredStack, column: Floats, s: Index, i: Index, before: Index
 ) -> None:
     """Add node i and its pairs with all labelled nodes among the first ones (before i), or all."""
     shapes, tables = problem.shapes, problem.tables
@@ -187,7 +187,7 @@ def _add_node(
 
 @called
 def _list_labels(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, best: float, answers: Answers
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, best: float, answers: Answers
 ) -> int:
     """Go on listing until all is listed, ``answers`` are full or it is time to look at the clock.
 
@@ -231,7 +231,7 @@ def _list_labels(
 
 @called
 def _take_next(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, y: Index
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, y: Index
 ) -> bool:
     """Give the y-th variable of the listing its next label; False if it has had all."""
     i, n, t = scratch.listed[y], problem.shapes.allowed.shape[1], stack.place[DEPTH] + 1
@@ -253,7 +253,7 @@ def _take_next(
 
 @inner
 def _extend_column(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, s: Index, y: Index
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, y: Index
 ) -> None:
     """The column with the new label of the y-th variable of the listing."""
     shapes, column, i = problem.shapes, scratch.column[y + 1], scratch.listed[y]
@@ -268,7 +268,7 @@ def _extend_column(
 
 
 @called
-def _is_first(problem: LabelProblem, stack: LabelStack, s: Index) -> bool:
+def _is_first(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     """Whether no automorphism turns the labels of the nodes into a smaller word."""
     shapes = problem.shapes
     for g in range(shapes.symmetry_at[s], shapes.symmetry_at[s + 1]):
@@ -283,7 +283,7 @@ def _is_first(problem: LabelProblem, stack: LabelStack, s: Index) -> bool:
 
 @inner
 def _is_hopeless(
-    problem: LabelProblem, stack: LabelStack, scratch: LabelScratch, y: Index, best: float
+    problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, y: Index, best: float
 ) -> bool:
     """Whether no labels of the edges left can beat ``best``: the triangle inequality."""
     shapes, reach, column = problem.shapes, problem.tables.reach, scratch.column[y]
@@ -305,12 +305,12 @@ _search = make_search(
 
 
 @compiled
-def search_labels(*given: Any) -> tuple[int, int]:
+def search_declared(*given: Any) -> tuple[int, int]:
     """The search of declared graphs (see :func:`make_search`)."""
     return _search(*given)
 
 
-class LabelledRun(DepthFirstRun):
+class DeclaredRun(DepthFirstRun):
     """Bounds of all structures, then depth-first search below them, best bound first.
 
     Args:
@@ -321,17 +321,17 @@ class LabelledRun(DepthFirstRun):
         listed: Labellings of nodes, and of edges, up to which they are listed.
     """
 
-    _search = staticmethod(search_labels)
+    _search = staticmethod(search_declared)
 
     def __init__(
         self,
-        block: LabelledBlock,
-        tables: LabelTables,
+        block: DeclaredBlock,
+        tables: DeclaredTables,
         floor: Callable[[], float],
         threads: Threads = ALONE,
         listed: tuple[int, int] = _LISTED,
     ) -> None:
-        self._problem = LabelProblem(block.shapes, block.rules, block.rows, tables)
+        self._problem = DeclaredProblem(block.shapes, block.rules, block.rows, tables)
         self._listed = listed
         super().__init__(block, len(block.adjacency), floor, threads, scout=False)
 
@@ -341,8 +341,8 @@ class LabelledRun(DepthFirstRun):
         variables = self.block.n + shapes.ends.shape[1]
         return Worker(
             prefixes=None,
-            stack=new_label_stack(variables, domain, self.block.n),
-            scratch=new_label_scratch(variables, domain, tables, self._listed),
+            stack=new_declared_stack(variables, domain, self.block.n),
+            scratch=new_declared_scratch(variables, domain, tables, self._listed),
             order=np.zeros(0, dtype=np.int64),
             answers=new_answers(_ANSWERS, variables),
         )

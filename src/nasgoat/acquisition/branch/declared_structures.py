@@ -18,8 +18,8 @@ from nasgoat.acquisition.branch.records import (
     DegreeRules,
     Floats,
     Integers,
-    LabelledShapes,
-    LabelRows,
+    DeclaredShapes,
+    DeclaredRows,
 )
 from nasgoat.acquisition.branch.structures import find_twins
 from nasgoat.errors import TooLargeError
@@ -39,7 +39,7 @@ _SYMMETRIES = 64  # automorphisms of a structure that labels are compared under,
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledBlock:
+class DeclaredBlock:
     """Structures that are searched together, and how to turn labels back into graphs.
 
     Args:
@@ -57,10 +57,10 @@ class LabelledBlock:
     n: int
     adjacency: NDArray[np.bool_]
     roles: Bytes
-    shapes: LabelledShapes
+    shapes: DeclaredShapes
     classes: Integers
     rules: DegreeRules
-    rows: LabelRows
+    rows: DeclaredRows
 
     def measure_tables(self, features: int) -> float:
         """Bytes of the tables of a posterior with so many features."""
@@ -78,7 +78,7 @@ class LabelledBlock:
 
 
 @dataclass
-class LabelledListing:
+class DeclaredListing:
     """The blocks of a declared graph space, one for each number of nodes, listed when asked for.
 
     Args:
@@ -90,11 +90,11 @@ class LabelledListing:
     space: GraphSpace
     progress: Callable[[str], None] | None = None
     left_out: list[int] = field(default_factory=list)
-    _blocks: dict[int, LabelledBlock] = field(default_factory=dict)
+    _blocks: dict[int, DeclaredBlock] = field(default_factory=dict)
     _begun: dict[int, _Begun] = field(default_factory=dict)
     _refused: set[int] = field(default_factory=set)  # sizes with too many
 
-    def blocks(self, deadline: float | None = None) -> list[LabelledBlock]:
+    def blocks(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.
@@ -111,13 +111,13 @@ class LabelledListing:
                 self.left_out.append(n)
         return [block for block in self._blocks.values() if len(block.adjacency)]
 
-    def limit(self, space: GraphSpace) -> LabelledListing:
+    def limit(self, space: GraphSpace) -> DeclaredListing:
         """The same structures in a space with other limits."""
         found = {}
         for n, block in self._blocks.items():
             rows = _make_rows(space, n, block.shapes.edges, block.adjacency, block.roles)
             found[n] = replace(block, space=space, rows=rows)
-        return LabelledListing(space, self.progress, _blocks=found)
+        return DeclaredListing(space, self.progress, _blocks=found)
 
     def _list(self, n: int, deadline: float | None) -> bool:
         """List the structures of a size; False if the time is up before all are."""
@@ -139,17 +139,17 @@ class LabelledListing:
         adjacency = np.concatenate([np.zeros((0, n, n), bool), *(x for x, _, _ in found)])
         roles = np.concatenate([np.zeros((0, n), np.int8), *(x for _, x, _ in found)])
         symmetries = [group for _, _, groups in found for group in groups]
-        self._blocks[n] = make_labelled_block(self.space, n, adjacency, roles, symmetries)
+        self._blocks[n] = make_declared_block(self.space, n, adjacency, roles, symmetries)
         return True
 
 
-def make_labelled_block(
+def make_declared_block(
     space: GraphSpace,
     n: int,
     adjacency: NDArray[np.bool_],
     roles: Bytes,
     groups: Sequence[NDArray[np.intp]],
-) -> LabelledBlock:
+) -> DeclaredBlock:
     """The block of these structures, given their automorphisms; what no labels fit is left out."""
     rules = _read_rules(space, n)
     allowed = _find_allowed(space, adjacency, roles, rules)
@@ -162,7 +162,7 @@ def make_labelled_block(
     twin[alone | np.take_along_axis(alone, twin.astype(np.intp), axis=1)] = -1
     ends, edges = _list_ends(adjacency if space.directed else np.triu(adjacency))
     found = [group for group, kept in zip(groups, fits, strict=True) if kept]
-    shapes = LabelledShapes(
+    shapes = DeclaredShapes(
         pair_class=place.reshape(d.shape).astype(np.int16),
         edges=edges,
         ends=ends,
@@ -173,7 +173,7 @@ def make_labelled_block(
     )
     classes = np.stack(np.divmod(codes, n + 1), axis=1)
     rows = _make_rows(space, n, edges, adjacency, roles)
-    return LabelledBlock(space, n, adjacency, roles, shapes, classes, rules, rows)
+    return DeclaredBlock(space, n, adjacency, roles, shapes, classes, rules, rows)
 
 
 def _read_rules(space: GraphSpace, n: int) -> DegreeRules:
@@ -223,7 +223,7 @@ def _list_ends(adjacency: NDArray[np.bool_]) -> tuple[Bytes, Integers]:
 
 def _make_rows(
     space: GraphSpace, n: int, edges: Integers, adjacency: NDArray[np.bool_], roles: Bytes
-) -> LabelRows:
+) -> DeclaredRows:
     """All limits of the space as rows; a structure and its roles fix nodes, edges and depth."""
     rows = [(x, sign) for x in space.all_limits for sign in SIGNS[x.sense]]
     words, ops = space.node_vocabulary or ("",), space.edge_vocabulary or ("",)
@@ -238,7 +238,7 @@ def _make_rows(
 
     caps = [sign * x.bound + TOLERANCE * max(1.0, abs(x.bound)) for x, sign in rows]
     total = len(rows)
-    return LabelRows(
+    return DeclaredRows(
         cap=np.array(caps, dtype=float),
         node=np.array([s * x.node_coefficients(words) for x, s in rows]).reshape(total, len(words)),
         edge=np.array([s * x.edge_coefficients(ops) for x, s in rows]).reshape(total, len(ops)),

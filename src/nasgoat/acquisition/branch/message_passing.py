@@ -32,8 +32,8 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Index,
     Integers,
-    LabelScratch,
-    LabelStack,
+    DeclaredScratch,
+    DeclaredStack,
     Potentials,
     Prefixes,
     Scratch,
@@ -49,8 +49,8 @@ _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their l
 Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
 #: Takes potentials, messages, the number of states of each variable, and two variables.
 Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
-AnyStack = Stack | LabelStack  # of cells, and of declared graphs
-AnyScratch = Scratch | LabelScratch
+AnyStack = Stack | DeclaredStack  # of cells, and of declared graphs
+AnyScratch = Scratch | DeclaredScratch
 #: Takes problem, prefixes, stack, scratch, shape, depth and the number of open variables.
 Fill = Callable[..., None]
 #: Takes problem, prefixes, stack, scratch, sizes, shape and depth.

@@ -14,7 +14,7 @@ import numpy as np
 from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.block_codes import BlockCodes
 from nasgoat.acquisition.branch.cell_rows import CellPairs
-from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
+from nasgoat.acquisition.branch.declared_structures import DeclaredBlock, DeclaredListing
 from nasgoat.acquisition.branch.structures import Block, Listing, require_described
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
@@ -87,9 +87,9 @@ class BranchAndBound:
         self.progress = progress
         self.threads = threads
         self._codes: dict[Any, BlockCodes] = {}
-        self._labelled: LabelledListing | None = None
+        self._declared: DeclaredListing | None = None
         if space.layout == "graph":
-            self._labelled = LabelledListing(cast(GraphSpace, space), progress)
+            self._declared = DeclaredListing(cast(GraphSpace, space), progress)
         self._pairs: CellPairs | None = None
         cells = cast(CellSpace, space)  # asked for nothing where graphs are declared
         self._memory = choose_limit(memory)
@@ -112,7 +112,7 @@ class BranchAndBound:
         """
         if exponential in self._loaded:
             return
-        if exponential and (self._labelled is not None or self.space.cells):
+        if exponential and (self._declared is not None or self.space.cells):
             said, other = "declared graphs", "the catalogue or scip"
             if self.space.cells:
                 said, other = "several cells", "the catalogue"
@@ -124,7 +124,7 @@ class BranchAndBound:
         with say_if_slow(self.progress, words):
             if exponential:
                 runs.load_exponential()
-            elif self._labelled is not None:
+            elif self._declared is not None:
                 runs.load_declared()
             elif not self.space.cells:
                 for prefixes in sorted(self._linear.by_prefixes):
@@ -134,8 +134,8 @@ class BranchAndBound:
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: this depends on the space alone and serves all later calls."""
-        if self._labelled is not None:
-            self.list_labelled(deadline)
+        if self._declared is not None:
+            self.list_declared(deadline)
             return
         if self.space.cells:
             self._list_pairs()
@@ -145,9 +145,9 @@ class BranchAndBound:
             if not exponential and block.prefix_states is None:
                 _ = block.groups
 
-    def list_labelled(self, deadline: float | None = None) -> list[LabelledBlock]:
+    def list_declared(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """The structures of declared graphs, a block for each number of nodes; none of cells."""
-        return [] if self._labelled is None else self._labelled.blocks(deadline)
+        return [] if self._declared is None else self._declared.blocks(deadline)
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -201,8 +201,8 @@ class BranchAndBound:
         limited = copy(self)
         limited.space = self.space.constrain(*limits)
         limited._pairs = self._pairs and self._pairs.limit(limited.space)
-        if self._labelled is not None:
-            limited._labelled = self._labelled.limit(cast(GraphSpace, limited.space))
+        if self._declared is not None:
+            limited._declared = self._declared.limit(cast(GraphSpace, limited.space))
         cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
         limited._linear = self._linear.limit(cells)
         limited._exponential = self._exponential.limit(cells)
@@ -257,7 +257,7 @@ class BranchAndBound:
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
         """The block of all cells' structures with so many nodes; None if they are not listed."""
-        if self._labelled is not None or self.space.cells:
+        if self._declared is not None or self.space.cells:
             return None
         for block in self._linear.blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
@@ -285,12 +285,12 @@ class BranchAndBound:
                     return min(left, *(other.open_bound() for other in every[at:]))
         return None if left == np.inf else left
 
-    def _find_listing(self, maker: runs.RunMaker) -> Listing | LabelledListing:
+    def _find_listing(self, maker: runs.RunMaker) -> Listing | DeclaredListing:
         """What lists the structures that are searched, and knows which sizes it left out."""
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return self._exponential
-        if self._labelled is not None:
-            return self._labelled
+        if self._declared is not None:
+            return self._declared
         # The codes of other blocks are those of structures, not of their prefixes.
         return self._exponential if maker.features.codes else self._linear
 
@@ -301,7 +301,7 @@ class BranchAndBound:
             return list(maker.list_exponential(self._exponential))
         if self.space.cells:
             return [maker.make_of_cells(self._list_pairs())]
-        if isinstance(listing, LabelledListing):
+        if isinstance(listing, DeclaredListing):
             return list(maker.list_declared(listing))
         return list(maker.list_linear(listing))
 

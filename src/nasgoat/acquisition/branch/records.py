@@ -270,7 +270,7 @@ def new_place() -> Integers:
     return np.array([0, -1, 0, -1], dtype=np.int64)
 
 
-class LabelledShapes(NamedTuple):
+class DeclaredShapes(NamedTuple):
     """Structures of one size whose nodes and edges wait for labels."""
 
     pair_class: NDArray[np.int16]  # (S, n, n)
@@ -292,7 +292,7 @@ class DegreeRules(NamedTuple):
     directed: NDArray[np.bool_]  # (1,)
 
 
-class LabelRows(NamedTuple):
+class DeclaredRows(NamedTuple):
     """Linear limits: what is known of a structure and the costs of labels may not exceed caps."""
 
     cap: Floats  # (rows,)
@@ -301,7 +301,7 @@ class LabelRows(NamedTuple):
     shape: Floats  # (rows, S)
 
 
-class LabelTables(NamedTuple):
+class DeclaredTables(NamedTuple):
     """Columns of the posterior; "*" is the last code."""
 
     own: Floats  # (L + 1, 1 + r) of a node by itself
@@ -313,16 +313,16 @@ class LabelTables(NamedTuple):
     gram: Floats  # (K + 1, K + 1) largest products of interactions; the last row is δ's
 
 
-class LabelProblem(NamedTuple):
+class DeclaredProblem(NamedTuple):
     """All that a search looks up and never changes."""
 
-    shapes: LabelledShapes
+    shapes: DeclaredShapes
     rules: DegreeRules
-    rows: LabelRows
-    tables: LabelTables
+    rows: DeclaredRows
+    tables: DeclaredTables
 
 
-class LabelStack(NamedTuple):
+class DeclaredStack(NamedTuple):
     """The open nodes of the depth-first search; row t belongs to depth t."""
 
     label: Integers  # (V,) labels of nodes, then of edges; -1 while open
@@ -341,7 +341,7 @@ class LabelStack(NamedTuple):
     load: Integers  # (2, 2, n) least and largest sums of weights: incoming, then outgoing edges
 
 
-class LabelScratch(NamedTuple):
+class DeclaredScratch(NamedTuple):
     """Scratch of one bound, and of the listing of labels below a node."""
 
     reference: Floats  # (1 + r,)
@@ -363,10 +363,10 @@ class LabelScratch(NamedTuple):
     bound: Floats  # (1,) of the node whose labels are listed
 
 
-def new_label_stack(variables: int, domain: int, n: int) -> LabelStack:
+def new_declared_stack(variables: int, domain: int, n: int) -> DeclaredStack:
     """Stack for that many nodes and edges, and states of one of them."""
     depth = variables + 1
-    return LabelStack(
+    return DeclaredStack(
         label=np.full(variables, -1, dtype=np.int64),
         since=np.zeros(variables, dtype=np.int64),
         domain=np.zeros((depth, variables, domain), dtype=np.int64),
@@ -384,12 +384,12 @@ def new_label_stack(variables: int, domain: int, n: int) -> LabelStack:
     )
 
 
-def new_label_scratch(
-    variables: int, domain: int, tables: LabelTables, most: tuple[int, int]
-) -> LabelScratch:
+def new_declared_scratch(
+    variables: int, domain: int, tables: DeclaredTables, most: tuple[int, int]
+) -> DeclaredScratch:
     """Scratch that fits the tables; ``most`` labellings of nodes, and of edges, are listed."""
     width, ops = tables.own.shape[1], tables.delta.shape[:3]
-    return LabelScratch(
+    return DeclaredScratch(
         reference=np.zeros(width),
         move=np.zeros((variables, domain, width)),
         along=np.zeros((variables, domain)),

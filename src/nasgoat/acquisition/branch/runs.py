@@ -22,8 +22,8 @@ from nasgoat.acquisition.branch.block_codes import (
 )
 from nasgoat.acquisition.branch.cell_rows import CellPairs
 from nasgoat.acquisition.branch.cell_search import LinearRun
-from nasgoat.acquisition.branch.declared_search import LabelledRun
-from nasgoat.acquisition.branch.declared_structures import LabelledListing
+from nasgoat.acquisition.branch.declared_search import DeclaredRun
+from nasgoat.acquisition.branch.declared_structures import DeclaredListing
 from nasgoat.acquisition.branch.domains import make_limit_rows
 from nasgoat.acquisition.branch.exponential import (
     ExponentialProblem,
@@ -38,7 +38,7 @@ from nasgoat.acquisition.branch.search import DepthFirstRun
 from nasgoat.acquisition.branch.several_cells import CellsRun
 from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
 from nasgoat.acquisition.branch.structures import Block, Listing
-from nasgoat.acquisition.branch.tables import make_label_tables, make_tables
+from nasgoat.acquisition.branch.tables import make_declared_tables, make_tables
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import ALONE, Threads
 from nasgoat.errors import SettingError
@@ -100,7 +100,7 @@ class RunMaker:
         for n in listing.growing:
             yield GrowingRun(listing.space, n, posterior, sqrt_beta, floor, self.threads)
 
-    def list_declared(self, listing: LabelledListing) -> Iterator[Run]:
+    def list_declared(self, listing: DeclaredListing) -> Iterator[Run]:
         """Runs of declared graphs, whose nodes and edges may carry labels, under that kernel."""
         posterior, floor = self._require_linear(), self._make_floor()
         for block in listing.blocks(self.deadline):
@@ -109,7 +109,7 @@ class RunMaker:
                 continue
             asked = self.features, posterior, self.acquisition.sqrt_beta
             threads = self._share(len(block.adjacency) >= _FEW)
-            yield LabelledRun(block, make_label_tables(*asked, block), floor, threads)
+            yield DeclaredRun(block, make_declared_tables(*asked, block), floor, threads)
 
     def make_of_cells(self, pairs: CellPairs) -> Run:
         """The run of several cells at once, under that kernel."""
@@ -221,9 +221,9 @@ def load_declared() -> None:
     features = FeatureMap(space)
     width = len(features.source)
     posterior = LinearPosterior(np.zeros(width), np.eye(width))
-    for block in LabelledListing(space).blocks():
-        tables = make_label_tables(features, posterior, 1.0, block)
-        run = LabelledRun(block, tables, lambda: -np.inf)
+    for block in DeclaredListing(space).blocks():
+        tables = make_declared_tables(features, posterior, 1.0, block)
+        run = DeclaredRun(block, tables, lambda: -np.inf)
         while run.go_on(np.inf) is not None:
             pass
 

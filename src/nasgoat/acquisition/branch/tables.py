@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from nasgoat.acquisition.branch.declared_structures import LabelledBlock
+from nasgoat.acquisition.branch.declared_structures import DeclaredBlock
 from nasgoat.acquisition.branch.records import (
     Changes,
     Floats,
     Integers,
-    LabelTables,
+    DeclaredTables,
     PairTables,
     States,
     Tables,
@@ -222,9 +222,9 @@ _PIVOTED = 250  # vectors whose rank is looked for: that takes ten times as long
 _RANK = 1e-14  # a direction in which all vectors are shorter, relatively, is rounding
 
 
-def make_label_tables(
-    features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, block: LabelledBlock
-) -> LabelTables:
+def make_declared_tables(
+    features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, block: DeclaredBlock
+) -> DeclaredTables:
     """The columns of a posterior for the pair classes of a block."""
     space = block.space
     own, path, edge = _read_columns(features, posterior, sqrt_beta, block.n)
@@ -256,7 +256,7 @@ def make_label_tables(
     longest = np.where(fit, np.linalg.norm(delta[..., 1:], axis=-1), 0.0).max(axis=0)
     least = np.where(fit, delta[..., 0], np.inf).min(axis=0)
     reach = np.stack([np.where(fit.any(axis=0), least, 0.0), longest], axis=-1)
-    return LabelTables(
+    return DeclaredTables(
         own=wide @ own,
         pair=np.ascontiguousarray(pair),
         tail=np.ascontiguousarray(tail),
