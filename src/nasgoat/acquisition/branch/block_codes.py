@@ -21,27 +21,23 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.cell_search import LinearRun
-from nasgoat.acquisition.branch.domains import make_limit_rows
-from nasgoat.acquisition.branch.exponential import (
+from nasgoat.acquisition.branch.cells.domains import make_limit_rows
+from nasgoat.acquisition.branch.cells.records import Tables
+from nasgoat.acquisition.branch.cells.reference import measure_changes
+from nasgoat.acquisition.branch.cells.search import LinearRun
+from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
+from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
-    ExponentialRun,
+    Factors,
+    Model,
     bound_exponential,
     give_codes,
 )
-from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
-from nasgoat.acquisition.branch.records import (
-    MARGIN,
-    Factors,
-    Floats,
-    Found,
-    Model,
-    Tables,
-)
-from nasgoat.acquisition.branch.reference import measure_changes
-from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
-from nasgoat.acquisition.branch.structure_bounds import add_codes, bound_structures
-from nasgoat.acquisition.branch.structures import Block
+from nasgoat.acquisition.branch.exponential.split_labellings import SplitRun, start_labellings
+from nasgoat.acquisition.branch.records import MARGIN, Floats, Found
 from nasgoat.compiled import Threads
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.blocks import OPERATIONS, STRUCTURE, Composition, list_compositions
@@ -60,7 +56,7 @@ class BlockCodes:
         block: Structures.
 
     Example:
-        >>> from nasgoat.acquisition.branch.structures import Listing
+        >>> from nasgoat.acquisition.branch.cells.structures import Listing
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(4, ["conv", "pool"])
         >>> (block,) = Listing(space, False).blocks()

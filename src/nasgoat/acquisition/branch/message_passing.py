@@ -26,20 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition.branch.records import (
-    RHO,
-    WIDE,
-    Floats,
-    Index,
-    Integers,
-    DeclaredScratch,
-    DeclaredStack,
-    Potentials,
-    Prefixes,
-    Scratch,
-    Sizes,
-    Stack,
-)
+from nasgoat.acquisition.branch.cells.records import Prefixes, Scratch, Stack
+from nasgoat.acquisition.branch.declared.records import DeclaredScratch, DeclaredStack
+from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, Integers, Potentials, Sizes
 from nasgoat.compiled import called, inner
 
 _TINY = 1e-150

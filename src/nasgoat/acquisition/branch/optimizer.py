@@ -13,9 +13,9 @@ import numpy as np
 
 from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.block_codes import BlockCodes
-from nasgoat.acquisition.branch.cell_rows import CellPairs
-from nasgoat.acquisition.branch.declared_structures import DeclaredBlock, DeclaredListing
-from nasgoat.acquisition.branch.structures import Block, Listing, require_described
+from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
+from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
+from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
@@ -41,7 +41,6 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterio
 
 #: Posteriors of kernels under which labellings are looked at one by one, or in two halves.
 _ENUMERATED = (ExponentialPosterior, NormalisedPosterior)
-
 _LISTING = 0.3  # of the time of a question, for listing structures
 _QUICK_PROOF = 20.0  # seconds of a proof, by its forecast, that needs no local search before it
 _LOOKING, _LONGEST_LOOK = 0.2, 3.0  # of the time, and seconds, for local search before a proof
@@ -120,7 +119,7 @@ class BranchAndBound:
                 f"the kernel must be linear for branch and bound on {said}, got the exponential "
                 f"one; use {other}"
             )
-        words = "compiling the search: once on a machine, about half a minute"
+        words = "compiling the search: once on a machine, about twenty seconds"
         with say_if_slow(self.progress, words):
             if exponential:
                 runs.load_exponential()
@@ -155,7 +154,7 @@ class BranchAndBound:
         """The k best graphs that are not excluded.
 
         The first call in a process loads the compiled search, or compiles it if it never ran on
-        this machine (about half a minute); that is not part of the certificate's seconds.
+        this machine (about twenty seconds); that is not part of the certificate's seconds.
 
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         What was not found by then is filled up by local search, under the same bound.

@@ -20,25 +20,26 @@ from nasgoat.acquisition.branch.block_codes import (
     start_exponential,
     start_linear,
 )
-from nasgoat.acquisition.branch.cell_rows import CellPairs
-from nasgoat.acquisition.branch.cell_search import LinearRun
-from nasgoat.acquisition.branch.declared_search import DeclaredRun
-from nasgoat.acquisition.branch.declared_structures import DeclaredListing
-from nasgoat.acquisition.branch.domains import make_limit_rows
-from nasgoat.acquisition.branch.exponential import (
+from nasgoat.acquisition.branch.cells.domains import make_limit_rows
+from nasgoat.acquisition.branch.cells.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.cells.search import LinearRun
+from nasgoat.acquisition.branch.cells.structures import Block, Listing
+from nasgoat.acquisition.branch.cells.tables import make_tables
+from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
+from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.convex.several_cells import CellsRun
+from nasgoat.acquisition.branch.declared.search import DeclaredRun
+from nasgoat.acquisition.branch.declared.structures import DeclaredListing
+from nasgoat.acquisition.branch.declared.tables import make_declared_tables
+from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
-    ExponentialRun,
     bound_exponential,
     make_factors,
     make_model,
 )
-from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.exponential.split_labellings import SplitRun, start_labellings
 from nasgoat.acquisition.branch.search import DepthFirstRun
-from nasgoat.acquisition.branch.several_cells import CellsRun
-from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
-from nasgoat.acquisition.branch.structures import Block, Listing
-from nasgoat.acquisition.branch.tables import make_declared_tables, make_tables
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import ALONE, Threads
 from nasgoat.errors import SettingError

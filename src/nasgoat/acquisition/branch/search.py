@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasgoat.acquisition.branch.cells.records import Prefixes
 from nasgoat.acquisition.branch.message_passing import AnyStack
 from nasgoat.acquisition.branch.records import (
     DEPTH,
@@ -35,7 +36,6 @@ from nasgoat.acquisition.branch.records import (
     Index,
     Integers,
     Potentials,
-    Prefixes,
 )
 from nasgoat.compiled import Threads, called, inner
 
