@@ -34,10 +34,24 @@ def _fill_potentials(
     t: Index,
     total: Index,
 ) -> None:
-    """The potentials of Lemma 2 at depth t."""
+    """The potentials of Lemma 2 at depth t: of each state, and of the states of each two variables.
+
+    Two states of a prefix whose distances contradict each other get a high price.
+    """
     pairs, shapes, _, _ = problem
+    p, listed = shapes.home[s], scratch.potentials.open
     _fill_unary(prefixes, stack, scratch, shapes.last_label[s], t, total)
-    _fill_pairs(pairs, shapes, prefixes, stack, scratch, s, t, total)
+    for z in range(total):
+        j = listed[z]
+        if prefixes is not None:
+            _find_runs(prefixes, stack, t, j)
+        for y in range(z):
+            i = listed[y]
+            if prefixes is None:
+                _fill_labels(pairs, stack, scratch, shapes.size[p], t, i, j)
+            else:
+                _fill_rows(pairs, prefixes, stack, scratch, shapes.size[p], t, i, j)
+                _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
 
 
 @inner
@@ -59,32 +73,6 @@ def _fill_unary(
                 mean += prefixes.states.added[q, x, 0]
                 along += prefixes.scratch.along[x]
             scratch.potentials.unary[i, c] = mean - rho * (2 * along + wide * scratch.norm[i, c])
-
-
-@inner
-def _fill_pairs(
-    pairs: PairTables,
-    shapes: Shapes,
-    prefixes: Prefixes | None,
-    stack: Stack,
-    scratch: Scratch,
-    s: Index,
-    t: Index,
-    total: Index,
-) -> None:
-    """θ_ij of Lemma 2: what two states together add; a high price where distances contradict."""
-    p, listed = shapes.home[s], scratch.potentials.open
-    for z in range(total):
-        j = listed[z]
-        if prefixes is not None:
-            _find_runs(prefixes, stack, t, j)
-        for y in range(z):
-            i = listed[y]
-            if prefixes is None:
-                _fill_labels(pairs, stack, scratch, shapes.size[p], t, i, j)
-            else:
-                _fill_rows(pairs, prefixes, stack, scratch, shapes.size[p], t, i, j)
-                _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
 
 
 @inner
