@@ -16,7 +16,6 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +35,8 @@ from nasgoat.acquisition.branch.exponential.model import (
     bound_exponential,
     give_codes,
 )
-from nasgoat.acquisition.branch.exponential.split_labellings import SplitRun, start_labellings
-from nasgoat.acquisition.branch.records import MARGIN, Floats, Found
+from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
+from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Run
 from nasgoat.compiled import Threads
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.blocks import OPERATIONS, STRUCTURE, Composition, list_compositions
@@ -108,23 +107,6 @@ def hold_composition(block: Block, composition: Composition | None) -> list[Limi
     return [Limit("composition", "==", count, edge_ops={op: 1.0}) for op, count in named]
 
 
-class Run(Protocol):
-    """A search in steps, as :class:`~nasgoat.acquisition.branch.search.LinearRun` is one."""
-
-    @property
-    def nodes(self) -> int:
-        """Nodes explored so far."""
-        ...
-
-    def go_on(self, best: float) -> list[Found] | None:
-        """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        ...
-
-    def open_bound(self) -> float:
-        """A lower bound on everything that is not explored yet."""
-        ...
-
-
 class CompositionRun:
     """One composition after the other, the one of lowest bound first.
 
@@ -184,7 +166,7 @@ class CompositionRun:
 
 def start_linear(
     codes: BlockCodes, tables: Tables, floor: Callable[[], float], threads: Threads
-) -> LinearRun | RelaxedRun | CompositionRun:
+) -> Run:
     """The search of a block under the linear kernel."""
     block = codes.block
     changes = measure_changes(tables, block.shapes, block.classes, block.labels)
@@ -219,7 +201,7 @@ def start_exponential(
     posterior: ExponentialPosterior,
     floor: Callable[[], float],
     threads: Threads,
-) -> ExponentialRun | SplitRun | CompositionRun:
+) -> Run:
     """The search of a block under the exponential kernel."""
     block, features = codes.block, codes.features
 

@@ -16,6 +16,7 @@ from nasgoat.acquisition.branch.block_codes import BlockCodes
 from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
+from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
@@ -293,7 +294,7 @@ class BranchAndBound:
         # The codes of other blocks are those of structures, not of their prefixes.
         return self._exponential if maker.features.codes else self._linear
 
-    def _make_runs(self, maker: runs.RunMaker) -> list[runs.Run]:
+    def _make_runs(self, maker: runs.RunMaker) -> list[Run]:
         """A run for every block, small ones first."""
         listing = self._find_listing(maker)
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
@@ -310,7 +311,7 @@ class BranchAndBound:
             self._pairs = CellPairs.of(self.space)
         return self._pairs
 
-    def _finish(self, run: runs.Run, best: KBest | Sieve, deadline: float | None) -> bool:
+    def _finish(self, run: Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.cutoff)) is not None:

@@ -12,29 +12,13 @@ numbers, the mean part first.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.compiled import inner
-
-
-@inner
-def dot(a: Floats, b: Floats) -> float:
-    """The product of the vectors of two columns."""
-    product = 0.0
-    for x in range(1, len(a)):
-        product += a[x] * b[x]
-    return product
-
-
-@inner
-def add_to(total: Floats, column: Floats) -> None:
-    """Add a column to another one, in place."""
-    for x in range(len(total)):
-        total[x] += column[x]
-
+from nasgoat.graphs import LabeledGraph
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,6 +26,7 @@ Bytes = NDArray[np.int8]
 #: Counters in compiled code: a plain literal would be compiled once for each of its values.
 Index = int | np.int64
 Found = tuple[int, Integers, float]  # shape, states and value of a graph
+
 #: A subtree is dropped if its bound exceeds the k-th best value by this: rounding in a bound is
 #: about 1e-13, so no better graph is lost to it.
 MARGIN = 1e-10
@@ -52,6 +37,31 @@ DONE, FOUND, PAUSED = 0, 1, 2
 POSITION, DEPTH, NODES, SHAPE = 0, 1, 2, 3
 #: What ``factor`` of a bound holds: ρ = 1 / 2c and 1 + ε of Lemma 2.
 RHO, WIDE = 0, 1
+
+
+class Builds(Protocol):
+    """Makes graphs of shapes and the states of their variables."""
+
+    def graph(self, s: int, states: Integers, /) -> LabeledGraph:
+        """The graph of shape s with these states."""
+
+
+class Run(Protocol):
+    """A search of a block of shapes, in steps, so that it can be stopped at any time."""
+
+    @property
+    def block(self) -> Builds:
+        """The shapes that the graphs found last belong to."""
+
+    @property
+    def nodes(self) -> int:
+        """Nodes explored so far."""
+
+    def go_on(self, best: float) -> list[Found] | None:
+        """Graphs better than ``best``, none of them for a pause; None when all is explored."""
+
+    def open_bound(self) -> float:
+        """A lower bound on everything that is not explored yet."""
 
 
 class Potentials(NamedTuple):
@@ -111,3 +121,19 @@ def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
 def new_answers(most: int, variables: int) -> Answers:
     """Room for the graphs of one call."""
     return Answers(chosen=np.zeros((most, variables), dtype=np.int64), values=np.zeros(most))
+
+
+@inner
+def dot(a: Floats, b: Floats) -> float:
+    """The product of the vectors of two columns."""
+    product = 0.0
+    for x in range(1, len(a)):
+        product += a[x] * b[x]
+    return product
+
+
+@inner
+def add_to(total: Floats, column: Floats) -> None:
+    """Add a column to another one, in place."""
+    for x in range(len(total)):
+        total[x] += column[x]

@@ -16,7 +16,6 @@ import numpy as np
 
 from nasgoat.acquisition.branch.block_codes import (
     BlockCodes,
-    CompositionRun,
     start_exponential,
     start_linear,
 )
@@ -38,8 +37,8 @@ from nasgoat.acquisition.branch.exponential.model import (
     make_factors,
     make_model,
 )
-from nasgoat.acquisition.branch.exponential.split_labellings import SplitRun, start_labellings
-from nasgoat.acquisition.branch.search import DepthFirstRun
+from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
+from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import ALONE, Threads
 from nasgoat.errors import SettingError
@@ -55,10 +54,6 @@ from nasgoat.surrogate.posterior import (
 
 _MANY = 20_000  # shapes from which a second thread pays
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
-#: Explores a block: go on, what was found, what is still open.
-Run = (
-    DepthFirstRun | RelaxedRun | CellsRun | GrowingRun | ExponentialRun | SplitRun | CompositionRun
-)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.branch.cells.records import LimitRows, Tables
 from nasgoat.acquisition.branch.cells.structures import Block
 from nasgoat.acquisition.branch.convex.bound import AddedColumns, Allowed, ConvexBound, Relaxed
-from nasgoat.acquisition.branch.records import Floats, Found, Integers
+from nasgoat.acquisition.branch.records import Builds, Floats, Found, Integers
 from nasgoat.acquisition.costs import FEW_STRUCTURES, MANY_LABELLINGS
-from nasgoat.graphs import LabeledGraph
 
 _LISTED = 20_000  # labellings below a node that are scored one by one
 _STARTS, _LATER_STARTS = 12, 1  # of local search, at the root of a structure and below
@@ -36,13 +35,6 @@ def is_relaxed(block: Block) -> bool:
     most = float(block.labels) ** min(int(shapes.variables.max(initial=0)), 300)
     few = len(shapes.home) <= FEW_STRUCTURES
     return few and block.space.labels_on == "edges" and most >= MANY_LABELLINGS
-
-
-class Builds(Protocol):
-    """Makes a graph of a structure and the labels of its variables."""
-
-    def graph(self, s: int, states: Integers, /) -> LabeledGraph:
-        """The graph of structure s."""
 
 
 class RelaxedRun:

@@ -27,6 +27,31 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterior
 
 
+class Model(NamedTuple):
+    """The posterior of the exponential kernel (c = 0) or of the normalised one (c = 1).
+
+    With q(x) = k_lin(x, x) / 2, kernel values are σ_k² exp(φ_j Λ x - c q(x) - c q(φ_j)), and the
+    prior variance is σ_k² exp(2 (1 - c) q(x)). What the observed graphs add to the exponents is
+    part of dual and whitening.
+    """
+
+    dual: Floats  # (m,) a = K⁻¹ y, times exp(-c q(φ_j))
+    whitening: Floats  # (m, m) L⁻¹, column j times exp(-c q(φ_j))
+    settings: Floats  # (3,) σ_k², √β and c
+
+
+class Factors(NamedTuple):
+    """Features as factors of the kernel vector."""
+
+    path: Floats  # (sizes, n, labels, labels, m) exp of what a pair adds to k_lin(x, X)
+    path_column: Integers  # (n, labels, labels) place among the counts
+    edge: Floats  # (sizes, n, n, L, m)
+    edge_column: Integers  # (n, n, L)
+    square: Floats  # (sizes, columns) λ_f
+    given: Floats  # (P or 1, m) σ² times the factor of what is known of a shape beside its pairs
+    given_square: Floats  # (P or 1,) what that adds to k_lin with itself
+
+
 @dataclass(frozen=True)
 class ExponentialProblem:
     """What a search under the exponential kernel looks up.
@@ -143,28 +168,3 @@ def _list_codes(factors: Factors, n: int, indexed: bool) -> list[list[int]]:
         return [[u] for u in range(n)]
     last = factors.path_column.shape[1] - 1
     return [[0], list(range(1, last)) or [0], [last]]
-
-
-class Model(NamedTuple):
-    """The posterior of the exponential kernel (c = 0) or of the normalised one (c = 1).
-
-    With q(x) = k_lin(x, x) / 2, kernel values are σ_k² exp(φ_j Λ x - c q(x) - c q(φ_j)), and the
-    prior variance is σ_k² exp(2 (1 - c) q(x)). What the observed graphs add to the exponents is
-    part of dual and whitening.
-    """
-
-    dual: Floats  # (m,) a = K⁻¹ y, times exp(-c q(φ_j))
-    whitening: Floats  # (m, m) L⁻¹, column j times exp(-c q(φ_j))
-    settings: Floats  # (3,) σ_k², √β and c
-
-
-class Factors(NamedTuple):
-    """Features as factors of the kernel vector."""
-
-    path: Floats  # (sizes, n, labels, labels, m) exp of what a pair adds to k_lin(x, X)
-    path_column: Integers  # (n, labels, labels) place among the counts
-    edge: Floats  # (sizes, n, n, L, m)
-    edge_column: Integers  # (n, n, L)
-    square: Floats  # (sizes, columns) λ_f
-    given: Floats  # (P or 1, m) σ² times the factor of what is known of a shape beside its pairs
-    given_square: Floats  # (P or 1,) what that adds to k_lin with itself

@@ -20,7 +20,7 @@ import numpy as np
 from nasgoat.acquisition.branch.cells.domains import EPSILON
 from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
 from nasgoat.acquisition.branch.exponential.model import ExponentialProblem, Model
-from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers
+from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers, Run
 from nasgoat.compiled import ALONE, Threads
 
 _MANY_LABELLINGS = 50_000  # of all structures, from which a second thread pays
@@ -251,7 +251,7 @@ class SplitRun:
         return found
 
 
-def start_labellings(problem: ExponentialProblem, threads: Threads) -> ExponentialRun | SplitRun:
+def start_labellings(problem: ExponentialProblem, threads: Threads) -> Run:
     """The search that suits the labellings of a block: one by one, or by products of matrices."""
     block = problem.block
     variables = int(block.shapes.variables.max(initial=0))
