@@ -10,9 +10,9 @@ Notation (docs/branch-and-bound.md, Lemmas 2 and 3)
 Every completion has the value m + Σ m_i + Σ m_ij - ‖p + U + W‖. For any c, ε > 0
     ‖p + U + W‖ ≤ (‖p + U + W‖² + c²) / 2c,
     ‖p + U + W‖² ≤ ‖p‖² + 2 p·U + 2 p·W + (1 + ε) ‖U‖² + (1 + 1/ε) ω²,
-which leaves a sum of potentials (``potentials``) for message passing to bound. A sweep visits the
-variables in turn. Variable i hands the share γ of its belief to each pair with a variable still to
-come, and the pair hands M_ij(b) = min_a [θ_ij(a, b) - M_ji(a) + γ b_i(a)] to that variable. What
+which leaves a sum of potentials (``cells.potentials``) for message passing to bound. A sweep visits
+the variables in turn. Variable i hands the share γ of its belief to each pair with a variable still
+to come, and the pair hands M_ij(b) = min_a [θ_ij(a, b) - M_ji(a) + γ b_i(a)] to that variable. What
 the variables have kept is the bound: Σ_i (1 - γ_i · pairs still to come) min_a b_i(a). These are
 the sweeps of sequential tree-reweighted message passing (Kolmogorov, IEEE TPAMI 28(10), 2006). One
 search bounds one node at a time; bounds of many structures run side by side in *lanes*, which is

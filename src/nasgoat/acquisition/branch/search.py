@@ -6,7 +6,7 @@ excluded and the isomorphic ones, or has explored its share of nodes, so that Py
 clock; the next call goes on where the last one stopped. :class:`DepthFirstRun` is the search of one
 block as Python sees it.
 
-Cells (``cell_search``) and declared graphs (``declared_search``) share this search; they differ in
+Cells (``cells.search``) and declared graphs (``declared.search``) share this search; they differ in
 what a variable is and which states it can take.
 """
 

@@ -6,7 +6,7 @@ Notation (docs/branch-and-bound.md)
 
 With every variable open, m_i(l) and p_i(l) depend only on how many nodes there are at each distance
 before and after node i, and where the ends are; for an edge that carries a label, only on its place
-and on the number of nodes. Such a *change class* (``structures``) comes back in many shapes, and so
+and on the number of nodes. Such a *change class* (``classes``) comes back in many shapes, and so
 does a pair of classes, so that changes and their products are computed once for all shapes.
 """
 

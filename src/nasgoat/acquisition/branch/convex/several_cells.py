@@ -1,6 +1,6 @@
 """The search of several cells at once under the linear kernel (docs/branch-and-bound.md, Lemma 11).
 
-Notation (see also ``cell_rows`` and ``long_chains``)
+Notation (see also ``cell_rows`` and ``bound``)
     N     pairs of rows looked at together;  E  places of both sides;  x (N, E, L) weights of labels
     m₀, r₀  mean part and vector of a pair of rows, places without their labels
     H     B - G over the places of both sides, for all pairs the same; G the Gram matrix of labels

@@ -2,7 +2,7 @@
 
 Notation (docs/branch-and-bound.md)
     l, r     a labelling of the first half of the edges, and of the second half
-    k, κ     k_j = base_j · left_j(l) · right_j(r), and κ likewise (``exponential``)
+    k, κ     k_j = base_j · left_j(l) · right_j(r), and κ likewise (``model``)
     ψ        L⁻¹ k;  value a·k - √β S with S² = κ - ‖ψ‖²
     k₀, S₀   any kernel vector and any positive number: the *tangent*
 
