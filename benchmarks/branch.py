@@ -174,7 +174,7 @@ def graph_row(
     solver = BranchAndBound(space)
     solver.load_code()
     start = time.process_time()
-    total = sum(len(block.adjacency) for block in solver.list_labelled())
+    total = sum(len(block.adjacency) for block in solver.list_declared())
     listing = time.process_time() - start
     found = []
     for seed in range(seeds):

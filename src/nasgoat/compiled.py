@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba._dynfunc import make_function
 from numba.core import config
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from threadpoolctl import ThreadpoolController
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -30,10 +33,13 @@ FAST = {"reassoc", "contract", "nsz"}
 MACHINE_CODE = not vars(config)["DISABLE_JIT"]
 
 
+_DEPTH = 3  # dots in nasgoat.acquisition.branch.search: what is below shares its fingerprint
+
+
 @functools.cache
 def _digest(folder: Path) -> str:
     """A fingerprint of all that is compiled in a folder: part of the name of the file on disk."""
-    sources = [path.read_bytes() for path in sorted(folder.glob("*.py"))]
+    sources = [path.read_bytes() for path in sorted(folder.rglob("*.py"))]
     found = [text for text in sources if b"nasgoat.compiled" in text or b"NamedTuple" in text]
     return hashlib.sha256(b"".join(found)).hexdigest()[:12]
 
@@ -49,28 +55,57 @@ def compiled(function: Function) -> Function:
 
     With ``NUMBA_DISABLE_JIT=1`` in the environment it stays a Python function.
     """
-    # Numba looks at the file of this function only; its callees may be in others of the folder.
+    # Numba looks at the file of this function only; its callees may be in others of the folder, or,
+    # if that is a package within a package of the layer, in the one around it.
     folder = Path(sys.modules[function.__module__].__file__ or "").parent
+    if function.__module__.count(".") > _DEPTH:
+        folder = folder.parents[function.__module__.count(".") - _DEPTH - 1]
     function.__qualname__ += f"_{_digest(folder)}"
     options = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **_COMMON}
     return cast(Function, numba.njit(**options)(function))
 
 
-_WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_COMMON}
+class _Part(JITCodeLibrary):
+    """Intermediate code that is only ever linked into its callers'.
+
+    Numba optimises the code of a function together with that of all functions that it calls, so
+    one that is four calls below the outermost would be optimised five times, and turned into
+    machine code as often. A part is left as it is: the outermost function optimises all at once.
+    """
+
+    def _optimize_final_module(self) -> None:
+        """Left to the outermost function."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+class _PartCompiler(Compiler):
+    """Compiles a function that only compiled functions call."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        part = library or _Part(target.codegen(), "part")  # type: ignore[no-untyped-call]
+        super().__init__(typing, target, part, *rest)  # type: ignore[no-untyped-call]
+        self.state.targetctx.get_executable = _name_function
+
+
+def _name_function(library: Any, description: Any, environment: Any) -> Any:
+    """What stands for the function in Python: it has no address, since Python never calls it."""
+    module, name = description.lookup_module(), description.qualname.split(".")[-1]
+    return make_function(module, name, "part of others", 0, environment, (library,))
+
+
+_WITHIN: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": _PartCompiler,
+    **_COMMON,
+}
 
 
 def inner(function: Function) -> Function:
     """The same for a function that only compiled functions call: its machine code joins theirs."""
     return cast(Function, numba.njit(forceinline=True, **_WITHIN)(function))
-
-
-def merged(function: Function) -> Function:
-    """The same, but the source joins that of the caller, so that it is not compiled by itself.
-
-    That is quicker for a function with many arrays and one caller. Such a function can't ask
-    whether an argument is None: Numba would compile both answers.
-    """
-    return cast(Function, numba.njit(inline="always", **_WITHIN)(function))
 
 
 def called(function: Function) -> Function:

@@ -36,7 +36,8 @@ from nasgoat.acquisition import (
     register_optimizer,
     registry,
 )
-from nasgoat.acquisition.branch import BranchAndBound, structures
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch.cells import structures
 from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli import run

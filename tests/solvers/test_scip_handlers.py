@@ -6,7 +6,7 @@ import pytest
 from nasgoat import NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.composition_bounds import choose_columns
+from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
 from nasgoat.formulations import entry_name, formulate
 from nasgoat.solvers.scip_handlers import LabelCuts
 from nasgoat.solvers.scip_model import ScipModel

@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import GraphSpace
 from nasgoat.errors import TooLargeError
-from tests.acquisition.branch.graph_problems import random_graph_problem
+from tests.acquisition.branch.declared.graph_problems import random_graph_problem
 from tests.graph_spaces import DECLARED
 
 #: Connected undirected graphs with largest degree 4 (OEIS A121941 has the degrees one by one).

@@ -86,7 +86,7 @@ class _Plane:
         return corner[2]
 
     def find_best_corner(self) -> Corner:
-        """The corner of the polygon where the acquisition function is lowest."""
+        """The corner of the polygon where the acquisition function is lowest (Theorem 1)."""
         if self.largest < 0.0:
             return 0.0, np.inf, np.inf
         slopes = np.array(sorted(kappa for kappa in self.lines if np.isfinite(kappa)))

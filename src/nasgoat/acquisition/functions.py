@@ -41,7 +41,8 @@ class ExpectedImprovement(Acquisition):
     With z = (b - μ) / σ the expectation is σ (φ(z) + z Φ(z)). It underflows where a graph is surely
     no better; its logarithm does not, and has its maximum at the same graph. The mean of an
     observed graph stands in for its error, which may be noise; a graph that still runs, or stands
-    earlier in the batch, counts as observed at its mean.
+    earlier in the batch, counts as observed at its mean. It is quasi-concave in μ and σ, so that
+    lower confidence bounds prove its minimum (docs/acquisition-functions.md, Lemma 1).
 
     Example:
         >>> from nasgoat.acquisition import random_problem

@@ -131,7 +131,10 @@ class HypervolumeImprovement(SeveralAcquisition):
         return self.combine(values, np.zeros_like(values))
 
     def combine(self, mean: Array, std: Array) -> Array:
-        """-log of the expected improvement, for means and deviations of shape (2, B)."""
+        """-log of the expected improvement, for means and deviations of shape (2, B).
+
+        It rises with each mean and falls with each deviation (Lemma 5).
+        """
         wide = np.maximum(std, LEAST_STD)
         ends, heights = self._strips
         first = _improve(ends, mean[0], wide[0])
@@ -165,7 +168,7 @@ class HypervolumeImprovement(SeveralAcquisition):
 
 @dataclass(frozen=True, eq=False)
 class HypervolumeBound(SeveralAcquisition):
-    """A function of lower confidence bounds that is never above -log of an expected improvement.
+    """A function of lower confidence bounds that is never above -log of an improvement (Lemma 6).
 
     Args:
         parts: Lower confidence bounds of the two objectives, or a known cost.

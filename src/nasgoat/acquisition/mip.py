@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.composition_bounds import choose_columns
+from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
 from nasgoat.acquisition.costs import mip_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier

@@ -1,6 +1,6 @@
 """Weighted sums of parts as lower confidence bounds of one posterior, which optimisers minimise.
 
-Notation (docs/acquisition-functions.md, Lemma 4)
+Notation (docs/acquisition-functions.md, Lemma 3)
     v_i = μ_i - κ_i σ_i   value of part i: w_i·x - κ_i ‖R_iᵀ x‖ under the linear kernel
     g_i   weight of part i, from 0 up;  θ_i  share of part i, Σ θ_i = 1
 

@@ -77,7 +77,8 @@ class Chebyshev(SeveralAcquisition):
         """With g_i = s λ_i (ω_i + ρ) on the parts A of the sum, Σ ω_i = 1: what Σ g_i v_i is below.
 
         Let y_i = λ_i (v_i - r_i). Where h < t, every y_i is below t - ρ Σ_j y_j, so that
-        Σ_A (ω_i + ρ) y_i < t - ρ Σ_{j not in A} y_j, and y_j is at least λ_j (L_j - r_j).
+        Σ_A (ω_i + ρ) y_i < t - ρ Σ_{j not in A} y_j, and y_j is at least λ_j (L_j - r_j)
+        (docs/acquisition-functions.md, Lemma 4).
         """
         lam, reference = np.array(self.weights), np.array(self.reference)
         inside = weights > 0
@@ -166,7 +167,7 @@ class Constrained(SeveralAcquisition):
         return np.array(found).reshape(-1, len(self.parts))
 
     def cap_sum(self, weights: Array, value: float, floor: Array) -> float:
-        """Where v_0 < t and v_j ≤ c_j, Σ g_i v_i is below g_0 t + Σ_j g_j c_j."""
+        """Where v_0 < t and v_j ≤ c_j, Σ g_i v_i is below g_0 t + Σ_j g_j c_j (Lemma 4)."""
         inside = np.flatnonzero(weights)
         caps = np.append(value, self.allowed)
         return float(weights[inside] @ caps[inside])

@@ -5,9 +5,10 @@ Notation (docs/acquisition-functions.md, "Several objectives")
     h     the acquisition function of all parts: it does not fall where a v_i rises
     λ, r  weights and reference point;  ρ the augmentation;  c_j limits
 
-Because h does not fall where a value rises, h of lower bounds of the values is a lower bound of h:
-that is all an optimiser with bounds needs to know. :class:`SeveralAcquisition` says what it is, and
-a function of one's own is a subclass with :meth:`~SeveralAcquisition.join`.
+Because h does not fall where a value rises, h of lower bounds of the values is a lower bound of h
+(docs/acquisition-functions.md, Lemma 2): that is all an optimiser with bounds needs to know.
+:class:`SeveralAcquisition` says what it is, and a function of one's own is a subclass with
+:meth:`~SeveralAcquisition.join`.
 """
 
 from __future__ import annotations

@@ -15,14 +15,8 @@ import pytest
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel, darts
 from nasgoat.acquisition import Pool, Status, make_optimizer
-from nasgoat.acquisition.branch import (
-    BranchAndBound,
-    exponential,
-    optimizer,
-    runs,
-    search,
-    split_labellings,
-)
+from nasgoat.acquisition.branch import BranchAndBound, optimizer, runs, search
+from nasgoat.acquisition.branch.exponential import enumeration, split_labellings
 from nasgoat.compiled import Threads
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
@@ -129,7 +123,7 @@ def test_a_search_stopped_anywhere_has_a_valid_bound(
     seed: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_PAUSE", 3)
-    monkeypatch.setattr(exponential, "_PAUSE", 50)
+    monkeypatch.setattr(enumeration, "_PAUSE", 50)
     monkeypatch.setattr(split_labellings, "_MANY_LABELLINGS", 100 if seed % 2 else 10**9)
     monkeypatch.setattr(runs, "_MANY", 100 if seed % 2 else 10**6)
     space = NodeLabeledSpace((4, 6), ["a", "b", "c"], max_edges=8)
@@ -165,7 +159,7 @@ def test_a_time_limit_never_gives_a_false_certificate(
     form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_PAUSE", 3)
-    monkeypatch.setattr(exponential, "_PAUSE", 50)
+    monkeypatch.setattr(enumeration, "_PAUSE", 50)
     space = NodeLabeledSpace((5, 6), ["a", "b", "c"], max_edges=9)
     acquisition = LowerConfidenceBound().given(fitted(space, ShortestPathKernel(form), 20, 0))
     oracle = [proposal.lcb or 0.0 for proposal in Catalogue(space).optimize(acquisition, 5)]

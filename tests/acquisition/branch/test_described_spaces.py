@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import Catalogue, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel
-from nasgoat.acquisition.branch import BranchAndBound, split_labellings
+from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch.exponential import split_labellings
 from nasgoat.spaces import CellSpace, ChainSpace
 from nasgoat.spaces.limits import Limit
 

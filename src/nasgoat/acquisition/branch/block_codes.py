@@ -16,32 +16,27 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.cell_search import LinearRun
-from nasgoat.acquisition.branch.domains import make_limit_rows
-from nasgoat.acquisition.branch.exponential import (
+from nasgoat.acquisition.branch.cells.domains import make_limit_rows
+from nasgoat.acquisition.branch.cells.records import Tables
+from nasgoat.acquisition.branch.cells.reference import measure_changes
+from nasgoat.acquisition.branch.cells.search import LinearRun
+from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
+from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
-    ExponentialRun,
+    Factors,
+    Model,
     bound_exponential,
     give_codes,
 )
-from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
-from nasgoat.acquisition.branch.records import (
-    MARGIN,
-    Factors,
-    Floats,
-    Found,
-    Model,
-    Tables,
-)
-from nasgoat.acquisition.branch.reference import measure_changes
-from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
-from nasgoat.acquisition.branch.structure_bounds import add_codes, bound_structures
-from nasgoat.acquisition.branch.structures import Block
+from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
+from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Run
 from nasgoat.compiled import Threads
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.blocks import OPERATIONS, STRUCTURE, Composition, list_compositions
@@ -60,7 +55,7 @@ class BlockCodes:
         block: Structures.
 
     Example:
-        >>> from nasgoat.acquisition.branch.structures import Listing
+        >>> from nasgoat.acquisition.branch.cells.structures import Listing
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(4, ["conv", "pool"])
         >>> (block,) = Listing(space, False).blocks()
@@ -110,23 +105,6 @@ def hold_composition(block: Block, composition: Composition | None) -> list[Limi
     if block.space.labels_on == "nodes":
         return [Limit("composition", "==", count, node_ops={op: 1.0}) for op, count in named]
     return [Limit("composition", "==", count, edge_ops={op: 1.0}) for op, count in named]
-
-
-class Run(Protocol):
-    """A search in steps, as :class:`~nasgoat.acquisition.branch.search.LinearRun` is one."""
-
-    @property
-    def nodes(self) -> int:
-        """Nodes explored so far."""
-        ...
-
-    def go_on(self, best: float) -> list[Found] | None:
-        """Graphs better than ``best``, none of them for a pause; None when all is explored."""
-        ...
-
-    def open_bound(self) -> float:
-        """A lower bound on everything that is not explored yet."""
-        ...
 
 
 class CompositionRun:
@@ -188,7 +166,7 @@ class CompositionRun:
 
 def start_linear(
     codes: BlockCodes, tables: Tables, floor: Callable[[], float], threads: Threads
-) -> LinearRun | RelaxedRun | CompositionRun:
+) -> Run:
     """The search of a block under the linear kernel."""
     block = codes.block
     changes = measure_changes(tables, block.shapes, block.classes, block.labels)
@@ -223,7 +201,7 @@ def start_exponential(
     posterior: ExponentialPosterior,
     floor: Callable[[], float],
     threads: Threads,
-) -> ExponentialRun | SplitRun | CompositionRun:
+) -> Run:
     """The search of a block under the exponential kernel."""
     block, features = codes.block, codes.features
 

@@ -10,9 +10,9 @@ Notation (docs/branch-and-bound.md, Lemmas 2 and 3)
 Every completion has the value m + Σ m_i + Σ m_ij - ‖p + U + W‖. For any c, ε > 0
     ‖p + U + W‖ ≤ (‖p + U + W‖² + c²) / 2c,
     ‖p + U + W‖² ≤ ‖p‖² + 2 p·U + 2 p·W + (1 + ε) ‖U‖² + (1 + 1/ε) ω²,
-which leaves a sum of potentials (``potentials``) for message passing to bound. A sweep visits the
-variables in turn. Variable i hands the share γ of its belief to each pair with a variable still to
-come, and the pair hands M_ij(b) = min_a [θ_ij(a, b) - M_ji(a) + γ b_i(a)] to that variable. What
+which leaves a sum of potentials (``cells.potentials``) for message passing to bound. A sweep visits
+the variables in turn. Variable i hands the share γ of its belief to each pair with a variable still
+to come, and the pair hands M_ij(b) = min_a [θ_ij(a, b) - M_ji(a) + γ b_i(a)] to that variable. What
 the variables have kept is the bound: Σ_i (1 - γ_i · pairs still to come) min_a b_i(a). These are
 the sweeps of sequential tree-reweighted message passing (Kolmogorov, IEEE TPAMI 28(10), 2006). One
 search bounds one node at a time; bounds of many structures run side by side in *lanes*, which is
@@ -26,21 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition.branch.records import (
-    RHO,
-    WIDE,
-    Floats,
-    Index,
-    Integers,
-    LabelScratch,
-    LabelStack,
-    Potentials,
-    Prefixes,
-    Scratch,
-    Sizes,
-    Stack,
-)
-from nasgoat.compiled import called, inner, merged
+from nasgoat.acquisition.branch.cells.records import Prefixes, Scratch, Stack
+from nasgoat.acquisition.branch.declared.records import DeclaredScratch, DeclaredStack
+from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, Integers, Potentials, Sizes
+from nasgoat.compiled import called, inner
 
 _TINY = 1e-150
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
@@ -49,8 +38,8 @@ _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their l
 Sweep = Callable[[Potentials, Floats, Integers, Index, bool], None]
 #: Takes potentials, messages, the number of states of each variable, and two variables.
 Message = Callable[[Potentials, Floats, Integers, Index, Index], None]
-AnyStack = Stack | LabelStack  # of cells, and of declared graphs
-AnyScratch = Scratch | LabelScratch
+AnyStack = Stack | DeclaredStack  # of cells, and of declared graphs
+AnyScratch = Scratch | DeclaredScratch
 #: Takes problem, prefixes, stack, scratch, shape, depth and the number of open variables.
 Fill = Callable[..., None]
 #: Takes problem, prefixes, stack, scratch, sizes, shape and depth.
@@ -62,7 +51,7 @@ Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index], f
 def _make_messages(lanes: int) -> tuple[Message, Message]:
     """The messages of variable i to a later variable j, and to an earlier one (Lemma 3)."""
 
-    @merged
+    @inner
     def hand_forward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -75,7 +64,7 @@ def _make_messages(lanes: int) -> tuple[Message, Message]:
                     old = message[i, j, e * lanes + x]
                     message[i, j, e * lanes + x] = value if c == 0 or value < old else old
 
-    @merged
+    @inner
     def hand_backward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -137,7 +126,7 @@ def make_sweep(lanes: int) -> Sweep:
     return sweep
 
 
-@merged
+@inner
 def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: Index) -> None:
     """Messages of depth t: those of the depth below between variables that were open there."""
     for y in range(total):
@@ -150,7 +139,7 @@ def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: In
                     stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
 
 
-@merged
+@inner
 def _keep_move_bounds(
     stack: AnyStack, potentials: Potentials, t: Index, total: Index, lower: float
 ) -> None:
@@ -165,7 +154,7 @@ def _keep_move_bounds(
             stack.move_bound[t, i, c] = lower + more
 
 
-@merged
+@inner
 def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -> None:
     """Note for every open variable the state of lowest belief."""
     belief, choice = scratch.potentials.belief, scratch.choice

@@ -13,9 +13,10 @@ import numpy as np
 
 from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.block_codes import BlockCodes
-from nasgoat.acquisition.branch.cell_rows import CellPairs
-from nasgoat.acquisition.branch.declared_structures import LabelledBlock, LabelledListing
-from nasgoat.acquisition.branch.structures import Block, Listing, require_described
+from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
+from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
+from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
+from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
@@ -41,7 +42,6 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterio
 
 #: Posteriors of kernels under which labellings are looked at one by one, or in two halves.
 _ENUMERATED = (ExponentialPosterior, NormalisedPosterior)
-
 _LISTING = 0.3  # of the time of a question, for listing structures
 _QUICK_PROOF = 20.0  # seconds of a proof, by its forecast, that needs no local search before it
 _LOOKING, _LONGEST_LOOK = 0.2, 3.0  # of the time, and seconds, for local search before a proof
@@ -87,9 +87,9 @@ class BranchAndBound:
         self.progress = progress
         self.threads = threads
         self._codes: dict[Any, BlockCodes] = {}
-        self._labelled: LabelledListing | None = None
+        self._declared: DeclaredListing | None = None
         if space.layout == "graph":
-            self._labelled = LabelledListing(cast(GraphSpace, space), progress)
+            self._declared = DeclaredListing(cast(GraphSpace, space), progress)
         self._pairs: CellPairs | None = None
         cells = cast(CellSpace, space)  # asked for nothing where graphs are declared
         self._memory = choose_limit(memory)
@@ -112,7 +112,7 @@ class BranchAndBound:
         """
         if exponential in self._loaded:
             return
-        if exponential and (self._labelled is not None or self.space.cells):
+        if exponential and (self._declared is not None or self.space.cells):
             said, other = "declared graphs", "the catalogue or scip"
             if self.space.cells:
                 said, other = "several cells", "the catalogue"
@@ -120,11 +120,11 @@ class BranchAndBound:
                 f"the kernel must be linear for branch and bound on {said}, got the exponential "
                 f"one; use {other}"
             )
-        words = "compiling the search: once on a machine, about half a minute"
+        words = "compiling the search: once on a machine, about twenty seconds"
         with say_if_slow(self.progress, words):
             if exponential:
                 runs.load_exponential()
-            elif self._labelled is not None:
+            elif self._declared is not None:
                 runs.load_declared()
             elif not self.space.cells:
                 for prefixes in sorted(self._linear.by_prefixes):
@@ -134,8 +134,8 @@ class BranchAndBound:
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
         """List the structures now: this depends on the space alone and serves all later calls."""
-        if self._labelled is not None:
-            self.list_labelled(deadline)
+        if self._declared is not None:
+            self.list_declared(deadline)
             return
         if self.space.cells:
             self._list_pairs()
@@ -145,9 +145,9 @@ class BranchAndBound:
             if not exponential and block.prefix_states is None:
                 _ = block.groups
 
-    def list_labelled(self, deadline: float | None = None) -> list[LabelledBlock]:
+    def list_declared(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """The structures of declared graphs, a block for each number of nodes; none of cells."""
-        return [] if self._labelled is None else self._labelled.blocks(deadline)
+        return [] if self._declared is None else self._declared.blocks(deadline)
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -155,7 +155,7 @@ class BranchAndBound:
         """The k best graphs that are not excluded.
 
         The first call in a process loads the compiled search, or compiles it if it never ran on
-        this machine (about half a minute); that is not part of the certificate's seconds.
+        this machine (about twenty seconds); that is not part of the certificate's seconds.
 
         The certificate says ``optimal``, or ``feasible`` with a bound if the time limit was hit.
         What was not found by then is filled up by local search, under the same bound.
@@ -201,8 +201,8 @@ class BranchAndBound:
         limited = copy(self)
         limited.space = self.space.constrain(*limits)
         limited._pairs = self._pairs and self._pairs.limit(limited.space)
-        if self._labelled is not None:
-            limited._labelled = self._labelled.limit(cast(GraphSpace, limited.space))
+        if self._declared is not None:
+            limited._declared = self._declared.limit(cast(GraphSpace, limited.space))
         cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
         limited._linear = self._linear.limit(cells)
         limited._exponential = self._exponential.limit(cells)
@@ -257,7 +257,7 @@ class BranchAndBound:
 
     def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
         """The block of all cells' structures with so many nodes; None if they are not listed."""
-        if self._labelled is not None or self.space.cells:
+        if self._declared is not None or self.space.cells:
             return None
         for block in self._linear.blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
@@ -285,23 +285,23 @@ class BranchAndBound:
                     return min(left, *(other.open_bound() for other in every[at:]))
         return None if left == np.inf else left
 
-    def _find_listing(self, maker: runs.RunMaker) -> Listing | LabelledListing:
+    def _find_listing(self, maker: runs.RunMaker) -> Listing | DeclaredListing:
         """What lists the structures that are searched, and knows which sizes it left out."""
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return self._exponential
-        if self._labelled is not None:
-            return self._labelled
+        if self._declared is not None:
+            return self._declared
         # The codes of other blocks are those of structures, not of their prefixes.
         return self._exponential if maker.features.codes else self._linear
 
-    def _make_runs(self, maker: runs.RunMaker) -> list[runs.Run]:
+    def _make_runs(self, maker: runs.RunMaker) -> list[Run]:
         """A run for every block, small ones first."""
         listing = self._find_listing(maker)
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return list(maker.list_exponential(self._exponential))
         if self.space.cells:
             return [maker.make_of_cells(self._list_pairs())]
-        if isinstance(listing, LabelledListing):
+        if isinstance(listing, DeclaredListing):
             return list(maker.list_declared(listing))
         return list(maker.list_linear(listing))
 
@@ -311,7 +311,7 @@ class BranchAndBound:
             self._pairs = CellPairs.of(self.space)
         return self._pairs
 
-    def _finish(self, run: runs.Run, best: KBest | Sieve, deadline: float | None) -> bool:
+    def _finish(self, run: Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""
         before = self.nodes_
         while (found := run.go_on(best.cutoff)) is not None:

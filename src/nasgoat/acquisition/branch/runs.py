@@ -16,29 +16,29 @@ import numpy as np
 
 from nasgoat.acquisition.branch.block_codes import (
     BlockCodes,
-    CompositionRun,
     start_exponential,
     start_linear,
 )
-from nasgoat.acquisition.branch.cell_rows import CellPairs
-from nasgoat.acquisition.branch.cell_search import LinearRun
-from nasgoat.acquisition.branch.declared_search import LabelledRun
-from nasgoat.acquisition.branch.declared_structures import LabelledListing
-from nasgoat.acquisition.branch.domains import make_limit_rows
-from nasgoat.acquisition.branch.exponential import (
+from nasgoat.acquisition.branch.cells.domains import make_limit_rows
+from nasgoat.acquisition.branch.cells.growing_prefixes import GrowingRun
+from nasgoat.acquisition.branch.cells.search import LinearRun
+from nasgoat.acquisition.branch.cells.structures import Block, Listing
+from nasgoat.acquisition.branch.cells.tables import make_tables
+from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
+from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
+from nasgoat.acquisition.branch.convex.several_cells import CellsRun
+from nasgoat.acquisition.branch.declared.search import DeclaredRun
+from nasgoat.acquisition.branch.declared.structures import DeclaredListing
+from nasgoat.acquisition.branch.declared.tables import make_declared_tables
+from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
-    ExponentialRun,
     bound_exponential,
     make_factors,
     make_model,
 )
-from nasgoat.acquisition.branch.growing_prefixes import GrowingRun
-from nasgoat.acquisition.branch.long_chains import RelaxedRun, is_relaxed
-from nasgoat.acquisition.branch.search import DepthFirstRun
-from nasgoat.acquisition.branch.several_cells import CellsRun
-from nasgoat.acquisition.branch.split_labellings import SplitRun, start_labellings
-from nasgoat.acquisition.branch.structures import Block, Listing
-from nasgoat.acquisition.branch.tables import make_label_tables, make_tables
+from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
+from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import ALONE, Threads
 from nasgoat.errors import SettingError
@@ -54,10 +54,6 @@ from nasgoat.surrogate.posterior import (
 
 _MANY = 20_000  # shapes from which a second thread pays
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
-#: Explores a block: go on, what was found, what is still open.
-Run = (
-    DepthFirstRun | RelaxedRun | CellsRun | GrowingRun | ExponentialRun | SplitRun | CompositionRun
-)
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class RunMaker:
         for n in listing.growing:
             yield GrowingRun(listing.space, n, posterior, sqrt_beta, floor, self.threads)
 
-    def list_declared(self, listing: LabelledListing) -> Iterator[Run]:
+    def list_declared(self, listing: DeclaredListing) -> Iterator[Run]:
         """Runs of declared graphs, whose nodes and edges may carry labels, under that kernel."""
         posterior, floor = self._require_linear(), self._make_floor()
         for block in listing.blocks(self.deadline):
@@ -109,7 +105,7 @@ class RunMaker:
                 continue
             asked = self.features, posterior, self.acquisition.sqrt_beta
             threads = self._share(len(block.adjacency) >= _FEW)
-            yield LabelledRun(block, make_label_tables(*asked, block), floor, threads)
+            yield DeclaredRun(block, make_declared_tables(*asked, block), floor, threads)
 
     def make_of_cells(self, pairs: CellPairs) -> Run:
         """The run of several cells at once, under that kernel."""
@@ -221,9 +217,9 @@ def load_declared() -> None:
     features = FeatureMap(space)
     width = len(features.source)
     posterior = LinearPosterior(np.zeros(width), np.eye(width))
-    for block in LabelledListing(space).blocks():
-        tables = make_label_tables(features, posterior, 1.0, block)
-        run = LabelledRun(block, tables, lambda: -np.inf)
+    for block in DeclaredListing(space).blocks():
+        tables = make_declared_tables(features, posterior, 1.0, block)
+        run = DeclaredRun(block, tables, lambda: -np.inf)
         while run.go_on(np.inf) is not None:
             pass
 

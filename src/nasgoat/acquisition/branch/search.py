@@ -6,7 +6,7 @@ excluded and the isomorphic ones, or has explored its share of nodes, so that Py
 clock; the next call goes on where the last one stopped. :class:`DepthFirstRun` is the search of one
 block as Python sees it.
 
-Cells (``cell_search``) and declared graphs (``declared_search``) share this search; they differ in
+Cells (``cells.search``) and declared graphs (``declared.search``) share this search; they differ in
 what a variable is and which states it can take.
 """
 
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nasgoat.acquisition.branch.cells.records import Prefixes
 from nasgoat.acquisition.branch.message_passing import AnyStack
 from nasgoat.acquisition.branch.records import (
     DEPTH,
@@ -35,9 +36,8 @@ from nasgoat.acquisition.branch.records import (
     Index,
     Integers,
     Potentials,
-    Prefixes,
 )
-from nasgoat.compiled import Threads, called, merged
+from nasgoat.compiled import Threads, called, inner
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
@@ -169,7 +169,7 @@ def _make_walk(open_shape: Step, forget: Step, take_state: Step) -> Step:
     return go_to_next_node
 
 
-@merged
+@inner
 def choose_variable(
     stack: AnyStack, potentials: Potentials, t: Index, total: Index, threshold: float
 ) -> None:
@@ -188,7 +188,7 @@ def choose_variable(
             stack.variable[t] = i
 
 
-@merged
+@inner
 def order_states(stack: AnyStack, t: Index) -> None:
     """Sort the states of the branching variable of depth t, lowest bound first."""
     i = stack.variable[t]

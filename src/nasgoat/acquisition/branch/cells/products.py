@@ -1,0 +1,217 @@
+"""Products of vectors at a search node, which the potentials of Lemma 2 are made of, compiled.
+
+Notation (docs/branch-and-bound.md)
+    p                    vector of the reference graph
+    p_i(x), p_ij(l, l')  its change by a state of variable i, and the interaction of two labels
+    U, W                 Σ_i p_i(x_i) and Σ_ij p_ij(l_i, l_j);  ω ≥ ‖W‖ for all labels
+
+They do not depend on the factors ρ and ε, so that each round of a bound takes them as they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nasgoat.acquisition.branch.cells.records import (
+    Changes,
+    PairTables,
+    Prefixes,
+    Problem,
+    Scratch,
+    Shapes,
+    Stack,
+)
+from nasgoat.acquisition.branch.records import Index, Potentials, Sizes, dot
+from nasgoat.compiled import called, inner
+
+
+@called
+def measure_products(
+    problem: Problem, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
+) -> Sizes:
+    """All products at depth t."""
+    pairs, shapes, _, changes = problem
+    size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
+    total = _list_open(shapes, prefixes, stack, scratch, s, t)
+    if t == 0:
+        _look_up_moves(shapes, changes, stack, scratch, s)
+    else:
+        _measure_moves(stack, scratch, t, total)
+    if prefixes is not None:
+        _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
+    omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
+    longest = _measure_norms(prefixes, stack, scratch, q, t, total)
+    square = dot(stack.reference[t], stack.reference[t])
+    return Sizes(
+        open=total,
+        mean=stack.reference[t, 0],
+        square=square,
+        norm=math.sqrt(square + longest + omega * omega),
+        length=math.sqrt(longest),
+        omega=omega,
+    )
+
+
+@inner
+def _list_open(
+    shapes: Shapes, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
+) -> int:
+    """Note open variables, the distances between them, and their states; returns how many."""
+    p, first, listed = shapes.home[s], 1 if shapes.last_label[s] < 0 else 0, scratch.potentials
+    scratch.pairs[:] = 0
+    total = 0
+    for i in range(shapes.variables[p]):
+        if stack.states[i] < 0:
+            listed.open[total] = i
+            total += 1
+    block = 0
+    for y in range(total):
+        for z in range(y + 1, total):
+            i, j = listed.open[y], listed.open[z]
+            apart = 0
+            if shapes.ends.shape[1] == 0:
+                apart = shapes.distance[p, i + first, j + first]
+            # The source of a prefix has no label: only an open distance says something.
+            if prefixes is not None and i == 0 and prefixes.states.options[apart] == 0:
+                apart = 0
+            scratch.apart[i, j] = apart
+            if apart > 0:
+                scratch.pairs[apart] += 1
+            listed.pair_at[i, j] = block
+            block += stack.width[t, i] * stack.width[t, j]
+    return total
+
+
+@inner
+def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
+    """Products of the moves with p and with each other."""
+    labels, listed = stack.move.shape[2], scratch.potentials.open
+    for y in range(total):
+        i = listed[y]
+        for a in range(labels):
+            move = stack.move[t, i, a]
+            scratch.along[i, a] = dot(stack.reference[t], move)
+            scratch.square[i, a] = dot(move, move)
+            for z in range(y + 1, total):
+                j = listed[z]
+                for b in range(labels):
+                    scratch.gram[i, j, a, b] = dot(move, stack.move[t, j, b])
+
+
+@inner
+def _look_up_moves(
+    shapes: Shapes, changes: Changes, stack: Stack, scratch: Scratch, s: Index
+) -> None:
+    """The same while every variable is open: products of moves are known by change classes."""
+    p, labels = shapes.home[s], stack.move.shape[2]
+    for i in range(shapes.variables[p]):
+        k = shapes.change_class[p, i]
+        for a in range(labels):
+            scratch.along[i, a] = dot(stack.reference[0], changes.move[k, a])
+            scratch.square[i, a] = changes.square[k, a]
+            stack.move[0, i, a, 0] = changes.move[k, a, 0]
+        for j in range(i + 1, shapes.variables[p]):
+            c = shapes.class_pair[p, i, j]
+            for a in range(labels):
+                for b in range(labels):
+                    scratch.gram[i, j, a, b] = changes.gram[c, a, b]
+
+
+@inner
+def _measure_links(
+    shapes: Shapes,
+    prefixes: Prefixes,
+    stack: Stack,
+    listed: Potentials,
+    s: Index,
+    t: Index,
+    total: int,
+) -> None:
+    """Products of the vectors of states with p, and of their links with the moves."""
+    states, found = prefixes
+    p, q = shapes.home[s], shapes.last_label[s]
+    found.used[:] = 0
+    found.used_link[:] = 0
+    for y in range(total):
+        i = listed.open[y]
+        for c in range(stack.width[t, i]):
+            x = stack.domain[t, i, c]
+            found.used[x] = 1
+            found.used_link[states.link[x, 0]] = 1
+            found.used_link[states.link[x, 1]] = 1
+    for f in range(len(found.used_link)):
+        if found.used_link[f] == 0:
+            continue
+        link, product = states.link_vector[q, f], 0.0
+        for e in range(len(link)):
+            product += stack.reference[t, 1 + e] * link[e]
+        found.link_along[f] = product
+        for y in range(total):
+            i = listed.open[y]
+            for a in range(stack.move.shape[2]):
+                if t == 0:  # every variable is open: known by change classes
+                    product = states.link_gram[q, shapes.change_class[p, i], a, f]
+                else:
+                    product = 0.0
+                    for e in range(len(link)):
+                        product += stack.move[t, i, a, 1 + e] * link[e]
+                found.link_gram[i, a, f] = product
+    for x in range(len(found.used)):
+        if found.used[x] == 1:
+            first, second = states.link[x, 0], states.link[x, 1]
+            found.along[x] = found.link_along[first] + found.link_along[second]
+
+
+@inner
+def _measure_interactions(
+    pairs: PairTables,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    scratch: Scratch,
+    size: Index,
+    t: Index,
+) -> float:
+    """Products of the interactions with p; returns ω, a bound on the norm of their sum."""
+    labels, column = stack.move.shape[2], stack.reference[t]
+    square = 0.0
+    for d in range(1, len(scratch.pairs)):
+        if scratch.pairs[d] == 0:
+            continue
+        for e in range(1, len(scratch.pairs)):
+            square += scratch.pairs[d] * scratch.pairs[e] * pairs.both_gram[size, d, e]
+        for a in range(labels):
+            for b in range(labels):
+                scratch.both_along[d, a, b] = dot(column, pairs.both[size, d, a, b])
+                if prefixes is not None:
+                    option, options = prefixes.states.option, prefixes.states.options
+                    code = d - (len(options) - len(option))
+                    for e in range(options[d]):
+                        product = dot(column, option[code, a, b, e])
+                        prefixes.scratch.option_along[code, a, b, e] = product
+    return math.sqrt(square)
+
+
+@inner
+def _measure_norms(
+    prefixes: Prefixes | None, stack: Stack, scratch: Scratch, q: Index, t: Index, total: int
+) -> float:
+    """‖p_i(x)‖² of every state; returns Σ_i max_x ‖p_i(x)‖²."""
+    labels = stack.move.shape[2]
+    longest = 0.0
+    for y in range(total):
+        i = scratch.potentials.open[y]
+        largest = 0.0
+        for c in range(stack.width[t, i]):
+            x = stack.domain[t, i, c]
+            label = x if prefixes is None else prefixes.states.label[x]
+            length = scratch.square[i, label] if label < labels else 0.0
+            if prefixes is not None:
+                states, gram = prefixes.states, prefixes.scratch.link_gram
+                length += states.gram[q, x, x]
+                if label < labels:
+                    length += 2 * gram[i, label, states.link[x, 0]]
+                    length += 2 * gram[i, label, states.link[x, 1]]
+            scratch.norm[i, c] = length
+            largest = max(largest, length)
+        longest += largest
+    return longest
