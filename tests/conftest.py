@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nasgoat import progress
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli import search_output, terminal
 from tests.report.browser import Browser, chromium
@@ -33,6 +34,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def no_search_takes_the_end_of_the_tests_for_its_own() -> Iterator[None]:
     """SIGTERM, from a time-out say, ends the test run; no search in it is interrupted instead."""
     with patch.object(terminal, "_SIGNALS", (signal.SIGINT,)):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_line_depends_on_how_busy_the_machine_is() -> Iterator[None]:
+    """What takes longer than two seconds says so: tests that look at every line would fail."""
+    with patch.object(progress, "PATIENCE", 3600.0):
         yield
 
 

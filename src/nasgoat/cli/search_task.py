@@ -90,8 +90,11 @@ def make_task(
     """The task that the options of ``nasgoat search`` describe."""
     if target.objective is None and target.command is None:
         return _make_table_task(target, evaluating, seed, fidelities)
-    if target.benchmark is not None or target.noisy:
+    if target.benchmark is not None:
         raise SettingError("--benchmark must come without --objective and --command, got both")
+    if target.noisy:
+        message = "--noisy must come with a benchmark, got --objective or --command"
+        raise SettingError(f"{message}; --repeats 8 evaluates promising graphs again")
     if target.space is None:
         raise SettingError("--objective and --command must come with --space, got none")
     space = load_space(target.space, target.nodes)
