@@ -125,7 +125,8 @@ def _make_table_task(
     for option, value in {**needless, **given}.items():
         if value:
             raise SettingError(f"{option} must come with --objective or --command, got neither")
-    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    name = _DEFAULT_BENCHMARK if target.benchmark is None else target.benchmark
+    table = find_benchmark(name, target.noisy)
     shorter = {}
     if fidelities is not None:
         shorter = list_trainings(table, [level.value for level in fidelities])
