@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import hashlib
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -48,7 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def no_two_workers_compile_the_same(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Who needs machine code that another worker is making waits for it and reads it from disk."""
-    folder = tmp_path_factory.getbasetemp().parent
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    folder = tmp_path_factory.getbasetemp().parent  # the workers' common one
     compile_here = Dispatcher.compile
 
     def compile_once(dispatcher: Any, signature: Any) -> Any:
