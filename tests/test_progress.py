@@ -13,6 +13,7 @@ from nasgoat import LabeledGraph, NodeLabeledSpace, Optimizer, Settings, nasbenc
 from nasgoat.acquisition import Effort, LowerConfidenceBound, make_optimizer
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.cli import run
+from nasgoat.errors import SettingError
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.surrogate import GraphGP
 
@@ -50,9 +51,10 @@ def test_a_slow_fit_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = GraphGP.fit
 
     def fit_slowly(model: GraphGP, *args: object) -> GraphGP:
-        time.sleep(2.3)
+        time.sleep(0.3)
         return fit(model, *args)  # type: ignore[arg-type]
 
+    monkeypatch.setattr("nasgoat.progress.PATIENCE", 0.01)
     monkeypatch.setattr(GraphGP, "fit", fit_slowly)
     optimizer = Optimizer(SPACE, initial=3, progress=lines.append)
     for proposal in optimizer.ask(3):
@@ -102,3 +104,21 @@ def test_the_command_has_the_same_limits(
     call = ["search", "--evaluations", "2", "--report", "run", "--quiet", "--no-pictures"]
     assert run([*call, *options]) == 0
     assert json.loads(Path("run/result.json").read_text())["settings"]["time_limit"] == seconds
+
+
+@pytest.mark.parametrize(("patience", "said"), [(0.0, True), (3600.0, False)])
+def test_getting_ready_is_announced_when_it_takes_long(
+    patience: float,
+    said: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nasgoat.progress.PATIENCE", patience)
+
+    def be_slow(*args: object) -> None:
+        time.sleep(0.2)
+        raise SettingError("no such thing")
+
+    monkeypatch.setattr("nasgoat.cli.search_session.make_task", be_slow)
+    assert run(["search"]) == 2
+    assert ("getting the space and objective ready" in capsys.readouterr().err) is said

@@ -46,9 +46,9 @@ def find_progress(progress: Callable[[str], None] | None) -> Callable[[str], Non
 
 @contextmanager
 def say_if_slow(
-    progress: Callable[[str], None] | None, words: str, seconds: float = PATIENCE
+    progress: Callable[[str], None] | None, words: str, seconds: float | None = None
 ) -> Iterator[None]:
-    """Say what is being done if it is not done after some seconds.
+    """Say what is being done if it is not done after some seconds, ``PATIENCE`` if none are given.
 
     Example:
         >>> import time
@@ -59,7 +59,7 @@ def say_if_slow(
     if progress is None:
         yield
         return
-    timer = threading.Timer(seconds, progress, [words])
+    timer = threading.Timer(PATIENCE if seconds is None else seconds, progress, [words])
     timer.daemon = True
     timer.start()
     try:

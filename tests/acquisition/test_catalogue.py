@@ -55,7 +55,7 @@ def test_the_five_best_are_those_of_scoring_every_graph(
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
-    "space", [*SPACES, molecules().constrain("C <= 2")], ids=lambda space: space.describe()
+    "space", [*SPACES, molecules((1, 5)).constrain("C <= 2")], ids=lambda space: space.describe()
 )
 def test_further_blocks_are_exact_too(space: SearchSpace, form: str) -> None:
     rng = np.random.default_rng(3)

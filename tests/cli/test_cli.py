@@ -101,6 +101,20 @@ def test_a_report_must_be_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
         said = capsys.readouterr().err
         assert "--report must be a folder, got the file" in said
         assert "resume with" not in said
+    assert run([*SMALL, "--report", "/"]) == 2
+    assert "--report must be a folder with a name, got /" in capsys.readouterr().err
+
+
+def test_a_run_may_be_in_the_folder_that_the_call_is_made_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    call = ["search", "--evaluations", "2", "--initial", "2", "--quiet", "--report", "."]
+    assert run(call) == run([*call, "--new"]) == 0
+    assert (here / "result.json").exists()
+    assert (tmp_path / "here-2" / "result.json").exists()
 
 
 def test_a_refused_method_leaves_no_study(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,6 +81,10 @@ def test_help_shows_every_option_of_search_under_its_heading(
         (["--storage", "/"], "the storage must be a file or the URL of a database, got the folder"),
         (["--storage", "."], "the storage must be a file or the URL of a database, got the folder"),
         (["--space", "nb201", "--objective", ""], "must be module:function, got ''"),
+        (["--benchmark", ""], "benchmark must be one of"),
+        (["--known", "."], "known must be the folder of a run, got ., which has none"),
+        (["--space", "nb201", "--objective", "m:f", "--noisy"], "--noisy must come with a bench"),
+        (["--space", "nb201", "--objective", "m:f", "--benchmark", "nb101"], "--benchmark must"),
     ],
 )
 def test_odd_values_are_refused_in_one_line(

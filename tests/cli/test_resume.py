@@ -18,7 +18,7 @@ from nasgoat import LabeledGraph
 from nasgoat.cli import run
 from nasgoat.cli.search_output import Painter
 
-SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(1.5)\n    return 1.0 + len(graph.edges)\n"
+SLEEPY = "import time\n\ndef rest(graph):\n    time.sleep(0.5)\n    return 1.0 + len(graph.edges)\n"
 SEARCH = ["search", "--no-pictures", "--initial", "4", "--report", "run"]
 NASGOAT = [sys.executable, "-c", "from nasgoat.cli import main; main()"]
 
@@ -82,7 +82,7 @@ def test_a_disk_that_is_full_when_the_study_is_created_is_exit_code_1() -> None:
 
 
 def test_the_second_signal_cancels() -> None:
-    Path("sleepy.py").write_text(SLEEPY.replace("1.5", "1.5 if len(graph.edges) < 0 else 100"))
+    Path("sleepy.py").write_text(SLEEPY.replace("0.5", "100"))
     search = start()
     wait_for("RUNNING", 1)
     search.send_signal(signal.SIGINT)

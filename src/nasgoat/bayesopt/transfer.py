@@ -186,9 +186,9 @@ def read_results(
         raise SettingError(f"{option} must be a folder of a run or a file, got {path}")
     name = path.stem
     if path.is_dir() and not (path / "study.db").exists():
+        if not (path / "result.json").exists():
+            raise SettingError(f"{option} must be the folder of a run, got {path}, which has none")
         path = path / "result.json"
-        if not path.exists():
-            raise SettingError(f"{option} must be a folder of a run, got {name} without one")
     if path.is_dir() or path.suffix in (".db", ".sqlite"):
         file = path / "study.db" if path.is_dir() else path
         observed: list[tuple[LabeledGraph, dict[str, float]]] = find("read a run")(file, names)

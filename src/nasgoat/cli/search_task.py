@@ -90,8 +90,11 @@ def make_task(
     """The task that the options of ``nasgoat search`` describe."""
     if target.objective is None and target.command is None:
         return _make_table_task(target, evaluating, seed, fidelities)
-    if target.benchmark is not None or target.noisy:
+    if target.benchmark is not None:
         raise SettingError("--benchmark must come without --objective and --command, got both")
+    if target.noisy:
+        message = "--noisy must come with a benchmark, got --objective or --command"
+        raise SettingError(f"{message}; --repeats 8 evaluates promising graphs again")
     if target.space is None:
         raise SettingError("--objective and --command must come with --space, got none")
     space = load_space(target.space, target.nodes)
@@ -122,7 +125,8 @@ def _make_table_task(
     for option, value in {**needless, **given}.items():
         if value:
             raise SettingError(f"{option} must come with --objective or --command, got neither")
-    table = find_benchmark(target.benchmark or _DEFAULT_BENCHMARK, target.noisy)
+    name = _DEFAULT_BENCHMARK if target.benchmark is None else target.benchmark
+    table = find_benchmark(name, target.noisy)
     shorter = {}
     if fidelities is not None:
         shorter = list_trainings(table, [level.value for level in fidelities])

@@ -80,7 +80,9 @@ def _make_run(report: Path | None, address: StorageAddress | None, study: str, n
     end = "" if number == 1 else f"-{number}"
     if address is not None:
         return Run(study + end, report or RUNS / make_slug(study + end), address)
-    first = report or RUNS / make_slug(study)
+    first = RUNS / make_slug(study) if report is None else report
+    if not first.name:  # "." has none, by which the runs after it could be called
+        first = first.resolve()
     folder = first.with_name(first.name + end)
     return Run(study, folder, StorageAddress.of(folder / STUDY_FILE))
 
@@ -90,6 +92,8 @@ def _check_folder(folder: Path) -> None:
     there = next(path for path in (folder, *folder.parents) if path.exists())
     if not there.is_dir():
         raise SettingError(f"--report must be a folder, got the file {there}")
+    if not folder.resolve().name:
+        raise SettingError(f"--report must be a folder with a name, got {folder}")
 
 
 def status(
