@@ -50,6 +50,7 @@ LABELS = {
 DRAWN = 60.0  # full trainings' worth
 FOUND = 1e-9  # regret of the best cell, but for rounding
 BUDGETS = (10, 20, 30, 60)
+ENDS = {"nb101": 30.0}  # where searches end before DRAWN
 
 
 def measure(steps: Steps, optimum: float) -> dict[str, Any]:
@@ -103,9 +104,12 @@ def print_table(path: Path, seeds: range) -> None:
         print(f"| {method} | " + " | ".join(cells) + " |")
     print("\nMean regret after " + ", ".join(map(str, BUDGETS)) + " full trainings' worth:")
     for (method, table), records in found.items():
-        curves = [follow(r, np.array(BUDGETS, dtype=float)) for r in records if "curve" in r]
+        budgets = np.array([b for b in BUDGETS if b <= ENDS.get(table, DRAWN)], dtype=float)
+        curves = [follow(r, budgets) for r in records if "curve" in r]
         if curves and method in LABELS:
-            shown = " / ".join(f"{regret:.2f}" for regret in np.mean(curves, axis=0))
+            errors = np.std(curves, axis=0) / np.sqrt(max(len(curves) - 1, 1))
+            means = zip(np.mean(curves, axis=0), errors, strict=True)
+            shown = " / ".join(f"{mean:.2f} ± {error:.2f}" for mean, error in means)
             print(f"{table}, {method}: {shown} ({len(curves)} runs)")
     print_pairs(found)
 
@@ -138,8 +142,8 @@ def draw(path: Path, seeds: range, file: Path) -> None:
     found = read_records(path, seeds)
     tables = [table for table in TABLES if any(t == table for _, t in found)]
     figure, panels = plt.subplots(1, len(tables), figsize=(3.2 * len(tables), 3.4), squeeze=False)
-    costs = np.linspace(0, DRAWN, 601)
     for axes, table in zip(panels[0], tables, strict=True):
+        costs = np.linspace(0, ENDS.get(table, DRAWN), 601)
         for color, (method, label) in enumerate(LABELS.items()):
             curves = [follow(r, costs) for r in found.get((method, table), ()) if "curve" in r]
             if curves:

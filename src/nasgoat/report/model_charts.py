@@ -75,9 +75,11 @@ def list_forecasts(search: ReportedSearch) -> list[tuple[Ticket, float]]:
             continue
         if ticket.iteration not in scales:
             scales[ticket.iteration] = _find_scale(search, ticket.iteration, target)
-        scale = scales[ticket.iteration]
-        scored = [] if scale is None else scale.to_target(np.array([ticket.error]))
-        found += [(ticket, float(value)) for value in scored if np.isfinite(value)]
+        if (scale := scales[ticket.iteration]) is None:
+            continue
+        scored = scale.to_target(np.array([ticket.error]))
+        if np.isfinite(scored[0]):
+            found.append((ticket, float(scored[0])))
     return found
 
 
