@@ -26,7 +26,7 @@ from nasgoat import Catalogue, Optimizer, Settings, benchmark, nasbench101, sear
 from nasgoat.acquisition import random_problem  # noqa: E402
 from nasgoat.errors import DataError  # noqa: E402
 from nasgoat.surrogate import LinearPosterior  # noqa: E402
-from nasgoat.surrogate.posterior import of_paper_kernel  # noqa: E402
+from nasgoat.surrogate.posterior import require_known_form  # noqa: E402
 
 OBSERVATIONS = 150
 REPEATS = 5
@@ -70,7 +70,7 @@ def build() -> None:
 def scoring(catalogue: Catalogue, kernel: str, limit: int) -> None:
     """Score all 423,624 cells, beside the bare matrix product of the same shapes."""
     problem = random_problem(nasbench101(), OBSERVATIONS, kernel)
-    posterior = of_paper_kernel(problem.acquisition.gp.posterior_)
+    posterior = require_known_form(problem.acquisition.gp.posterior_)
     on_counts = posterior.on_counts(catalogue.features, 7)
     matrix = on_counts.R if isinstance(on_counts, LinearPosterior) else on_counts.projections
     X = np.random.default_rng(0).random((len(catalogue), len(matrix)))

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba._dynfunc import make_function
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -91,14 +90,20 @@ class _PartCompiler(Compiler):
 
 def _name_function(library: Any, description: Any, environment: Any) -> Any:
     """What stands for the function in Python: it has no address, since Python never calls it."""
+    from numba._dynfunc import make_function  # other versions may not have it
+
     module, name = description.lookup_module(), description.qualname.split(".")[-1]
     return make_function(module, name, "part of others", 0, environment, (library,))
 
 
+#: The version whose code library parts were tested with; under others every function is optimised
+#: by itself, which takes longer to compile and runs the same.
+PARTS_TESTED = (0, 68)
+_PARTS = {"pipeline_class": _PartCompiler} if numba.version_info[:2] == PARTS_TESTED else {}
 _WITHIN: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
-    "pipeline_class": _PartCompiler,
+    **_PARTS,
     **_COMMON,
 }
 

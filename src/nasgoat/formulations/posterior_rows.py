@@ -256,7 +256,7 @@ def exponential_posterior_rows(
     square = 2 * pairs**2 * float(posterior.squares[:width].max(initial=0.0))
     most = KernelValues(largest, square + float(posterior.squares[width:].sum()))
     if offsets is not None:
-        most = KernelValues(np.zeros(len(largest)), 0.0)
+        most = KernelValues([0.0] * len(largest), 0.0)
 
     def linear(g: Any) -> KernelValues:
         products = g.counts @ posterior.projections
