@@ -166,10 +166,11 @@ def test_bounds_of_limited_values_are_optimistic_but_narrow() -> None:
             return super().optimize(acquisition, k, exclude)
 
     engine = Recording(nasbench201(), None)
-    optimizer = Optimizer(nasbench201(), Settings(), engine, 6, limits=["latency <= 5"])
-    for proposal in optimizer.ask(6):
-        edges = len(proposal.graph.edges)
-        optimizer.tell(proposal.graph, {"error": 9.0 - edges, "latency": float(edges)})
+    optimizer = Optimizer(nasbench201(), Settings(), engine, 10, limits=["latency <= 2"])
+    for proposal in optimizer.ask(10):
+        convolutions = list((proposal.graph.edge_labels or {}).values()).count("nor_conv_3x3")
+        found = {"error": 9.0 - convolutions, "latency": float(convolutions)}
+        optimizer.tell(proposal.graph, found)
     optimizer.ask(5)
     assert sorted({error for error, _ in seen}) == [0.5, 1.0, 2.0, 3.0, 5.0]
     assert [limited for _, limited in seen] == pytest.approx([0.2 * error for error, _ in seen])
