@@ -89,7 +89,7 @@ def log_improvement(z: Array) -> Array:
     found[within] = np.log(np.exp(-0.5 * low * low) / np.sqrt(2 * np.pi) - low * ndtr(-low))
     found[~(within | beyond)] += np.log1p(-near * np.sqrt(np.pi / 2) * erfcx(near / np.sqrt(2)))
     found[beyond] += np.log(far) + np.log1p(far * (-3 + far * (15 - 105 * far)))
-    return found.reshape(np.shape(z))
+    return np.asarray(found.reshape(np.shape(z)))
 
 
 class _OwnFunction(LinearAcquisition):
