@@ -287,7 +287,9 @@ def find_several_method(name: str) -> type[SeveralMethod]:
     if name not in FRONT_METHODS:
         return SEVERAL_METHODS[name]
     try:
-        from nasgoat.baselines.qnehvi import QNoisyHypervolume
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # BoTorch uses what PyTorch is about to drop
+            from nasgoat.baselines.qnehvi import QNoisyHypervolume
     except ImportError:
         raise MissingPackageError("BoTorch", "botorch") from None
     return QNoisyHypervolume
