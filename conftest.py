@@ -25,6 +25,7 @@ _NEEDS = {
     ],
     "rdkit": ["src/nasgoat/graphs/molecules.py"],
     "smac": ["src/nasgoat/baselines/smac.py"],
+    "botorch": ["src/nasgoat/baselines/qnehvi.py"],
 }
 collect_ignore = [
     file for package, files in _NEEDS.items() if find_spec(package) is None for file in files

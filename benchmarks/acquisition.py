@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nasgoat.acquisition import (
     Catalogue,
     Chebyshev,
     Constrained,
+    HypervolumeImprovement,
     LinearAcquisition,
     Pool,
     SeveralAcquisition,
@@ -77,11 +78,12 @@ def measure_several(
 ) -> dict[str, tuple[float, list[float]]]:
     """Processor seconds and values of a batch of five with two objectives, 150 observations each.
 
-    Chebyshev: five weightings, one graph each. Limited: the best graph under five limits. Both
-    objectives are random functions; everything that a question does not share is done again.
+    Chebyshev: five weightings, one graph each. Limited: the best graph under five limits.
+    Hypervolume: one graph after the other, each of which takes those before it to come out as
+    predicted. Both objectives are random functions; what a question does not share is done again.
     """
     problems = [random_problem(space, 150, kernel, seed=2 * seed + i) for i in range(2)]
-    parts, taken = [problem.acquisition for problem in problems], problems[0].observed
+    parts, taken = [problem.acquisition for problem in problems], set(problems[0].observed)
     sample = space.sample(500, np.random.default_rng(seed))
     values = np.stack([part.score(sample) for part in parts])
     weights = np.linspace(0.1, 0.9, 5)
@@ -98,14 +100,37 @@ def measure_several(
         pools = [optimizer.optimize(function, 1, taken) for function in functions]
         seconds = time.process_time() - start
         found[name] = seconds, [pool[0].lcb or 0.0 for pool in pools]
+    found["hypervolume"] = fill_batch(space, optimizer, parts, taken)
     return found
 
 
-def compare_several(seeds: int) -> None:
+def fill_batch(
+    space: SearchSpace,
+    optimizer: AcquisitionOptimizer,
+    parts: Sequence[LinearAcquisition],
+    taken: set[bytes],
+) -> tuple[float, list[float]]:
+    """Processor seconds and values of five graphs that gain most hypervolume."""
+    graphs = parts[0].gp.graphs_
+    observed = np.column_stack([part.predict(graphs)[0] for part in parts])
+    reference = observed.max(axis=0) + 0.1 * np.ptp(observed, axis=0)
+    function = HypervolumeImprovement(parts, observed, reference.tolist())
+    start, values = time.process_time(), list[float]()
+    for _ in range(5):
+        (best,) = optimizer.optimize(function, 1, taken)
+        values.append(best.lcb or 0.0)
+        taken = taken | {space.key(best.graph)}
+        function = function.believing([best.graph])
+    return time.process_time() - start, values
+
+
+def compare_several(seeds: int, kernels: Collection[str]) -> None:
     """The table of several objectives: a batch of five by catalogue and by branch and bound."""
     print("| space | kernel | function | catalogue, s | branch and bound, s | largest difference |")
     print("|---|---|---|---|---|---|")
     for label, space, kernel in SEVERAL:
+        if kernel not in kernels:
+            continue
         search = BranchAndBound(space, None, threads=1)
         search.load_code(kernel != "linear")
         search.prepare(kernel != "linear")
@@ -133,9 +158,10 @@ def main() -> None:
     parser.add_argument("--observations", type=int, default=50)
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--several", action="store_true", help="two objectives instead of one")
+    parser.add_argument("--kernels", nargs="+", default=["linear", "exponential"])
     options = parser.parse_args()
     if options.several:
-        compare_several(options.seeds)
+        compare_several(options.seeds, options.kernels)
         return
     print("| space | kernel | function | searches | seconds | largest gap |")
     print("|---|---|---|---|---|---|")

@@ -233,7 +233,7 @@ def ask(
 
 
 def show_table(rows: list[dict[str, Any]]) -> None:
-    """The table of docs/exactness.md, and how many questions it is of."""
+    """The table of docs/fronts.md: each method under each kernel, kind of limit and share."""
     print("| kernel | limits | share | method | missed | shortfall | better | processor s |")
     print("|---|---|---|---|---|---|---|---|")
     groups: dict[tuple[str, str, float, int], list[dict[str, Any]]] = {}

@@ -77,6 +77,32 @@ def test_it_is_the_integral_of_the_improvement(seed: int) -> None:
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore")  # whatever another package warns of
+@pytest.mark.parametrize("seed", range(10))
+def test_it_is_that_of_botorch(seed: int) -> None:
+    reason = 'BoTorch is not installed: pip install "nasgoat[botorch]"'
+    torch = pytest.importorskip("torch", reason=reason)
+    pytest.importorskip("botorch", reason=reason)
+    from botorch.acquisition.multi_objective import ExpectedHypervolumeImprovement
+    from botorch.utils.multi_objective.box_decompositions import NondominatedPartitioning
+    from botorch.utils.testing import MockModel, MockPosterior
+
+    rng = np.random.default_rng(seed)
+    front, reference = rng.normal(size=(int(rng.integers(1, 12)), 2)), [1.2, 0.9]
+    mean, std = rng.normal(size=(2, 50)), np.exp(rng.normal(-0.7, 0.8, size=(2, 50)))
+    # BoTorch maximises: everything changes its sign.
+    corner, points = -torch.tensor(reference, dtype=torch.double), -torch.as_tensor(front)
+    posterior = MockPosterior(
+        mean=-torch.as_tensor(mean.T)[:, None, :], variance=torch.as_tensor(std.T**2)[:, None, :]
+    )
+    theirs = ExpectedHypervolumeImprovement(
+        MockModel(posterior), corner, NondominatedPartitioning(corner, points)
+    )
+    expected = theirs(torch.zeros(50, 1, 1, dtype=torch.double)).numpy()
+    found = np.exp(-improvement(front, reference).combine(mean, std))
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_without_deviation_it_is_the_difference_of_two_volumes(seed: int) -> None:
     rng = np.random.default_rng(seed)

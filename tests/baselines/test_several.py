@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from nasgoat import ChainSpace, LabeledGraph, nasbench201
-from nasgoat.baselines.several import SEVERAL_METHODS, LocalSeveral, Nsga2, SeveralMethod
+from nasgoat.baselines.several import (
+    SEVERAL_METHODS,
+    LocalSeveral,
+    Nsga2,
+    SeveralMethod,
+    find_several_method,
+)
 from nasgoat.bayesopt.front import find_nondominated
+from nasgoat.errors import MissingPackageError
 from nasgoat.spaces import SearchSpace
 from nasgoat.testing.contract import list_graphs
 
@@ -87,6 +95,31 @@ def test_methods_that_learn_find_more_of_the_front_than_chance(name: str) -> Non
 
     mean = {m: np.mean([share(m, seed) for seed in range(4)]) for m in (name, "random")}
     assert mean[name] > mean["random"]
+
+
+def test_botorch_asks_for_new_graphs_by_the_seed_until_none_is_left() -> None:
+    pytest.importorskip(
+        "botorch", reason='BoTorch is not installed: pip install "nasgoat[botorch]"'
+    )
+    make = find_several_method("qnehvi")
+    first, again = (drive(make(CHAINS, NAMES, (), 6, seed), 12) for seed in (1, 1))
+    assert first == again
+    assert len({CHAINS.key(graph) for graph in first}) == 12
+    assert first[:6] == drive(SEVERAL_METHODS["random"](CHAINS, NAMES, (), 6, 1), 6)
+    small = ChainSpace(2, ["a", "b"])
+    assert len(drive(make(small, NAMES, (), 2), 10)) == small.count()
+    broken = make(CHAINS, NAMES, (), 3)
+    for _ in range(6):
+        graph = broken.ask()
+        assert graph is not None
+        broken.tell_failed(graph)
+    assert len(broken.known) == 6
+
+
+def test_a_missing_botorch_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nasgoat.baselines.qnehvi", None)  # cannot be imported
+    with pytest.raises(MissingPackageError, match=r"BoTorch must be installed.*nasgoat\[botorch\]"):
+        find_several_method("qnehvi")
 
 
 @pytest.mark.parametrize("name", ["local-search", "nsga2", "tpe"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 
 import nasgoat
 from nasgoat import EdgeLabeledSpace, Optimizer, Settings, nasbench201
-from nasgoat.acquisition import Status
+from nasgoat.acquisition import Acquisition, Catalogue, Constrained, Pool, Status
 from nasgoat.bayesopt import Objectives
 from nasgoat.bayesopt.front_functions import spread_weights
 from nasgoat.bayesopt.measured_limits import split_limits
@@ -152,6 +152,28 @@ def test_a_measured_limit_is_learnt_and_the_best_keeps_it() -> None:
     shown = [e.proposal.probability for e in chosen]
     assert all(p is not None and 0 <= p <= 1 for p in shown)
     assert np.mean([p for p, k in zip(shown, kept, strict=True) if k]) > 0.5
+
+
+def test_bounds_of_limited_values_are_optimistic_but_narrow() -> None:
+    seen: list[tuple[float, ...]] = []
+
+    class Recording(Catalogue):
+        def optimize(
+            self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
+        ) -> Pool:
+            assert isinstance(acquisition, Constrained)
+            seen.append(tuple(part.sqrt_beta for part in acquisition.modelled))
+            return super().optimize(acquisition, k, exclude)
+
+    engine = Recording(nasbench201(), None)
+    optimizer = Optimizer(nasbench201(), Settings(), engine, 10, limits=["latency <= 2"])
+    for proposal in optimizer.ask(10):
+        convolutions = list((proposal.graph.edge_labels or {}).values()).count("nor_conv_3x3")
+        found = {"error": 9.0 - convolutions, "latency": float(convolutions)}
+        optimizer.tell(proposal.graph, found)
+    optimizer.ask(5)
+    assert sorted({error for error, _ in seen}) == [0.5, 1.0, 2.0, 3.0, 5.0]
+    assert [limited for _, limited in seen] == pytest.approx([0.2 * error for error, _ in seen])
 
 
 def test_limits_that_nothing_keeps_lead_to_what_breaks_them_least() -> None:

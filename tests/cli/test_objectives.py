@@ -107,6 +107,8 @@ def test_a_hard_limit_holds_in_every_proposal(capsys: pytest.CaptureFixture[str]
         ([*BOTH, "--stop-when", "gain <= 1"], "no --stop-when, got gain <= 1"),
         ([*BOTH, "--acquisition", "ei"], "the acquisition of 2 objectives must be one of"),
         (["--acquisition", "chebyshev"], "must come with several objectives"),
+        ([*BOTH, "--choose", "parms <= 1"], "a value to choose by must be one of"),
+        (["--choose", "params < 1"], "a limit must read 'NAME <= NUMBER'"),
     ],
 )
 def test_what_can_not_be_asked_is_one_line(

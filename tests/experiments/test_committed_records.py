@@ -29,7 +29,7 @@ def test_summaries_hold_no_graph(folder: Path) -> None:
 def test_records_are_those_of_the_declared_experiment(
     folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if folder.name == "fronts":  # its runs are of tables that are imported
+    if folder.name.startswith("fronts"):  # their runs are of tables that are imported
         monkeypatch.setenv("NASGOAT_DATA", str(request.getfixturevalue("shared_data")))
     study = load_experiment(folder.with_suffix(".toml")).study
     declared = {run.id: run.fingerprint for run in study.runs()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,16 @@ def test_methods_run_where_they_apply() -> None:
         "nb201-cifar10.error-params20.random.seed0",
         "nb201-cifar10.error-params20.goat.seed0",
     ]
+
+
+def test_a_method_without_its_package_is_left_out_and_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "nasgoat.baselines.qnehvi", None)  # cannot be imported
+    study = parse_experiment(DECLARED.replace('"chebyshev"', '"qnehvi"')).study
+    assert [item.settings["method"] for item in study.runs()] == ["random", "random", "goat"]
+    (said,) = study.list_left_out()
+    assert said.startswith("qnehvi: BoTorch must be installed")
 
 
 def test_the_command_records_runs_and_shows_tables(

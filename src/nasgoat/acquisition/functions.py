@@ -83,15 +83,14 @@ def log_improvement(z: Array) -> Array:
         >>> log_improvement(np.array([0.0, -1e6])).round(3).tolist()
         [-0.919, -500000000028.55]
     """
-    t = -np.asarray(z, dtype=float)
-    density = -0.5 * t * t - 0.5 * np.log(2 * np.pi)
-    near, far = np.clip(t, 1.0, _FAR), np.maximum(t, _FAR) ** -2.0
-    difference = np.log1p(-near * np.sqrt(np.pi / 2) * erfcx(near / np.sqrt(2)))
-    series = np.log(far) + np.log1p(far * (-3 + far * (15 - 105 * far)))
-    low = np.minimum(t, 1.0)
-    plain = np.log(np.exp(-0.5 * low * low) / np.sqrt(2 * np.pi) - low * ndtr(-low))
-    chosen: Array = np.where(t < 1.0, plain, density + np.where(t < _FAR, difference, series))
-    return chosen
+    t = -np.atleast_1d(np.asarray(z, dtype=float))
+    found = -0.5 * t * t - 0.5 * np.log(2 * np.pi)
+    within, beyond = t < 1.0, t >= _FAR  # each form is computed only where it is needed
+    low, near, far = t[within], t[~(within | beyond)], t[beyond] ** -2.0
+    found[within] = np.log(np.exp(-0.5 * low * low) / np.sqrt(2 * np.pi) - low * ndtr(-low))
+    found[~(within | beyond)] += np.log1p(-near * np.sqrt(np.pi / 2) * erfcx(near / np.sqrt(2)))
+    found[beyond] += np.log(far) + np.log1p(far * (-3 + far * (15 - 105 * far)))
+    return np.asarray(found.reshape(np.shape(z)))
 
 
 class _OwnFunction(LinearAcquisition):

@@ -9,6 +9,8 @@ minimised. Of an evaluation that failed a method learns that its graph must not 
 - ``nsga2``, ``tpe``: Optuna's samplers on categorical parameters, one for each place of an
   operation. A choice that is no graph is pruned, one that is known is told again at no cost. Limits
   are its ``constraints_func``.
+- ``qnehvi``: BoTorch's hypervolume improvement over a pool, for fronts alone
+  (:mod:`nasgoat.baselines.qnehvi`, which needs BoTorch).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from nasgoat.acquisition import initial_design
 from nasgoat.baselines.categorical import CategoricalSpace
 from nasgoat.bayesopt.front_functions import spread_weights
+from nasgoat.errors import MissingPackageError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
@@ -267,3 +270,26 @@ SEVERAL_METHODS: dict[str, type[SeveralMethod]] = {
     "nsga2": Nsga2,
     "tpe": TpeSeveral,
 }
+#: Baselines for fronts alone, which need a package of their own.
+FRONT_METHODS = ("qnehvi",)
+
+
+def find_several_method(name: str) -> type[SeveralMethod]:
+    """The baseline of a name.
+
+    Raises:
+        MissingPackageError: If its package is not installed.
+
+    Example:
+        >>> find_several_method("tpe").__name__
+        'TpeSeveral'
+    """
+    if name not in FRONT_METHODS:
+        return SEVERAL_METHODS[name]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # BoTorch uses what PyTorch is about to drop
+            from nasgoat.baselines.qnehvi import QNoisyHypervolume
+    except ImportError:
+        raise MissingPackageError("BoTorch", "botorch") from None
+    return QNoisyHypervolume

@@ -39,6 +39,9 @@ Array = NDArray[np.float64]
 #: What a failure is called among the surrogates.
 FAILURE = "failure"
 _LIKELY = 0.5  # a graph whose predicted share of failures is larger is left out
+# Of the √β of a proposal, for the bounds of limited values: optimistic, but wasting little
+# (docs/decisions/0117-bounds-of-measured-limits.md has the figures).
+_LIMIT_SHARE = 0.2
 #: Fits a surrogate to graphs and values, with a target.
 Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str], GraphGP]
 #: Minimises an acquisition function: the k best graphs but those with some keys.
@@ -158,12 +161,17 @@ class SeveralProposer:
         ]
 
     def _list_limits(self, sqrt_beta: float) -> list[tuple[Part, float]]:
-        """What limits are on, as parts, and the limits on their scales."""
+        """What limits are on, as parts, and the limits on their scales.
+
+        Args:
+            sqrt_beta: That of the proposal; the bounds of limited values take a share of it.
+        """
         found: list[tuple[Part, float]] = []
         for limit in self.objectives.limits:
             gp = self.surrogates[limit.text]
             bound = gp.scale_.to_target(np.array([limit.sign * limit.bound]))[0]
-            found.append((LowerConfidenceBound(sqrt_beta, gp), float(bound)))
+            part = LowerConfidenceBound(_LIMIT_SHARE * sqrt_beta, gp)
+            found.append((part, float(bound)))
         if FAILURE in self.surrogates:
             gp = self.surrogates[FAILURE]
             bound = gp.scale_.to_target(np.array([_LIKELY]))[0]

@@ -10,7 +10,7 @@ import typer
 
 from nasgoat.cli.options import option
 from nasgoat.cli.terminal import note, show, show_graph
-from nasgoat.errors import NasgoatError, SettingError
+from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Evaluation, Objectives, SearchResult
@@ -53,8 +53,7 @@ class Seeking:
 
         space, measured = split_limits(task.space, self.limit or ())
         objectives = Objectives.of(self.minimise, measured, self.learn_failures, space)
-        if task.benchmark is not None and not objectives.plain:
-            objectives.check_names(_list_metrics(task.benchmark))
+        self._check_names(task, objectives)
         if space is not task.space:
             require_satisfiable(space)
             task = replace(task, space=space, comparable=False)
@@ -62,6 +61,19 @@ class Seeking:
             return task, objectives
         evaluator = replace(task.evaluator, needed=objectives.needed)  # type: ignore[type-var]
         return replace(task, evaluator=evaluator, comparable=False), objectives
+
+    def _check_names(self, task: Task, objectives: Objectives) -> None:
+        """Refuse, before anything is evaluated, names that the benchmark does not have."""
+        from nasgoat.bayesopt.measured_limits import MeasuredLimit
+
+        chosen = [MeasuredLimit.parse(text) for text in self.choose or ()]
+        if task.benchmark is None or (objectives.plain and not chosen):
+            return
+        metrics = _list_metrics(task.benchmark)
+        objectives.check_names(metrics)
+        for limit in chosen:
+            if limit.name not in (known := [*metrics, *objectives.known]):
+                raise UnknownNameError("a value to choose by", limit.name, known)
 
     def refuse(self, objectives: Objectives, method: str, stop_when: str | None) -> None:
         """Refuse what does not go together with several objectives or measured limits."""

@@ -16,7 +16,12 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nasgoat.baselines.several import SEVERAL_METHODS, SeveralMethod
+from nasgoat.baselines.several import (
+    FRONT_METHODS,
+    SEVERAL_METHODS,
+    SeveralMethod,
+    find_several_method,
+)
 from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.bayesopt.front import measure_progress
 from nasgoat.benchmarks import Benchmark, benchmark
@@ -41,7 +46,7 @@ def _check_problems(key: str, texts: Sequence[str]) -> None:
 
 
 def _check_methods(key: str, names: Sequence[str]) -> None:
-    known = (*OURS, CONSTRAINED, *SEVERAL_METHODS)
+    known = (*OURS, CONSTRAINED, *SEVERAL_METHODS, *FRONT_METHODS)
     for name in names:
         if name not in known:
             raise UnknownNameError(key, name, known)
@@ -59,7 +64,8 @@ class FrontsStudy(Study):
     Args:
         problems: Texts; see :mod:`~nasgoat.experiments.fronts_problem`.
         methods: ``"hypervolume"``, ``"chebyshev"`` and ``"epsilon"`` are ours for several values,
-            ``"goat"`` for one under limits; the others are baselines.
+            ``"goat"`` for one under limits; the others are baselines, of which ``"qnehvi"`` needs
+            BoTorch and is left out without it.
         seeds: How many seeds.
         first_seed: The first of them.
         evaluations: Budget of a run.
@@ -83,15 +89,19 @@ class FrontsStudy(Study):
     def runs(self) -> list[Run]:
         """Seed by seed, so that whatever is done is the same for every method."""
         gone = self._find_missing(((text,) for text in self.problems), _load_table)
+        absent = self._find_absent_methods()
         found = []
         for seed in range(self.first_seed, self.first_seed + self.seeds):
             for text in self.problems:
                 problem = Problem.parse(text)
                 several = len(problem.names) > 1
-                for method in self.methods:
-                    ours = (method in OURS and several) or (method == CONSTRAINED and not several)
-                    if (text,) not in gone and (ours or method in SEVERAL_METHODS):
-                        found.append(self._run(text, problem, method, seed))
+                own = (*OURS, *FRONT_METHODS) if several else (CONSTRAINED,)
+                found += [
+                    self._run(text, problem, method, seed)
+                    for method in self.methods
+                    if (text,) not in gone and method in (*own, *SEVERAL_METHODS)
+                    if (method,) not in absent
+                ]
         return found
 
     def _run(self, text: str, problem: Problem, method: str, seed: int) -> Run:
@@ -107,9 +117,14 @@ class FrontsStudy(Study):
         return Run.from_parts(problem.benchmark, what, method, f"seed{seed}", settings=settings)
 
     def list_left_out(self) -> list[str]:
-        """Problems without a table."""
+        """Problems without a table, methods without their package."""
         gone = self._find_missing(((text,) for text in self.problems), _load_table)
-        return [f"{text}: {why}" for (text,), why in gone.items()]
+        missing = {**gone, **self._find_absent_methods()}
+        return [f"{what}: {why}" for (what,), why in missing.items()]
+
+    def _find_absent_methods(self) -> dict[tuple[Any, ...], str]:
+        optional = ((method,) for method in self.methods if method in FRONT_METHODS)
+        return self._find_missing(optional, find_several_method)
 
     @staticmethod
     def execute(settings: Mapping[str, Any]) -> list[Record]:
@@ -134,11 +149,11 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
     method, seed, left = settings["method"], settings["seed"], settings["evaluations"]
     rng = np.random.default_rng(0)  # tables answer means
     space, names, initial = arena.table.space, arena.problem.names, settings["initial"]
-    if method in SEVERAL_METHODS:
+    if method not in (*OURS, CONSTRAINED):
         limits = [partial(_excess, name, bound) for name, bound in arena.bounds.items()]
         if method in WITHIN_SPACE:
             space = arena.limit_space()
-        asker = SEVERAL_METHODS[method](space, names, limits, initial, seed)
+        asker = find_several_method(method)(space, names, limits, initial, seed)
         yield from _drive(asker, arena, left)
         return
     chosen = Settings(acquisition="lcb" if method == CONSTRAINED else method)

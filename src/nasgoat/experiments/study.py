@@ -25,7 +25,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, get_type_hints
 
-from nasgoat.errors import DataError, ExperimentFileError, SettingError, UnknownNameError
+from nasgoat.errors import (
+    DataError,
+    ExperimentFileError,
+    MissingPackageError,
+    SettingError,
+    UnknownNameError,
+)
 from nasgoat.toml_reader import NUMBER, TEXT, WHOLE, TomlDocument, Value, list_of, read_text
 
 #: A JSON-ready mapping: one line of a record file.
@@ -145,7 +151,7 @@ class Study(ABC):
         for choice in choices:
             try:
                 load(*choice)
-            except (DataError, SettingError) as problem:
+            except (DataError, SettingError, MissingPackageError) as problem:
                 found[choice] = str(problem)
         return found
 
