@@ -91,8 +91,10 @@ def runs() -> None:
     for name, kernel, limit in (
         ("nb201/cifar10", "linear", "10 s"),
         ("nb201/cifar10", "exponential", "10 s"),
+        ("nb201/cifar10", "evidence", "10 s"),
         ("nb101", "linear", "15 s"),
         ("nb101", "exponential", ""),
+        ("nb101", "evidence", ""),
     ):
         try:
             table = benchmark(name)
