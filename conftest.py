@@ -11,6 +11,7 @@ import pytest
 
 _REGISTRIES = {
     "nasgoat.acquisition.registry": "TABLE",
+    "nasgoat.kernels.blocks": "BLOCKS",
     "nasgoat.kernels.shortest_path": "_MAKERS",
     "nasgoat.search_methods": "_OTHERS",
     "nasgoat.spaces": "_OTHERS",

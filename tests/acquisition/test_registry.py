@@ -196,20 +196,26 @@ def forecasts() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "decisions"),
     [
-        ["search", "--evaluations", "12", "--quiet", "--no-pictures", "--json"],
-        ["solve", "--space", "nb201", "--observations", "9", "--json"],
-        ["space", "check", "nb201", "--json"],
+        (["search", "--evaluations", "12", "--quiet", "--no-pictures", "--json"], 1),
+        (["solve", "--space", "nb201", "--observations", "9", "--json"], 1),
+        # Beside what a search takes, each optimiser's cost is listed under one kernel.
+        (["space", "check", "nb201", "--json"], 2),
+        (["space", "check", "nb201", "--kernel", "linear", "--json"], 1),
     ],
-    ids=lambda call: call[0],
+    ids=["search", "solve", "space", "space by kernel"],
 )
 def test_auto_decides_once_in_a_command(
-    call: list[str], forecasts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call: list[str],
+    decisions: int,
+    forecasts: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(call) == 0
-    assert len(forecasts) == 1
+    assert len(forecasts) == decisions
 
 
 def test_auto_decides_once_in_a_search_from_python(forecasts: list[str]) -> None:

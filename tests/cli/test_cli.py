@@ -20,7 +20,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*SMALL, "--json"]) == 0
+    assert run([*SMALL, "--kernel", "exponential", "--json"]) == 0
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert {"best", "regret", "evaluations", "seconds", "certified", "study", "storage"} <= set(
@@ -49,7 +49,8 @@ def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_search_shows_the_cell_and_writes_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*SMALL, "--quiet", "--benchmark", "nb201/cifar100"]) == 0
+    call = [*SMALL, "--quiet", "--benchmark", "nb201/cifar100", "--kernel", "exponential"]
+    assert run(call) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "├─" in captured.out

@@ -71,10 +71,10 @@ def test_the_mip_refuses_it() -> None:
     gp = fitted()
     assert isinstance(gp.posterior_, KernelPosterior)
     acquisition = LowerConfidenceBound().given(gp)
-    with pytest.raises(SettingError, match="linear or exponential"):
+    with pytest.raises(SettingError, match="linear, exponential or normalised"):
         MipOptimizer(SPACE).optimize(acquisition)
     for formulation in ("compact", "paper"):
-        with pytest.raises(SettingError, match="linear or exponential"):
+        with pytest.raises(SettingError, match="linear, exponential or normalised"):
             formulate(SPACE, acquisition, formulation)
 
 

@@ -63,7 +63,8 @@ def check(
     exact = settings
     if kernel is None:  # as a search would take it; one kernel for what each optimiser costs
         settings, exact = (settings.suited(found, "auto", chosen) for chosen in (True, False))
-    choice, listed = _forecast(found, settings), _forecast(found, exact).list_exact()
+    choice = _forecast(found, settings)
+    listed = (choice if exact == settings else _forecast(found, exact)).list_exact()
     warning = choice.warn(settings.time_limit)
     if json:
         print_json(_document_check(found, choice, listed, warning))
