@@ -98,16 +98,20 @@ class Learner(AskTell):
         self.surrogates: dict[str, GraphGP] = {}
         self._metrics: list[dict[str, float]] = []
         self._failed: list[LabeledGraph] = []
-        if self.transfer and not self.objectives.plain:
+        if not self.objectives.plain:
+            self._refuse_what_one_error_needs()
+        #: What was known before.
+        self.known: tuple[KnownResult, ...] = ()
+        self.tell_known(known)
+
+    def _refuse_what_one_error_needs(self) -> None:
+        if self.transfer:
             raise SettingError(
                 "transfer must come with one error to minimise and no measured limit, "
                 "got several values"
             )
-        if gain_margin is not None and not self.objectives.plain:
+        if self._gain_margin is not None:
             raise SettingError("what is left to gain must be of one error, got several objectives")
-        #: What was known before.
-        self.known: tuple[KnownResult, ...] = ()
-        self.tell_known(known)
 
     def tell(self, graph: LabeledGraph, error: float | Mapping[str, Any]) -> None:
         """Learn the error of a graph, proposed or not; of several objectives its metrics.

@@ -247,21 +247,12 @@ def exponential_posterior_rows(
         ],
         linear_sum(own, float(posterior.squares @ constants**2)),
     )
-    # Counts of paths add up to at most n², and so do those of edges. Without bounds an LP may see
-    # coefficients as large as exp of the whole box of z.
-    # The codes of other blocks are 0 or 1.
-    pairs, width = float(m.n**2), counts.paper
-    largest = 2 * pairs * posterior.projections[:width].max(axis=0, initial=0.0)
-    largest += np.maximum(posterior.projections[width:], 0.0).sum(axis=0)
-    square = 2 * pairs**2 * float(posterior.squares[:width].max(initial=0.0))
-    most = KernelValues(largest, square + float(posterior.squares[width:].sum()))
-    if offsets is not None:
-        most = KernelValues([0.0] * len(largest), 0.0)
 
     def linear(g: Any) -> KernelValues:
         products = g.counts @ posterior.projections
         return _normalise(KernelValues(products, g.counts**2.0 @ posterior.squares), offsets)
 
+    most = _bound_exponents(posterior, float(m.n**2), counts.paper)
     kernel_rows(m, _normalise(exponents, offsets), posterior.variance, linear, most)
     K = list(m.K.values())
     posterior_mean_row(m, linear_sum(zip(posterior.dual, K, strict=True)), posterior)
@@ -276,3 +267,20 @@ def exponential_posterior_rows(
     m.rows("Acq_Opt", "whitened", [((i,), q[i] == value) for i, value in enumerate(whitened)])
     posterior_variance_row(m, [sum(x**2 for x in q.values())], m.K_xx, posterior)
     return {}
+
+
+def _bound_exponents(
+    posterior: ExponentialPosterior | NormalisedPosterior, pairs: float, width: int
+) -> KernelValues:
+    """Upper bounds of the exponents of K and K_xx.
+
+    Counts of paths add up to at most n², and so do those of edges; the codes of other blocks, from
+    column ``width`` on, are 0 or 1. Without bounds a linear program may see coefficients as large
+    as exp of the whole box of z. Those of the normalised kernel are at most 0.
+    """
+    if isinstance(posterior, NormalisedPosterior):
+        return KernelValues([0.0] * len(posterior.dual), 0.0)
+    largest = 2 * pairs * posterior.projections[:width].max(axis=0, initial=0.0)
+    largest += np.maximum(posterior.projections[width:], 0.0).sum(axis=0)
+    square = 2 * pairs**2 * float(posterior.squares[:width].max(initial=0.0))
+    return KernelValues(largest, square + float(posterior.squares[width:].sum()))
