@@ -12,14 +12,18 @@ DATA := $(if $(NASGOAT_DATA),,$(if $(wildcard ../shared/data),NASGOAT_DATA=../sh
 GOAT := $(DATA) $(BIN)/nasgoat
 WORKERS ?= 1
 
-.PHONY: search test test-python docs docs-serve test-slow torture torture-short lint format benchmark quality reproduce reproduce-full \
+.PHONY: search test quick-tests test-python docs docs-serve test-slow torture torture-short lint format benchmark quality reproduce reproduce-full \
     install-neural install-baselines clean
 
 search: $(VENV)/.installed
 	$(BIN)/nasgoat search $(ARGS)
 
+# Lint and types beside the tests, which wait for compiled code at first.
+test: $(VENV)/.installed-dev
+	$(MAKE) --no-print-directory --jobs 2 lint quick-tests
+
 # On every core, four at most. A test by itself is quicker without: make test ARGS="-n 0 -k its_name".
-test: $(VENV)/.installed-dev lint
+quick-tests: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m "not slow" -n logical --maxprocesses 4 --dist worksteal $(ARGS)
 
 # Whether another Python does, in an environment of its own: it installs, searches, and passes the

@@ -27,7 +27,7 @@ def edges(graph: LabeledGraph) -> float:
 
 
 def searched(optimizer: MipOptimizer) -> SearchResult:
-    return search(edges, SPACE, evaluations=6, initial=5, batch=1, optimizer=optimizer)
+    return search(edges, optimizer.space, evaluations=6, initial=5, batch=1, optimizer=optimizer)
 
 
 def test_a_solver_that_is_killed_leaves_the_search_running() -> None:
@@ -48,7 +48,8 @@ def test_a_solver_that_is_killed_leaves_the_search_running() -> None:
 
 
 def test_a_solver_without_time_leaves_the_search_running() -> None:
-    result = searched(MipOptimizer(SPACE, limits=SolveLimits(seconds=1e-3), child=False))
+    space = NodeLabeledSpace(nodes=(6, 7), ops=["conv", "pool", "skip"], max_edges=10)
+    result = searched(MipOptimizer(space, limits=SolveLimits(seconds=1e-3), child=False))
     assert len(result.evaluations) == 6
     assert result.certified == 0.0
 

@@ -116,10 +116,10 @@ class Learning:
                 raise SettingError(f"{name} must come with the method goat, got {method}")
         return None if self.fidelity is None else Fidelities.parse(self.fidelity)
 
-    def refuse(self, objectives: Objectives) -> None:
-        """Refuse to learn from other sources where several values are minimised."""
+    def refuse(self, several: bool) -> None:
+        """Refuse to learn from other sources where several values are minimised or limited."""
         for name, value in (("--fidelity", self.fidelity), ("--transfer", self.transfer)):
-            if value and not objectives.plain:
+            if value and several:
                 raise SettingError(
                     f"{name} must come with one error to minimise and no measured limit, "
                     "got several values"

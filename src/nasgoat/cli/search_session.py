@@ -71,13 +71,14 @@ class Session:
         batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
         stop = proposing.stop_rule()
         levels = learning.fidelities(proposing.method)
+        learning.refuse(len(seeking.minimise or ()) > 1)  # before any table is read
         self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop, levels)
         settings = replace(settings, time_limit=self._effort.time_limit)
         with say_if_slow(None if output.quiet else note, "getting the space and objective ready"):
             task = make_task(target, evaluating, proposing.seed, levels)
             self.task, self.objectives = seeking.apply(task)
         seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
-        learning.refuse(self.objectives)
+        learning.refuse(not self.objectives.plain)
         self.transfer = learning.sources(self.task.space)
         self.known = learning.known_results(self.task.space, self.objectives)
         if ours and proposing.kernel is None:
