@@ -265,7 +265,8 @@ PAPER = ["--preset", "paper"]
 @pytest.mark.parametrize(
     ("options", "space"),
     [
-        *(([], space) for space in ["nb101", "nb201", "darts", *FILES]),
+        *(([], space) for space in ["nb101", "nb201", "darts", "eight nodes", "graph"]),
+        pytest.param([], "twelve layers", marks=pytest.mark.slow),
         *((PAPER, space) for space in ["nb101", "darts", "eight nodes"]),
         *((SHORT, space) for space in ["nb201", "darts", "twelve layers"]),
     ],

@@ -25,10 +25,12 @@ from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     LEAD,
     RANDOM_EVERY,
+    SETTLED,
     SHAPE_LEAD,
     SOURCED_CANDIDATES,
     Candidate,
     choose_speaker,
+    find_speaker,
     has_learnt,
     list_candidates,
 )
@@ -138,6 +140,22 @@ def test_part_of_a_batch_is_random_and_marked_until_something_is_learnt() -> Non
     _, learnt = ask_and_tell(optimizer, lambda cell: float(len(cell.edges)), 1)
     assert all(proposal.certificate.certified for proposal in learnt)
     assert all(proposal.informed for proposal in learnt)
+
+
+def test_two_hundred_observations_settle_the_choice() -> None:
+    rng = np.random.default_rng(6)
+    cells = SPACE.sample(SETTLED + 20, rng)
+    errors = [len(cell.edges) + 0.3 * rng.standard_normal() for cell in cells]
+    told = list(zip(cells, errors, strict=True))
+    optimizer = Optimizer(SPACE, EVIDENCE, Catalogue(SPACE), known=told[:SETTLED])
+    optimizer.ask(1)
+    assert optimizer.candidates == list(CANDIDATES)
+    fitted = fits(errors[:SETTLED], cells[:SETTLED])
+    chosen = CANDIDATES[find_speaker(CANDIDATES, fitted)]
+    for whole in (optimizer, Optimizer(SPACE, EVIDENCE, Catalogue(SPACE), known=told[:SETTLED])):
+        whole.tell_known(told[SETTLED:])
+        whole.ask(1)
+        assert whole.candidates == [chosen]
 
 
 def test_a_replay_proposes_the_same_graphs() -> None:

@@ -67,6 +67,7 @@ def test_the_tasks_of_an_array_share_a_study_and_a_requeued_one_adds_nothing(
     assert len(read_study(postgres, "array").get_trials(states=COMPLETE)) == len(trials)
 
 
+@pytest.mark.slow
 def test_what_a_killed_task_was_at_is_evaluated_again(postgres: str, folder: Path) -> None:
     (folder / "wait").touch()
     killed = start(0, postgres, "killed", folder)

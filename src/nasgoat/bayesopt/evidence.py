@@ -27,6 +27,9 @@ EVIDENCE = "evidence"
 #: Nats by which a candidate must be ahead to speak before the preferred one: odds of twenty to one.
 #: Smaller leads come and go with single observations.
 LEAD = 3.0
+#: So many observations settle the choice: after them the others are fitted no more, which would
+#: take longer and longer and hardly change it.
+SETTLED = 200
 #: One in so many proposals is random while no candidate has learnt anything.
 RANDOM_EVERY = 5
 
@@ -115,5 +118,10 @@ def choose_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> 
         >>> choose_speaker(CANDIDATES, fits) is fits[0]  # a plain sum of labels needs no more
         True
     """
+    return fits[find_speaker(candidates, fits)]
+
+
+def find_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> int:
+    """The place of the candidate whose fit proposes."""
     weights = [c.weigh(gp) for c, gp in zip(candidates, fits, strict=True)]
-    return fits[weights.index(max(weights))]
+    return weights.index(max(weights))

@@ -19,7 +19,14 @@ from nasgoat.acquisition import (
     find_acquisition,
 )
 from nasgoat.acquisition.local_search import search_locally
-from nasgoat.bayesopt.evidence import EVIDENCE, RANDOM_EVERY, choose_speaker, has_learnt
+from nasgoat.bayesopt.evidence import (
+    EVIDENCE,
+    RANDOM_EVERY,
+    SETTLED,
+    choose_speaker,
+    find_speaker,
+    has_learnt,
+)
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
@@ -91,6 +98,7 @@ class Optimizer(Learner):
         if not self.objectives.plain:
             return self._propose_several(k)
         settings = self.settings
+        self._settle_kernel()
         fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(self.candidates, fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
@@ -109,6 +117,14 @@ class Optimizer(Learner):
             believed = self._believe_running(self.surrogate)
             found = self._propose_portfolio(believed, fresh, self._list_taken(), explore)
         return found + repeated
+
+    def _settle_kernel(self) -> None:
+        """Where much was observed, keep the candidate alone that the first of it chooses."""
+        if len(self.candidates) == 1 or len(self._graphs) <= SETTLED:
+            return
+        first = self._graphs[:SETTLED], self._errors[:SETTLED]
+        place = find_speaker(self.candidates, self._fit(*first, self.settings.target))
+        self.candidates = [self.candidates[place]]
 
     def _believe_running(self, surrogate: GraphGP) -> GraphGP:
         """What still runs is taken to come out as predicted: less is left to learn near it."""
