@@ -68,6 +68,7 @@ class CurveOptimizer(Optimizer):
             self.tell_failed(graph)
             if kept:
                 self._stopped.append(max(kept))
+            if kept and not self.has_short_trainings:
                 self.has_short_trainings = True
                 self.candidates = self._list_candidates()
         if kept:

@@ -28,7 +28,7 @@ EVIDENCE = "evidence"
 #: Smaller leads come and go with single observations.
 LEAD = 3.0
 #: So many observations settle the choice: after them the others are fitted no more, which would
-#: take longer and longer and hardly change it.
+#: take longer and longer. The searches that were measured are shorter.
 SETTLED = 200
 #: One in so many proposals is random while no candidate has learnt anything.
 RANDOM_EVERY = 5
