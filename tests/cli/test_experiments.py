@@ -170,6 +170,7 @@ def test_local_processes_measure_the_same(
         }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_measures_the_same(
     declared: Path, capsys: pytest.CaptureFixture[str]

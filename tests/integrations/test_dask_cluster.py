@@ -163,6 +163,7 @@ def test_the_command_line_searches_on_a_cluster(
     assert (document["evaluations"], document["failed"]) == (7, 0)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_leaves_a_search_to_resume(
     processes: tuple[str, subprocess.Popen[bytes]],
     tmp_path: Path,
