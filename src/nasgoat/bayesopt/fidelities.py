@@ -244,7 +244,7 @@ class FidelityOptimizer(Optimizer):
         return [key for key in self._seen if key not in taken]
 
     def _find_unused_level(self) -> int | None:
-        """The lowest fidelity that has not had its first graphs, those that failed at it included."""
+        """The lowest fidelity that has not had its first graphs, failures there included."""
         begun = [*self._levels.values(), *self._broken.values()]
         for level in range(1, len(self.fidelities)):
             higher = {key for told in self._told[level:] for key in told}
