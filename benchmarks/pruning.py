@@ -10,10 +10,11 @@ has cost the epochs until its last report, and its cell is no result: the best e
 trainings.
 
 Samplers: ``goat``, which leaves the kernel to the evidence, among other candidates once a trial was
-pruned; ``exponential``, the same with the paper's kernel all along; ``deaf``, told of a pruned trial only that it failed; ``tpe``, which chooses an operation for each
-edge. A cell that is not connected, and so not in our space, costs TPE nothing. A cell that it tries
-again costs as much again; the rows ``tpe, repeats free`` are what the same studies would have spent
-if somebody had kept every result.
+pruned; ``exponential``, the same with the paper's kernel all along; ``deaf``, told of a pruned
+trial only that it failed; ``tpe``, which chooses an operation for each edge. A cell that is not
+connected, and so not in our space, costs TPE nothing. A cell that it tries again costs as much
+again; the rows ``tpe, repeats free`` are what the same studies would have spent if somebody had
+kept every result.
 """
 
 from __future__ import annotations
