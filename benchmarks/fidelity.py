@@ -43,7 +43,7 @@ TITLES = ("CIFAR-10", "CIFAR-100", "ImageNet16-120", "NAS-Bench-101")
 LABELS = {
     "fidelities": "ours, all lengths",
     "default": "ours, full trainings only",
-    "full": "the same, the paper's kernel",
+    "full": "full trainings only, the paper's kernel",
     "tpe-halving": "TPE, successive halving",
     "tpe-hyperband": "TPE, Hyperband",
     "smac": "SMAC, Hyperband",
