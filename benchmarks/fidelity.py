@@ -10,10 +10,11 @@ that misses the best cell counts as 161; ``fidelities`` and ``smac`` give up aft
 trainings' worth, the others after 160. On NAS-Bench-101, where most runs miss it, all give up after
 30, and regrets are what to compare.
 
-Methods: ``fidelities`` (ours, all lengths), ``full`` (ours, full trainings only, with the paper's
-kernel), ``halving`` (16 random cells at the lowest fidelity, the best one in full, again and
-again), ``tpe-hyperband`` and ``tpe-halving`` (Optuna's TPE with its pruners), ``smac`` (its
-multi-fidelity facade, which is Hyperband too); a cell that comes again costs these nothing.
+Methods: ``fidelities`` (ours, all lengths), ``default`` (ours, full trainings only), ``full`` (the
+same with the paper's kernel), ``halving`` (16 random cells at the lowest fidelity, the best one in
+full, again and again), ``tpe-hyperband`` and ``tpe-halving`` (Optuna's TPE with its pruners),
+``smac`` (its multi-fidelity facade, which is Hyperband too); a cell that comes again costs these
+nothing.
 Transfer, by 200 epochs only: ``from-SOURCE`` learns from an earlier search of 160 evaluations on
 another data set, ``shuffled-SOURCE`` from the same with its errors shuffled, ``best-SOURCE`` tries
 the source's best cells first.
@@ -41,7 +42,8 @@ TABLES = (*DATASETS, "nb101")
 TITLES = ("CIFAR-10", "CIFAR-100", "ImageNet16-120", "NAS-Bench-101")
 LABELS = {
     "fidelities": "ours, all lengths",
-    "full": "ours, full trainings only",
+    "default": "ours, full trainings only",
+    "full": "full trainings only, the paper's kernel",
     "tpe-halving": "TPE, successive halving",
     "tpe-hyperband": "TPE, Hyperband",
     "smac": "SMAC, Hyperband",

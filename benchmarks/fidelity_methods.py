@@ -51,10 +51,12 @@ def search_fidelities(task: Task, seed: int) -> Steps:
                 yield cost, found
 
 
-def search_full(task: Task, seed: int, transfer: tuple[Source, ...] = ()) -> Steps:
+def search_full(
+    task: Task, seed: int, transfer: tuple[Source, ...] = (), settings: Settings | None = PAPER
+) -> Steps:
     """Ours with full trainings only."""
     asker = Optimizer(
-        task.space, PAPER, optimizer=task.cells, seed=seed, progress=None, transfer=transfer
+        task.space, settings, optimizer=task.cells, seed=seed, progress=None, transfer=transfer
     )
     cost = 0.0
     while cost < task.most:
@@ -177,6 +179,7 @@ def list_methods(name: str) -> dict[str, Callable[[int], Steps]]:
     task = find_task(name)
     methods: dict[str, Callable[[int], Steps]] = {
         "fidelities": partial(search_fidelities, task),
+        "default": partial(search_full, task, settings=None),
         "full": partial(search_full, task),
         "halving": partial(search_halving, task),
     }

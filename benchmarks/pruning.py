@@ -9,12 +9,12 @@ A trial reports its error after 12, 25, 50 and 100 epochs and ends after 200. Th
 has cost the epochs until its last report, and its cell is no result: the best error is that of full
 trainings.
 
-Samplers: ``goat``, which has the paper's kernel until the first trial is pruned, and then leaves
-the kernel to the evidence; ``exponential`` and ``evidence``, the same with one of these all along;
-``deaf``, told of a pruned trial only that it failed; ``tpe``, which chooses an operation for each
-edge. A cell that is not connected, and so not in our space, costs TPE nothing. A cell that it tries
-again costs as much again; the rows ``tpe, repeats free`` are what the same studies would have spent
-if somebody had kept every result.
+Samplers: ``goat``, which leaves the kernel to the evidence, among other candidates once a trial was
+pruned; ``exponential``, the same with the paper's kernel all along; ``deaf``, told of a pruned
+trial only that it failed; ``tpe``, which chooses an operation for each edge. A cell that is not
+connected, and so not in our space, costs TPE nothing. A cell that it tries again costs as much
+again; the rows ``tpe, repeats free`` are what the same studies would have spent if somebody had
+kept every result.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
     if name == "tpe":
         return TPESampler(seed=seed, multivariate=True)
     ours = DeafSampler if name == "deaf" else GoatSampler
-    settings = Settings(kernel=name) if name in ("evidence", "exponential") else None
+    settings = Settings(kernel=name) if name == "exponential" else None
     return ours(SPACE, settings=settings, optimizer=list_cells(), seed=seed)
 
 

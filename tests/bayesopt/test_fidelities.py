@@ -218,6 +218,15 @@ class TestOptimizer:
             optimizer.tell(proposal.graph, error, proposal.fidelity)
         assert promoted
 
+    def test_three_graphs_of_each_fidelity_come_before_the_price(self) -> None:
+        optimizer = FidelityOptimizer(SPACE, "epochs=12,50,200", initial=5, progress=None)
+        values = []
+        for k in (5, 3, 3):
+            for p in optimizer.ask(k):
+                optimizer.tell(p.graph, train(p.graph, 200) + 100 / value_of(p), p.fidelity)
+                values.append(value_of(p))
+        assert values == [12] * 5 + [50] * 3 + [200] * 3
+
     def test_all_fidelities_are_used_and_learnt_from(self) -> None:
         def three(cell: LabeledGraph, epochs: float) -> float:
             return train(cell, 200) + 100 / epochs
@@ -275,6 +284,24 @@ class TestFaults:
         spent = sum(t.cost for t in result.failures)
         spent += len(result.evaluations) + 0.06 * len(result.partial)
         assert spent <= 8 + 1e-9
+
+    def test_failures_of_short_trainings_are_no_promotions(self) -> None:
+        optimizer = FidelityOptimizer(SPACE, EPOCHS, initial=8, seed=0, progress=None)
+        *rest, one, two, three = optimizer.ask(8)
+        for p in (one, two, three):
+            optimizer.tell_failed(p.graph, p.fidelity)
+        for p in rest:
+            optimizer.tell(p.graph, train(p.graph, 12), p.fidelity)
+        promoted = []
+        for _ in range(3):
+            (proposal,) = optimizer.ask(1)
+            assert value_of(proposal) == 200
+            optimizer.tell_failed(proposal.graph, proposal.fidelity)
+            promoted.append(SPACE.key(proposal.graph))
+        assert len(set(promoted)) == 3
+        assert set(promoted) < {SPACE.key(p.graph) for p in rest}
+        (proposal,) = optimizer.ask(1)  # enough of that: the price decides
+        assert value_of(proposal) == 12
 
     def test_an_objective_that_takes_no_fidelity_is_refused(self) -> None:
         with pytest.raises(ObjectiveError, match="positional argument"):

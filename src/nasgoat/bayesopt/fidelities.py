@@ -80,7 +80,7 @@ class FidelityOptimizer(Optimizer):
         self._told: list[dict[bytes, list[float]]] = [{} for _ in self.fidelities]
         self._seen: dict[bytes, LabeledGraph] = {}
         self._levels: dict[bytes, int] = {}  # of what is under way
-        self._broken: set[bytes] = set()
+        self._broken: dict[bytes, int] = {}  # the fidelity at which each graph failed
         self.tell_known(known)
 
     @property
@@ -131,7 +131,8 @@ class FidelityOptimizer(Optimizer):
 
     def tell_failed(self, graph: LabeledGraph, fidelity: float | Fidelity | None = None) -> None:
         """Note that an evaluation failed: the graph is left alone, and what it cost is spent."""
-        self._broken.add(self._end(graph, self.fidelities.find(fidelity)))
+        level = self.fidelities.find(fidelity)
+        self._broken[self._end(graph, level)] = level
         super().tell_failed(graph)
 
     def expect(self, graph: LabeledGraph, fidelity: float | Fidelity | None = None) -> None:
@@ -239,15 +240,14 @@ class FidelityOptimizer(Optimizer):
 
     def _list_promotable(self) -> list[bytes]:
         """Graphs that may be evaluated at a higher fidelity."""
-        taken = self._broken | self._levels.keys() | self._told[-1].keys()
+        taken = self._broken.keys() | self._levels.keys() | self._told[-1].keys()
         return [key for key in self._seen if key not in taken]
 
     def _find_unused_level(self) -> int | None:
-        """The lowest fidelity that has not had its first graphs, failed ones and all."""
-        under_way = list(self._levels.values())
+        """The lowest fidelity that has not had its first graphs, failures there included."""
+        begun = [*self._levels.values(), *self._broken.values()]
         for level in range(1, len(self.fidelities)):
             higher = {key for told in self._told[level:] for key in told}
-            tried = len(higher) + sum(i >= level for i in under_way) + len(self._broken)
-            if tried < FIRST:
+            if len(higher) + sum(i >= level for i in begun) < FIRST:
                 return level
         return None
