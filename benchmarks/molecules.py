@@ -2,10 +2,10 @@
 
 For each number of heavy atoms and each method it prints the mean over seeds of the best value after
 so many evaluations, its standard error, and, for drug-likeness (QED), how many seeds reach the best
-molecule of that size in QM9. ``mutation`` is nasgoat with mutated graphs as candidates instead of an exact optimiser. The
-genetic algorithm is the usual one on molecular graphs (Jensen, Chemical Science 2019): parents are
-chosen by rank; a child joins one part of each by a bond, or is a mutated parent. Runs that are in
-the folder are not repeated; ``--optimum`` lists all molecules of a size.
+molecule of that size in QM9. ``mutation`` is nasgoat with mutated graphs as candidates instead of
+an exact optimiser. The genetic algorithm is the usual one on molecular graphs (Jensen, Chemical
+Science 2019): parents are chosen by rank; a child joins one part of each by a bond, or is a mutated
+parent. Runs that are in the folder are not repeated; ``--optimum`` lists all molecules of a size.
 """
 
 from __future__ import annotations

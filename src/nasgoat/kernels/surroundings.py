@@ -54,7 +54,7 @@ def count_surroundings(space: SearchSpace, batch: GraphBatch) -> NDArray[np.int6
         >>> space = molecules(3)
         >>> found = count_surroundings(space, space.batch([from_smiles("CCO")]))
         >>> int(found.sum()), found.shape[1]  # each of three atoms by its edges, and by neighbours
-        (6, 103)
+        (6, 148)
     """
     labels = batch.node_codes
     if labels is None:
