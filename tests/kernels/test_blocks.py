@@ -177,7 +177,7 @@ def test_products_of_codes_are_sums_of_minima(block: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPACES)
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("block", [name for name in BLOCKS if name != "surroundings"])
 def test_no_graph_is_beyond_the_values_that_a_code_tells_apart(block: str, name: str) -> None:
     space = SPACES[name]
     code = code_block(block, space)

@@ -203,8 +203,8 @@ class Settings:
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
             return self
         terms = optimizer, self.blocks, self.acquisition
+        slow = forecast_seconds(space, self.kernel, *terms) > self.time_limit
         most = _HOPELESS * self.time_limit
-        slow = forecast_seconds(space, self.kernel, *terms) > most
         quick = slow and forecast_seconds(space, "linear", *terms) <= most
         return replace(self, kernel="linear") if quick else self
 

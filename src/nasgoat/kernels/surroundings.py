@@ -12,7 +12,7 @@ Notation
 
 The types that degrees and weights of edges allow are listed before any graph is counted. Where
 there are too many of them, nodes are told apart less: without the labels of neighbours, or not at
-all.
+all. A type that random graphs do not have is told apart by whether it is there at all.
 """
 
 from __future__ import annotations
