@@ -106,8 +106,8 @@ def test_the_exponential_kernel_costs_branch_and_bound_by_the_graph() -> None:
     linear, exponential = (
         _cost(branch_cost(space, k, 1)).describe() for k in ("linear", "exponential")
     )
-    assert "about 0.3 s a question" in linear
-    assert "about 4 s a question" in exponential
+    assert "about 0.04 s a question" in linear
+    assert "about 1 s a question" in exponential
 
 
 @pytest.mark.parametrize("space", [nasbench101(), darts(), EdgeLabeledSpace(4, OPS)])
@@ -125,7 +125,7 @@ def test_questions_cost_all_but_the_catalogue_once_more_each(
 def test_the_cost_is_that_of_structures_up_to_isomorphism(n: int, structures: int) -> None:
     cost = shape_cost(NodeLabeledSpace(n, ["a"], max_edges=n + 2), n, prefixes=False)
     work = (n - 2) ** 2 * len(FeatureMap(NodeLabeledSpace(n, ["a"])).source)
-    assert cost.seconds / (1.2e-5 + 1.2e-9 * work) == pytest.approx(structures, rel=0.1)
+    assert cost.seconds / (2e-6 + 1.7e-10 * work) == pytest.approx(structures, rel=0.1)
 
 
 def test_spaces_of_any_size_have_a_forecast() -> None:

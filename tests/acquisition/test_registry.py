@@ -69,9 +69,9 @@ def test_the_choice_follows_the_size_of_the_space(space: SearchSpace, name: str)
     ("kernel", "questions", "name"),
     [
         ("linear", 1, "branch"),
-        ("linear", 5, "catalogue"),  # which scores once for all five
+        ("linear", 5, "branch"),
         ("exponential", 1, "branch"),
-        ("exponential", 5, "catalogue"),
+        ("exponential", 5, "catalogue"),  # which scores once for all five
     ],
 )
 def test_the_choice_follows_kernel_and_questions(kernel: str, questions: int, name: str) -> None:
@@ -131,11 +131,11 @@ def test_a_choice_that_was_made_is_not_made_again(monkeypatch: pytest.MonkeyPatc
 def test_a_forecast_above_the_time_limit_is_announced_with_what_to_do() -> None:
     lines: list[str] = []
     make_optimizer("auto", DENSE, lines.append, effort=Effort(time_limit=60))
-    assert "forecast to take 4000 s, the time limit is 60 s" in lines[-1]
+    assert "forecast to take 600 s, the time limit is 60 s" in lines[-1]
     assert "raise the time limit, or take mutation" in lines[-1]
     lines.clear()
     make_optimizer("branch", DENSE, lines.append, effort=Effort(time_limit=60))
-    assert "forecast to take 4000 s" in lines[-1]
+    assert "forecast to take 600 s" in lines[-1]
     lines.clear()
     make_optimizer("auto", nasbench201(), lines.append, effort=Effort(time_limit=1e-6))
     assert len(lines) == 1, "a catalogue has no time limit"
@@ -149,11 +149,11 @@ def test_a_registered_optimiser_is_taken_where_it_is_cheapest() -> None:
     def cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
         if space.layout != "cell":
             return Reason("it knows cells alone")
-        return Cost(0.01 * questions, 2.0, "an oracle")
+        return Cost(0.001 * questions, 2.0, "an oracle")
 
     register_optimizer("oracle", _sampling, cost)
     assert choose(darts()).name == "oracle"
-    assert "oracle: an oracle, about 0.01 s a question" in choose(darts()).reason
+    assert "oracle: an oracle, about 0.001 s a question" in choose(darts()).reason
     assert choose(nasbench201()).name == "catalogue", "which is ready at once"
     assert {"name": "oracle", "applies": True}.items() <= choose(darts()).list_exact()[-1].items()
 
@@ -297,7 +297,7 @@ def test_check_and_search_give_one_answer(
 
 @pytest.mark.parametrize(
     ("space", "limit", "seconds"),
-    [("darts", 10, "200 s"), ("eight nodes", 1800, "300000 s")],  # branch and bound; SCIP
+    [("darts", 10, "20 s"), ("eight nodes", 1800, "300000 s")],  # branch and bound; SCIP
 )
 def test_check_announces_a_forecast_above_the_limit(
     space: str, limit: int, seconds: str, capsys: pytest.CaptureFixture[str], tmp_path: Path

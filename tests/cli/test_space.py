@@ -1,6 +1,7 @@
 """``nasgoat space`` and ``nasgoat search --space FILE.toml``."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,23 @@ def test_search_on_a_declared_space(
     labels = found["best"]["graph"]["node_labels"]
     assert sum({"C": 12, "O": 16}[label] for label in labels) <= 44
     assert found["evaluations"] == 14
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        'kind = "chain"\nlayers = 8\nops = ["a", "b", "c", "d", "e", "f", "g"]',
+        'kind = "graph"\nnodes = 100',
+        f'kind = "node-labelled"\nnodes = [2, 30]\nops = {[f"o{i}" for i in range(10)]}',
+    ],
+    ids=["a chain of nine nodes", "a hundred nodes", "thirty nodes"],
+)
+def test_check_is_quick_in_spaces_of_any_size(
+    declared: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "large.toml"
+    file.write_text(f"[space]\n{declared}\n")
+    before = time.process_time()
+    assert run(["space", "check", str(file)]) == 0
+    assert time.process_time() - before < 5.0  # 1 s, and what is imported on the way
+    assert "auto takes" in capsys.readouterr().out

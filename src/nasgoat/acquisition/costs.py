@@ -1,9 +1,9 @@
 """What an acquisition optimiser costs in a space: the model by which ``auto`` chooses.
 
-Seconds are of one core, fitted to measurements (docs/branch-and-bound.md,
-docs/compact-formulation.md); only their order of magnitude matters. Those of branch and bound are
-of a question in the middle of a search, where observed graphs crowd around the best ones: some six
-times those of a random problem.
+Seconds are of one core, of a question in the middle of a search, where observed graphs crowd around
+the best ones. ``benchmarks/forecast.py`` measures them: the constants were fitted on its first half
+of spaces and compared with the second (docs/branch-and-bound.md has the table). Problems of the
+same space differ by a factor of two to three.
 
 Notation
     N     graphs of the space, its limits left out (an upper bound is enough)
@@ -17,19 +17,23 @@ Notation
 
 Seconds of Q questions
 
-    catalogue    2e-7 N            linear kernel; N at most 5,000,000
-                 1.2e-6 N          any other kernel
-    branch       Q times, for each number of nodes:
-                 S (1.2e-5 + 1.2e-9 (V L)² D)     labels on nodes, by structures
-                 P L (1.7e-4 + 1.4e-8 (V L)² D)   labels on nodes, by prefixes; a tenth of it for
-                                                  prefixes that grow, as most are never reached
-                 S (4e-6 + 4e-10 (V L)² D)        labels on edges
-                 and 2e-7 N more with the exponential kernel, which never takes prefixes; 6e-7 N
-                 with the normalised one, whose bounds rule out no structure
-                 S (2e-4 + 3e-9 (n L)² D)         declared graphs, linear kernel; S is estimated
-                 1e-4 P + 10                      several cells, linear kernel, labels on edges of
-                                                  one of them; P pairs of their structures
-                 3e-8 P                           several cells, P pairs of their graphs
+    catalogue    0.002 + 1.3e-7 N  linear kernel; N at most 5,000,000
+                 0.003 + 2e-7 N    any other kernel
+    branch       Q times 0.003, and for each number of nodes:
+                 S (2e-6 + 1.7e-10 (V L)² D)      labels on nodes, by structures
+                 P L (2.4e-5 + 1.9e-9 (V L)² D)   labels on nodes, by prefixes; a tenth of it for
+                                                  prefixes that grow
+                 S (2e-7 + 2e-11 (V L)² D) + 8e-9 n² (n + L) D    labels on edges
+                 2 (L^V / 2e11)^0.3, 30 at most   labels on edges of few structures, by convex
+                                                  relaxations; then the gap is small
+                 and 0.003 more with the exponential kernel, which never takes prefixes, with
+                 6e-8 N (labels on nodes) or 5e-6 N^0.72 and 1.5e-8 N at least (on edges); with the
+                 normalised one, whose bounds rule out no structure, 6e-7 N
+                 S · 9e-10 W² D    declared graphs, linear kernel; S is estimated, W the labels to
+                                   choose from at nodes and edges together
+                 0.018 P^0.71      several cells, linear kernel, labels on edges of one of them;
+                                   P pairs of their structures
+                 8e-9 P            several cells, P pairs of their graphs
     MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
@@ -72,11 +76,11 @@ _LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 #: Structures at most, and labellings of one at least, that are searched by convex relaxations.
 FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
-_RELAXED = 30.0  # seconds of such a question until the gap is small; the proof may take longer
+_RELAXED = 30.0  # seconds at most until the gap is small; the proof may take longer
+_ASKING = 0.003  # seconds of any question, however small the space
 #: Structures, or graphs, of one of several cells, and combinations of them.
 LARGEST_ROWS, LARGEST_PAIRS = 100_000, 2_000_000_000
-_PAIR, _VALUE = 1e-4, 3e-8  # seconds to bound two structures, and to value two graphs
-_RELAXED_PAIRS = 10.0  # seconds until the best of them are proven
+_PAIR, _VALUE = 0.018, 8e-9  # seconds to bound two structures, and to value two graphs
 _PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
 
@@ -90,7 +94,7 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     graphs = bound_graphs(space)
     if graphs > LARGEST_CATALOGUE:
         return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
-    seconds = graphs * (2e-7 if kernel == "linear" else 1.2e-6)
+    seconds = 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
@@ -119,15 +123,23 @@ def branch_cost(
     shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(space)
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         return Reason(f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory")
-    each = sum(cost.seconds for cost in costs)
-    each *= count_searches(space, blocks)
+    each = _ASKING + sum(cost.seconds for cost in costs) * count_searches(space, blocks)
     if kernel != "linear":
-        each += (2e-7 if kernel == "exponential" else 6e-7) * _to_float(graphs)
+        each += _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
     kind = "structure" if shapes == 1 else "structures"
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"
     said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
     return Cost(questions * each, _LOADING, said, stops=True)
+
+
+def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:
+    """What a search under another kernel than the linear one takes more."""
+    if kernel == "normalised":
+        return 6e-7 * graphs
+    return (
+        6e-8 * graphs if space.labels_on == "nodes" else max(5e-6 * graphs**0.72, 1.5e-8 * graphs)
+    )
 
 
 def _cells_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
@@ -149,7 +161,7 @@ def _cells_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
     pairs, labelled = prod(rows), any(c.labels_on == "edges" for c in space.cells.values())
     if max(pairs // max(rows), 1) > LARGEST_ROWS or pairs > LARGEST_PAIRS:
         return Reason(f"{shorten(pairs)} pairs of cells, {LARGEST_PAIRS:,} can be searched")
-    each = _PAIR * pairs + _RELAXED_PAIRS if labelled else _VALUE * pairs
+    each = _ASKING + (_PAIR * pairs**0.71 if labelled else _VALUE * pairs)
     said = f"{shorten(pairs)} combinations of the cells' structures or graphs"
     return Cost(questions * each, _LOADING, said, stops=True)
 
@@ -170,13 +182,20 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Rea
     if sum(structures) > LARGEST_STRUCTURES:
         said = shorten(round(sum(structures))).removeprefix("about ")
         return Reason(f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed")
-    labels, features = max(len(space.node_ops), 1), count_features(space)
-    each = sum(
-        total * (2e-4 + 3e-9 * (n * labels) ** 2 * features)
+    each = _ASKING + sum(
+        9e-10 * total * _count_choices(space, n) ** 2 * count_features(space)
         for n, total in zip(space.sizes, structures, strict=True)
     )
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
+
+
+def _count_choices(space: GraphSpace, n: int) -> float:
+    """Labels to choose from at the nodes and edges of a structure of n nodes, about."""
+    inner, most = n - space.sources - space.sinks, space.most_edges(n)
+    degree = min(int(space.rules.degree_in.high.max(initial=0)), n - 1)
+    edges = min(most / 2, n * degree / 4, space.edge_limit)
+    return max(inner * len(space.node_ops) + edges * len(space.edge_ops), 1.0)
 
 
 def count_features(space: SearchSpace) -> int:
@@ -293,19 +312,21 @@ def shape_cost(
     column, inner = 8.0 * (1 + features), (labels + 3) ** 2  # bytes; pairs of labels, ends and "*"
     if not on_nodes:
         memory, fits = column * n**2 * (n + labels + 1), whole <= 2 * LARGEST_BRANCH
-        seconds = _to_float(whole) * (4e-6 + 4e-10 * work)
-        if whole <= FEW_STRUCTURES and labels ** min(variables, 300) >= MANY_LABELLINGS:
-            seconds = _RELAXED / len(space.sizes)
+        tables = 8e-9 * n**2 * (n + labels) * features
+        seconds = tables + _to_float(whole) * (2e-7 + 2e-11 * work)
+        labellings = _to_float(labels ** min(variables, 300))
+        if whole <= FEW_STRUCTURES and labellings >= MANY_LABELLINGS:
+            seconds = min(2.0 * (labellings / 2e11) ** 0.3, _RELAXED) / len(space.sizes)
         return ShapeCost(False, whole, seconds, memory=memory, listable=fits)
     memory = 5 * column * (n - space.sizes[0] + 1) * n * inner
     classes = _to_float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
-    seconds, fits = classes * (1.2e-5 + 1.2e-9 * work), classes <= 2 * LARGEST_BRANCH
+    seconds, fits = classes * (2e-6 + 1.7e-10 * work), classes <= 2 * LARGEST_BRANCH
     structures = ShapeCost(False, whole, seconds, memory=memory, listable=fits)
     if not space.grows or n < SMALLEST_PREFIX or prefixes is False:
         return structures
     total = labels * count_prefixes(n - 2, space.edge_limit - 2)
     grows = n >= SMALLEST_GROWING and total > growing
-    each = (1.7e-4 + 1.4e-8 * work) * (0.1 if grows else 1.0)
+    each = (2.4e-5 + 1.9e-9 * work) * (0.1 if grows else 1.0)
     if grows:  # tables of open distances
         memory = column * n * (2 * n * labels**2 + 15 * inner)
     seconds = _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each

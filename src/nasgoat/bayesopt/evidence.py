@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS, block_names
+from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
 from nasgoat.surrogate import GraphGP
 
 #: The name by which settings ask for a choice among candidates.
@@ -63,7 +63,8 @@ class Candidate:
         return m * (gp.check_.gain or 0.0) - max(self.handicap, m * self.growth)
 
 
-_ALL = tuple(block_names())
+#: What is measured of networks: the paper's blocks, operations and shapes.
+_ALL = (*PAPER_BLOCKS, "operations", "shape", "longest")
 #: Nats an observation by which a kernel of a graph's shape must be ahead. Where errors are those of
 #: trained networks, leads are smaller; where they are as simple as the number of edges, larger.
 SHAPE_LEAD = 0.2
@@ -79,6 +80,12 @@ CANDIDATES = (
 #: objectives: all blocks are preferred, and that of the paper must be clearly ahead.
 SOURCED_CANDIDATES = (
     Candidate("exponential", _ALL, priors=True),
+    Candidate("exponential", handicap=LEAD),
+)
+#: The same for graphs whose edges have no direction. Nothing flows through them, so that richer
+#: graphs are no better; what a node is bound to decides.
+UNDIRECTED_CANDIDATES = (
+    Candidate("normalised", (*_ALL, "surroundings"), priors=True),
     Candidate("exponential", handicap=LEAD),
 )
 

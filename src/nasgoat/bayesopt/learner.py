@@ -11,6 +11,7 @@ from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     EVIDENCE,
     SOURCED_CANDIDATES,
+    UNDIRECTED_CANDIDATES,
     Candidate,
     list_candidates,
 )
@@ -166,8 +167,10 @@ class Learner(AskTell):
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
         if settings.kernel == EVIDENCE:
-            alone = self.objectives.plain and not (self.has_short_trainings or self.transfer)
-            return list_candidates(known, CANDIDATES if alone else SOURCED_CANDIDATES)
+            if self.has_short_trainings or self.transfer or not self.objectives.plain:
+                return list_candidates(known, SOURCED_CANDIDATES)
+            directed = self.space.directed
+            return list_candidates(known, CANDIDATES if directed else UNDIRECTED_CANDIDATES)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         return [Candidate(settings.kernel, blocks, settings.priors)]

@@ -32,6 +32,9 @@ LINEAR_INSTEAD = (
     "the linear kernel is taken: under the exponential one no proposal can be proven best in the "
     "time limit on this space (--kernel or Settings(kernel=...) decides otherwise)"
 )
+#: The √β of a batch where edges have no direction: the kernel that speaks there has the same prior
+#: variance for every graph, and larger √β only go to what is unlike everything known.
+CALM_SQRT_BETAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 #: Graphs of a space for which the evidence may choose: each kernel scores all of them.
 LARGEST_CHOICE = 2_000_000
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
@@ -192,14 +195,16 @@ class Settings:
         if self.kernel != "exponential":
             return self
         if by_evidence and self._may_choose(space, optimizer):
-            return replace(self, kernel=EVIDENCE)
+            calm = not space.directed and self.sqrt_betas == Settings.sqrt_betas
+            betas = CALM_SQRT_BETAS if calm else self.sqrt_betas
+            return replace(self, kernel=EVIDENCE, sqrt_betas=betas)
         if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
             return self
         terms = optimizer, self.blocks, self.acquisition
+        slow = forecast_seconds(space, self.kernel, *terms) > self.time_limit
         most = _HOPELESS * self.time_limit
-        slow = forecast_seconds(space, self.kernel, *terms) > most
         quick = slow and forecast_seconds(space, "linear", *terms) <= most
         return replace(self, kernel="linear") if quick else self
 

@@ -39,6 +39,7 @@ from nasgoat.kernels.graph_counts import (
     count_shape,
     find_most_edges,
 )
+from nasgoat.kernels.surroundings import bound_surroundings, count_surroundings
 from nasgoat.spaces import SearchSpace
 
 #: The blocks of the paper, in the order of their columns: k_g, k_n and k_e.
@@ -256,7 +257,7 @@ def register_block(name: str, block: Block) -> None:
         >>> block_names()[-1], BLOCKS.pop("few").summary
         ('few', 'operations again')
     """
-    if name in (*PAPER_BLOCKS, "operations", "shape", "longest") or not name.isidentifier():
+    if name in _OWN or not name.isidentifier():
         raise SettingError(f"a new block must have a name of its own, a plain word, got {name!r}")
     if block.decided_by not in (STRUCTURE, OPERATIONS, GRAPH):
         known = ", ".join((STRUCTURE, OPERATIONS, GRAPH))
@@ -336,4 +337,10 @@ BLOCKS = {
         STRUCTURE,
     ),
     "longest": Block("the most of each operation on a path", count_longest, bound_longest),
+    "surroundings": Block(
+        "how often each label occurs with which edges and neighbours",
+        count_surroundings,
+        bound_surroundings,
+    ),
 }
+_OWN = tuple(block_names())  # no other block can have these names

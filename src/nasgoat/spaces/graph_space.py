@@ -32,7 +32,7 @@ _MOST_NODES = 100
 #: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing
 #: decides, which ends once there are many.
 _LISTED_NODES = {"acyclic": 6, "directed": 4, "undirected": 7}
-_FEW, _MANY = 20_000, 300_000
+_FEW, _MANY = 20_000, 500_000
 _INNER = "node"  # the label of inner nodes where only sources and sinks are told apart
 
 
