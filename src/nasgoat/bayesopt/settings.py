@@ -53,8 +53,8 @@ class Settings:
 
     Args:
         kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered;
-            ``"evidence"`` fits several before each batch and takes the one that predicts what was
-            observed best (:mod:`nasgoat.bayesopt.evidence`).
+            ``"evidence"`` fits several before each batch and averages them, those that predict best
+            what was observed with more weight (:mod:`nasgoat.bayesopt.evidence`).
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
