@@ -7,9 +7,6 @@ budget), the regret at the end, and the difference to the first kernel on the sa
 standard error. A run ends when it has found the best graph. On NAS-Bench-101, where the best cell
 is ahead by less than the standard error of its own mean, the second best is counted too.
 ``--show`` prints what FILE holds and runs nothing.
-
-Beside the kernels of ``Settings`` there is ``choice``: the candidates of ``evidence``, of which the
-best speaks alone instead of all together.
 """
 
 from __future__ import annotations
@@ -18,7 +15,6 @@ import argparse
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,34 +23,22 @@ from numpy.typing import NDArray
 
 from nasgoat import Optimizer, Settings
 from nasgoat.acquisition import Catalogue
-from nasgoat.bayesopt.evidence import EVIDENCE, Voice, choose_speaker
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS
-from nasgoat.surrogate import GraphGP
 
 TABLES = (
     *("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120", "macro/cifar10"),
     *(f"nbgraph/{dataset}" for dataset in GRAPH_DATASETS),
 )
-CHOICE = "choice"
 _SAME = 1e-9  # two means of the same trainings differ by rounding only
 Records = dict[tuple[str, str], dict[int, dict[str, float]]]
-
-
-class ChoosingOptimizer(Optimizer):
-    """Lets the candidate that predicts best propose alone."""
-
-    def _list_voices(self, fits: Sequence[GraphGP]) -> list[Voice]:
-        return [Voice(choose_speaker(self.candidates, fits))]
 
 
 def run(
     table: Benchmark, catalogue: Catalogue, kernel: str, seed: int, evaluations: int
 ) -> dict[str, float]:
     """Evaluations until the best graph and until the second best, and the regret at the end."""
-    settings = Settings(kernel=EVIDENCE if kernel == CHOICE else kernel)
-    kind = ChoosingOptimizer if kernel == CHOICE else Optimizer
-    optimizer = kind(table.space, settings, catalogue, 10, seed, None)
+    optimizer = Optimizer(table.space, Settings(kernel=kernel), catalogue, 10, seed, None)
     errors: list[float] = []
     while len(errors) < evaluations and min(errors, default=np.inf) > table.optimum + _SAME:
         for proposal in optimizer.ask(5 if errors else 10):

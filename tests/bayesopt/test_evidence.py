@@ -42,6 +42,7 @@ from nasgoat.surrogate import Source
 
 SPACE = nasbench201()
 EVIDENCE = Settings(kernel="evidence")
+AVERAGED = Settings(kernel="averaged")
 
 
 def fits(
@@ -98,7 +99,7 @@ def test_weights_are_those_of_the_predictions_and_the_least_are_not_heard() -> N
     assert [voice.surrogate for voice in voices] == fitted[:2]
     expected = np.exp([5.0, 4.0]) / np.exp([5.0, 4.0]).sum()
     assert [voice.weight for voice in voices] == pytest.approx(expected.tolist())
-    nats = [5.0, 6.0, 5.0 + np.log(2.1 * LEAST_SHARE) + 0.2 * m, 0.0]
+    nats = [5.0, 6.0, 5.0 + np.log(2.2 * LEAST_SHARE) + 0.2 * m, 0.0]
     with_checks(fitted, *({"gain": nat / m} for nat in nats))
     assert len(list_voices(CANDIDATES, fitted)) == 3  # the third just counts
     nats[2] -= np.log(1.1)
@@ -108,9 +109,13 @@ def test_weights_are_those_of_the_predictions_and_the_least_are_not_heard() -> N
 
 def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
     catalogue = Catalogue(SPACE)
-    optimizer = Optimizer(SPACE, EVIDENCE, catalogue, initial=15)
+    optimizer = Optimizer(SPACE, AVERAGED, catalogue, initial=21)
     rng = np.random.default_rng(4)
-    ask_and_tell(optimizer, lambda cell: len(cell.edges) + rng.standard_normal(), 0)
+
+    def error(cell: LabeledGraph) -> float:
+        return -list(cell.edge_labels.values()).count("nor_conv_3x3") + rng.standard_normal()
+
+    ask_and_tell(optimizer, error, 0)
     graphs, errors = zip(*optimizer.observations, strict=True)
     voices = list_voices(CANDIDATES, fits(errors, list(graphs)))
     assert len(voices) > 1
@@ -126,21 +131,22 @@ def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "optimizer"),
-    [(replace(EVIDENCE, acquisition="ei"), "catalogue"), (EVIDENCE, "branch")],
+    ("settings", "space"),
+    [
+        (EVIDENCE, SPACE),
+        (replace(AVERAGED, acquisition="ei"), SPACE),
+        (AVERAGED, darts()),  # branch and bound
+    ],
 )
-def test_where_averages_are_not_minimised_the_best_speaks_alone(
-    settings: Settings, optimizer: str
+def test_where_nothing_is_averaged_the_best_speaks_alone(
+    settings: Settings, space: SearchSpace
 ) -> None:
-    asker = Optimizer(SPACE, settings, optimizer, initial=15, progress=None)
-    ask_and_tell(asker, lambda cell: float(len(cell.edges)), 0)
-    fitted = [
-        GraphGP(SPACE, **c.options).fit(*zip(*asker.observations, strict=True))
-        for c in asker.candidates
-    ]
-    assert [v.surrogate for v in asker._list_voices(fitted)] == [
-        choose_speaker(asker.candidates, fitted)
-    ]
+    asker = Optimizer(space, settings, progress=None)
+    cells = space.sample(15, np.random.default_rng(0))
+    errors = np.random.default_rng(1).random(15)
+    fitted = fits(errors, cells, asker.candidates, space)
+    (voice,) = asker._list_voices(fitted)
+    assert voice.surrogate is choose_speaker(asker.candidates, fitted)
 
 
 def test_a_label_blind_function_is_learnt_by_its_shape() -> None:

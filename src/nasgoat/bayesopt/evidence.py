@@ -1,11 +1,11 @@
-"""Which surrogates speak: candidates are fitted before each batch, and evidence weighs them.
+"""Which surrogate speaks: candidates are fitted before each batch, and evidence chooses.
 
 No set of kernel features is best in every space, and what the errors depend on is not known before
 they are seen. So several kernels are fitted, and each is asked what it would have said of every
-observation without it (:class:`~nasgoat.surrogate.ModelCheck`). Their predictions are averaged, and
-those that would have said it better count for more; some have a handicap, which a lucky run of
-observations does not make up for. Where averages can't be minimised, the best one speaks alone.
-Where none has learnt anything, part of the batch is random; that ends as soon as one has.
+observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The one that would have said it
+best speaks; some have a handicap, which a lucky run of observations does not make up for. Where
+none has learnt anything, part of the batch is random; that ends as soon as one has. With the kernel
+``"averaged"`` they speak together instead, those that would have said it better with more weight.
 
 Notation
     m     observations
@@ -28,6 +28,10 @@ from nasgoat.surrogate import GraphGP
 
 #: The name by which settings ask for a choice among candidates.
 EVIDENCE = "evidence"
+#: The name by which they ask for an average over the same candidates.
+AVERAGED = "averaged"
+#: Both leave the kernel open.
+OPEN_KERNELS = (EVIDENCE, AVERAGED)
 #: Nats by which a candidate must be ahead to speak before the preferred one: odds of twenty to one.
 #: Smaller leads come and go with single observations.
 LEAD = 3.0
@@ -114,7 +118,7 @@ def has_learnt(fits: Sequence[GraphGP]) -> bool:
 
 
 def choose_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> GraphGP:
-    """The fit that proposes alone: of largest G_i - h_i, the first of equals.
+    """The fit that proposes: of largest G_i - h_i, the first of equals.
 
     Example:
         >>> from nasgoat import nasbench201

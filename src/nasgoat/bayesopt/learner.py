@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
-    EVIDENCE,
+    OPEN_KERNELS,
     SOURCED_CANDIDATES,
     Candidate,
     list_candidates,
@@ -165,7 +165,7 @@ class Learner(AskTell):
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
-        if settings.kernel == EVIDENCE:
+        if settings.kernel in OPEN_KERNELS:
             alone = self.objectives.plain and not (self.has_short_trainings or self.transfer)
             return list_candidates(known, CANDIDATES if alone else SOURCED_CANDIDATES)
         wanted = settings.blocks

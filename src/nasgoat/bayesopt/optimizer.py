@@ -23,7 +23,8 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.bayesopt.evidence import (
-    EVIDENCE,
+    AVERAGED,
+    OPEN_KERNELS,
     RANDOM_EVERY,
     SETTLED,
     Voice,
@@ -107,7 +108,7 @@ class Optimizer(Learner):
         fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(self.candidates, fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
-        explore = settings.kernel == EVIDENCE and not has_learnt(fits)
+        explore = settings.kernel in OPEN_KERNELS and not has_learnt(fits)
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
@@ -126,14 +127,14 @@ class Optimizer(Learner):
         return found + repeated
 
     def _list_voices(self, fits: Sequence[GraphGP]) -> list[Voice]:
-        """Whose predictions are averaged: all that count, or the best alone.
+        """Who proposes: the best alone; with the kernel ``"averaged"`` all that count, together.
 
-        Averages are for lower confidence bounds of one source, where every graph can be scored; so
-        they were measured.
+        Averages are for lower confidence bounds of one source, where every graph can be scored.
         """
         scores_all = getattr(self.acquisition_optimizer, "blocks", None) is None
         sourced = any(isinstance(gp, SourcedGP) for gp in fits)
-        if self.settings.acquisition == "lcb" and scores_all and not sourced:
+        averaged = self.settings.kernel == AVERAGED and self.settings.acquisition == "lcb"
+        if averaged and scores_all and not sourced:
             return list_voices(self.candidates, fits)
         return [Voice(choose_speaker(self.candidates, fits))]
 
