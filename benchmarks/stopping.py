@@ -39,7 +39,8 @@ def run(
     A bound that has led to a stop at the smallest ε is not asked for again.
     """
     asker = Optimizer(table.space, optimizer=catalogue, seed=seed, progress=None, gain_margin=0.0)
-    rng, done, found = np.random.default_rng(seed), 0, []
+    rng, done = np.random.default_rng(seed), 0
+    found: list[dict[str, Any]] = []
     parameters = GraphParameters(table.space)
     trials: list[optuna.trial.FrozenTrial] = []
     rule = StopRule(min(SHARES) * table.optimum)

@@ -113,7 +113,7 @@ def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
     rng = np.random.default_rng(4)
 
     def error(cell: LabeledGraph) -> float:
-        return -list(cell.edge_labels.values()).count("nor_conv_3x3") + rng.standard_normal()
+        return -cell.to_json().count("nor_conv_3x3") + rng.standard_normal()
 
     ask_and_tell(optimizer, error, 0)
     graphs, errors = zip(*optimizer.observations, strict=True)
