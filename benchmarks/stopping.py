@@ -1,7 +1,9 @@
 """Where a search would stop because little is left to gain, and whether it was right to.
 
-Every search runs to its end; after each batch what is left to gain is measured, and so is the bound
-of Optuna's own terminator on the same trials. A stop is right if the true regret there is within ε.
+After each batch what is left to gain is measured, and so is the bound of Optuna's own terminator on
+the same trials, until both would have stopped at the smallest ε or the evaluations are used up. A
+stop is right if the true regret there is within ε. ``--keep FILE`` holds every step; runs there are
+not repeated.
 """
 
 from __future__ import annotations
@@ -26,17 +28,23 @@ from nasgoat.integrations import GraphParameters
 
 TABLES = ("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120")
 SHARES = (0.02, 0.05, 0.1)  # ε as a share of the optimum
+BOUNDS = ("gain", "optuna")
 
 
 def run(
     table: Benchmark, catalogue: Catalogue, seed: int, evaluations: int
 ) -> list[dict[str, Any]]:
-    """One search: after each batch the regret so far, and both bounds on what is left."""
+    """One search: after each batch the regret so far, and both bounds on what is left.
+
+    A bound that has led to a stop at the smallest ε is not asked for again.
+    """
     asker = Optimizer(table.space, optimizer=catalogue, seed=seed, progress=None, gain_margin=0.0)
-    rng, done, found = np.random.default_rng(seed), 0, []
+    rng, done = np.random.default_rng(seed), 0
+    found: list[dict[str, Any]] = []
     parameters = GraphParameters(table.space)
     trials: list[optuna.trial.FrozenTrial] = []
-    while done < evaluations:
+    rule = StopRule(min(SHARES) * table.optimum)
+    while done < evaluations and not all(find_stop(found, rule, bound) for bound in BOUNDS):
         proposals = asker.ask(10 if not done else 5)
         if asker.gain is not None:
             best = min(error for _, error in asker.observations)
@@ -45,7 +53,7 @@ def run(
                     "evaluations": done,
                     "regret": max(best - table.optimum, 0.0),
                     "gain": asker.gain.bound,
-                    "optuna": _ask_optuna(trials),
+                    "optuna": None if find_stop(found, rule, "optuna") else _ask_optuna(trials),
                 }
             )
         for proposal in proposals:
@@ -103,7 +111,7 @@ def main() -> None:
             runs.append(kept[name, seed])
         for share in SHARES:
             epsilon = share * table.optimum
-            for bound in ("gain", "optuna"):
+            for bound in BOUNDS:
                 stops = [find_stop(steps, StopRule(epsilon), bound) for steps in runs]
                 ended = [stop for stop in stops if stop]
                 used = mean(s["evaluations"] if s else options.evaluations for s in stops)

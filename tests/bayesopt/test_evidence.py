@@ -19,11 +19,12 @@ from nasgoat import (
     nasbench201,
     search,
 )
-from nasgoat.acquisition import Proposal, Status
+from nasgoat.acquisition import AveragedBound, Proposal, Status
 from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     LEAD,
+    LEAST_SHARE,
     RANDOM_EVERY,
     SETTLED,
     SHAPE_LEAD,
@@ -33,6 +34,7 @@ from nasgoat.bayesopt.evidence import (
     find_speaker,
     has_learnt,
     list_candidates,
+    list_voices,
 )
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS
@@ -40,6 +42,7 @@ from nasgoat.surrogate import Source
 
 SPACE = nasbench201()
 EVIDENCE = Settings(kernel="evidence")
+AVERAGED = Settings(kernel="averaged")
 
 
 def fits(
@@ -86,6 +89,64 @@ def test_the_handicap_of_shapes_grows_with_what_is_observed() -> None:
     with_checks([few, many], {"gain": 0.5}, {"gain": 0.5})
     assert CANDIDATES[-1].weigh(few) == pytest.approx(5 * 0.5 - LEAD)
     assert CANDIDATES[-1].weigh(many) == pytest.approx(40 * (0.5 - SHAPE_LEAD))
+
+
+def test_weights_are_those_of_the_predictions_and_the_least_are_not_heard() -> None:
+    m, fitted = 20, fits(range(20))
+    nats = [5.0, 5.0, 0.0, 0.0]  # after handicaps 5, 4, -4 and -4
+    with_checks(fitted, *({"gain": nat / m} for nat in nats))
+    voices = list_voices(CANDIDATES, fitted)
+    assert [voice.surrogate for voice in voices] == fitted[:2]
+    expected = np.exp([5.0, 4.0]) / np.exp([5.0, 4.0]).sum()
+    assert [voice.weight for voice in voices] == pytest.approx(expected.tolist())
+    nats = [5.0, 6.0, 5.0 + np.log(2.2 * LEAST_SHARE) + 0.2 * m, 0.0]
+    with_checks(fitted, *({"gain": nat / m} for nat in nats))
+    assert len(list_voices(CANDIDATES, fitted)) == 3  # the third just counts
+    nats[2] -= np.log(1.1)
+    with_checks(fitted, *({"gain": nat / m} for nat in nats))
+    assert len(list_voices(CANDIDATES, fitted)) == 2
+
+
+def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
+    catalogue = Catalogue(SPACE)
+    optimizer = Optimizer(SPACE, AVERAGED, catalogue, initial=21)
+    rng = np.random.default_rng(4)
+
+    def error(cell: LabeledGraph) -> float:
+        return -cell.to_json().count("nor_conv_3x3") + rng.standard_normal()
+
+    ask_and_tell(optimizer, error, 0)
+    graphs, errors = zip(*optimizer.observations, strict=True)
+    voices = list_voices(CANDIDATES, fits(errors, list(graphs)))
+    assert len(voices) > 1
+    (proposal,) = optimizer.ask(1)
+    sqrt_beta = EVIDENCE.sqrt_betas[len(graphs) % len(EVIDENCE.sqrt_betas)]
+    surrogates, weights = zip(*((v.surrogate, v.weight) for v in voices), strict=True)
+    mixture = AveragedBound(surrogates, weights, sqrt_beta)
+    seen = {SPACE.key(graph) for graph in graphs}
+    (least,) = catalogue.optimize(mixture, 1, seen)
+    assert proposal.graph == least.graph
+    assert proposal.certificate.value == pytest.approx(least.certificate.value)
+    assert proposal.mean == pytest.approx(mixture.predict([least.graph])[0][0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "space"),
+    [
+        (EVIDENCE, SPACE),
+        (replace(AVERAGED, acquisition="ei"), SPACE),
+        (AVERAGED, darts()),  # branch and bound
+    ],
+)
+def test_where_nothing_is_averaged_the_best_speaks_alone(
+    settings: Settings, space: SearchSpace
+) -> None:
+    asker = Optimizer(space, settings, progress=None)
+    cells = space.sample(15, np.random.default_rng(0))
+    errors = np.random.default_rng(1).random(15)
+    fitted = fits(errors, cells, asker.candidates, space)
+    (voice,) = asker._list_voices(fitted)
+    assert voice.surrogate is choose_speaker(asker.candidates, fitted)
 
 
 def test_a_label_blind_function_is_learnt_by_its_shape() -> None:

@@ -1,6 +1,7 @@
 """Acquisition functions and the optimisers that minimise them over a space."""
 
 from nasgoat.acquisition.ask_tell import AskTell, initial_design, require_satisfiable
+from nasgoat.acquisition.averaging import AveragedBound
 from nasgoat.acquisition.candidates import (
     Mutation,
     Sampling,
@@ -44,6 +45,7 @@ __all__ = [
     "AcquisitionOptimizer",
     "AcquisitionProblem",
     "AskTell",
+    "AveragedBound",
     "Catalogue",
     "Certificate",
     "Chebyshev",

@@ -2,7 +2,7 @@
 
 from nasgoat.bayesopt.curves import CurveOptimizer
 from nasgoat.bayesopt.driver import Driver
-from nasgoat.bayesopt.evidence import EVIDENCE
+from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
@@ -19,6 +19,7 @@ from nasgoat.evaluation import Objective
 
 __all__ = [
     "EVIDENCE",
+    "OPEN_KERNELS",
     "PRESETS",
     "STRATEGIES",
     "Asker",

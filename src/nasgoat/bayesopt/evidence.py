@@ -4,13 +4,15 @@ No set of kernel features is best in every space, and what the errors depend on 
 they are seen. So several kernels are fitted, and each is asked what it would have said of every
 observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The one that would have said it
 best speaks; some have a handicap, which a lucky run of observations does not make up for. Where
-none has learnt anything, part of the batch is random; that ends as soon as one has.
+none has learnt anything, part of the batch is random; that ends as soon as one has. With the kernel
+``"averaged"`` they speak together instead, those that would have said it better with more weight.
 
 Notation
     m     observations
     G_i   m times the gain of candidate i: log density of all left-out observations, less that of a
           constant, in nats
     h_i   handicap of candidate i, in nats
+    w_i   weight of candidate i in averages, in proportion to exp(G_i - h_i)
 """
 
 from __future__ import annotations
@@ -19,14 +21,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
 from nasgoat.surrogate import GraphGP
 
 #: The name by which settings ask for a choice among candidates.
 EVIDENCE = "evidence"
+#: The name by which they ask for an average over the same candidates.
+AVERAGED = "averaged"
+#: Both leave the kernel open.
+OPEN_KERNELS = (EVIDENCE, AVERAGED)
 #: Nats by which a candidate must be ahead to speak before the preferred one: odds of twenty to one.
 #: Smaller leads come and go with single observations.
 LEAD = 3.0
+#: Voices of a smaller weight are not heard: one that is almost surely wrong would still disagree
+#: with the others, and so make the deviation of the mixture large.
+LEAST_SHARE = 0.05
 #: So many observations settle the choice: after them the others are fitted no more, which would
 #: take longer and longer. The searches that were measured are shorter.
 SETTLED = 200
@@ -117,7 +128,6 @@ def choose_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> 
     """The fit that proposes: of largest G_i - h_i, the first of equals.
 
     Example:
-        >>> import numpy as np
         >>> from nasgoat import nasbench201
         >>> cells = nasbench201().sample(30, np.random.default_rng(0))
         >>> errors = [float(len(cell.edges)) for cell in cells]
@@ -126,6 +136,40 @@ def choose_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> 
         True
     """
     return fits[find_speaker(candidates, fits)]
+
+
+@dataclass(frozen=True)
+class Voice:
+    """A fitted surrogate and its weight among those that propose together.
+
+    Args:
+        surrogate: The fit.
+        weight: Between 0 and 1; those of all voices sum to 1.
+    """
+
+    surrogate: GraphGP
+    weight: float = 1.0
+
+
+def list_voices(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> list[Voice]:
+    """The fits that propose together, with weights in proportion to exp(G_i - h_i).
+
+    Those whose weight would be below ``LEAST_SHARE`` are left out.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(30, np.random.default_rng(0))
+        >>> errors = [float(len(cell.edges)) for cell in cells]
+        >>> fits = [GraphGP(nasbench201(), **c.options).fit(cells, errors) for c in CANDIDATES]
+        >>> voices = list_voices(CANDIDATES, fits)
+        >>> round(sum(voice.weight for voice in voices), 9)
+        1.0
+    """
+    weighed = np.array([c.weigh(gp) for c, gp in zip(candidates, fits, strict=True)])
+    shares = np.exp(weighed - weighed.max())
+    shares[shares < LEAST_SHARE * shares.sum()] = 0.0
+    weights = (shares / shares.sum()).tolist()
+    return [Voice(gp, w) for gp, w in zip(fits, weights, strict=True) if w > 0]
 
 
 def find_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> int:

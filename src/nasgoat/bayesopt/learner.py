@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
-    EVIDENCE,
+    OPEN_KERNELS,
     SOURCED_CANDIDATES,
     UNDIRECTED_CANDIDATES,
     Candidate,
@@ -166,7 +166,7 @@ class Learner(AskTell):
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
-        if settings.kernel == EVIDENCE:
+        if settings.kernel in OPEN_KERNELS:
             if self.has_short_trainings or self.transfer or not self.objectives.plain:
                 return list_candidates(known, SOURCED_CANDIDATES)
             directed = self.space.directed

@@ -7,11 +7,14 @@ the settings and what it was told, so that a replay proposes the same graphs.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nasgoat.acquisition import (
     Acquisition,
+    AveragedBound,
     Certificate,
     Proposal,
     Status,
@@ -20,17 +23,20 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.bayesopt.evidence import (
-    EVIDENCE,
+    AVERAGED,
+    OPEN_KERNELS,
     RANDOM_EVERY,
     SETTLED,
+    Voice,
     choose_speaker,
     find_speaker,
     has_learnt,
+    list_voices,
 )
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
-from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate import GraphGP, SourcedGP
 
 logger = logging.getLogger(__name__)
 
@@ -102,21 +108,35 @@ class Optimizer(Learner):
         fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(self.candidates, fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
-        explore = settings.kernel == EVIDENCE and not has_learnt(fits)
+        explore = settings.kernel in OPEN_KERNELS and not has_learnt(fits)
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
         repeated = self._propose_repeats(self._count_repeats(k))
         if (fresh := k - len(repeated)) == 0:
             return repeated
+        voices = [
+            replace(voice, surrogate=self._believe_running(voice.surrogate))
+            for voice in self._list_voices(fits)
+        ]
         if settings.batch_strategy == "top":
-            believed = self._believe_running(self.surrogate)
-            function = self._make_acquisition(believed, self._count_proposed(), settings.sqrt_beta)
+            function = self._make_acquisition(voices, self._count_proposed(), settings.sqrt_beta)
             found = self._minimize(function, fresh, self._list_taken())
         else:
-            believed = self._believe_running(self.surrogate)
-            found = self._propose_portfolio(believed, fresh, self._list_taken(), explore)
+            found = self._propose_portfolio(voices, fresh, self._list_taken(), explore)
         return found + repeated
+
+    def _list_voices(self, fits: Sequence[GraphGP]) -> list[Voice]:
+        """Who proposes: the best alone; with the kernel ``"averaged"`` all that count, together.
+
+        Averages are for lower confidence bounds of one source, where every graph can be scored.
+        """
+        scores_all = getattr(self.acquisition_optimizer, "blocks", None) is None
+        sourced = any(isinstance(gp, SourcedGP) for gp in fits)
+        averaged = self.settings.kernel == AVERAGED and self.settings.acquisition == "lcb"
+        if averaged and scores_all and not sourced:
+            return list_voices(self.candidates, fits)
+        return [Voice(choose_speaker(self.candidates, fits))]
 
     def _settle_kernel(self) -> None:
         """Where much was observed, keep the candidate alone that the first of it chooses."""
@@ -155,7 +175,7 @@ class Optimizer(Learner):
         return self._times[key]
 
     def _propose_portfolio(
-        self, surrogate: GraphGP, k: int, exclude: set[bytes], explore: bool = False
+        self, voices: list[Voice], k: int, exclude: set[bytes], explore: bool = False
     ) -> list[Proposal]:
         """The best graph of each acquisition function in turn.
 
@@ -169,12 +189,12 @@ class Optimizer(Learner):
             if explore and i % RANDOM_EVERY == 0:
                 proposals += self._propose_uninformed(i, exclude)
                 continue
-            function = self._make_acquisition(surrogate, i, betas[i % len(betas)])
+            function = self._make_acquisition(voices, i, betas[i % len(betas)])
             found = self._minimize(function, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
-            if i + 1 < start + k:
-                surrogate = function.after([p.graph for p in found])
+            if i + 1 < start + k and len(voices) == 1:
+                voices = [Voice(function.after([p.graph for p in found]))]
         return proposals
 
     def _propose_uninformed(self, place: int, exclude: set[bytes]) -> list[Proposal]:
@@ -187,8 +207,14 @@ class Optimizer(Learner):
     def _count_proposed(self) -> int:
         return len(self._graphs) + len(self._pending)
 
-    def _make_acquisition(self, surrogate: GraphGP, place: int, sqrt_beta: float) -> Acquisition:
-        turn = Turn(surrogate, place, self.seed, sqrt_beta)
+    def _make_acquisition(
+        self, voices: Sequence[Voice], place: int, sqrt_beta: float
+    ) -> Acquisition:
+        """The function to minimise; of several voices their averaged lower confidence bound."""
+        if len(voices) > 1:
+            surrogates, weights = zip(*((v.surrogate, v.weight) for v in voices), strict=True)
+            return AveragedBound(surrogates, weights, sqrt_beta)
+        turn = Turn(voices[0].surrogate, place, self.seed, sqrt_beta)
         return find_acquisition(self.settings.acquisition).make(turn)
 
     def _minimize(self, acquisition: Acquisition, k: int, exclude: set[bytes]) -> list[Proposal]:

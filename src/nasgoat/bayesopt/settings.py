@@ -14,7 +14,7 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.bayesopt.evidence import EVIDENCE
+from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, kernel_names
@@ -57,7 +57,7 @@ class Settings:
     Args:
         kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered;
             ``"evidence"`` fits several before each batch and takes the one that predicts what was
-            observed best (:mod:`nasgoat.bayesopt.evidence`).
+            observed best, ``"averaged"`` averages them (:mod:`nasgoat.bayesopt.evidence`).
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
@@ -101,9 +101,9 @@ class Settings:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
         if not self.blocks:
             raise SettingError("blocks must hold at least one name, got none")
-        if self.kernel not in (names := [*kernel_names(), EVIDENCE]):
+        if self.kernel not in (names := [*kernel_names(), *OPEN_KERNELS]):
             raise UnknownNameError("kernel", self.kernel, names)
-        if self.kernel == EVIDENCE and (self.blocks != PAPER_BLOCKS or self.priors):
+        if self.kernel in OPEN_KERNELS and (self.blocks != PAPER_BLOCKS or self.priors):
             raise SettingError(
                 f"blocks and priors must be left to the kernel {self.kernel!r}, got others"
             )
@@ -244,7 +244,7 @@ class Settings:
     @property
     def widest_kernel(self) -> tuple[str, tuple[str, ...]]:
         """Form and blocks that the acquisition optimiser is chosen for."""
-        if self.kernel == EVIDENCE:
+        if self.kernel in OPEN_KERNELS:
             return "exponential", tuple(block_names())
         return self.kernel, self.blocks
 

@@ -64,8 +64,9 @@ Storage = Annotated[
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
 KERNEL = typer.Option(
-    help="linear (in the preset paper), exponential, normalised, or evidence, which chooses before "
-    "each batch: the default where every graph can be scored, elsewhere exponential or linear."
+    help="linear (in the preset paper), exponential, normalised; evidence, which chooses before "
+    "each batch, or averaged, which averages the same kernels. By default evidence where every "
+    "graph can be scored, elsewhere exponential or linear."
 )
 Blocks = Annotated[
     str | None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nasgoat.bayesopt import EVIDENCE, Asker, Settings
+from nasgoat.bayesopt import OPEN_KERNELS, Asker, Settings
 from nasgoat.errors import NasgoatError
 from nasgoat.experiments.study import SECONDS, check_least, check_names
 from nasgoat.experiments.timed import DEFAULT_SECONDS, check_optimizer, make_timed_optimizer
@@ -53,8 +53,8 @@ class MethodSpec:
         5
         >>> MethodSpec("goat-l", "goat", options={"kernel": "cubic"})
         Traceback (most recent call last):
-        nasgoat.errors.UnknownNameError: kernel must be one of evidence, exponential,
-        linear, normalised, got 'cubic'
+        nasgoat.errors.UnknownNameError: kernel must be one of averaged, evidence,
+        exponential, linear, normalised, got 'cubic'
     """
 
     name: str
@@ -73,7 +73,7 @@ class MethodSpec:
                 check_options(self.method, self.options)
             return
         check_names("option of goat", self.options, _OWN_OPTIONS)
-        names = (*FORMS, EVIDENCE)
+        names = (*FORMS, *OPEN_KERNELS)
         check_names("kernel", [self.options.get("kernel", FORMS[0])], names)
         if "optimizer" in self.options:
             check_optimizer("optimizer", str(self.options["optimizer"]))
