@@ -159,23 +159,27 @@ class Learner(AskTell):
         return self.objectives.complete(self.space, graph, outcome)
 
     def _may_choose_kernel(self) -> bool:
-        """Whether the evidence may choose: so it was measured, for one error without transfer."""
-        return self.has_short_trainings or (self.objectives.plain and not self.transfer)
+        """Whether the evidence may choose: where that was measured."""
+        return self.has_short_trainings or (self.objectives.by_evidence and not self.transfer)
 
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
         if settings.kernel == EVIDENCE:
-            alone = self.objectives.plain and not (self.has_short_trainings or self.transfer)
-            return list_candidates(known, CANDIDATES if alone else SOURCED_CANDIDATES)
+            sourced = self.has_short_trainings or self.transfer
+            return list_candidates(known, SOURCED_CANDIDATES if sourced else CANDIDATES)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         return [Candidate(settings.kernel, blocks, settings.priors)]
 
     def _fit(
-        self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str
+        self,
+        graphs: Sequence[LabeledGraph],
+        values: Sequence[float],
+        target: str,
+        candidates: Sequence[Candidate] | None = None,
     ) -> list[GraphGP]:
-        """Every candidate, fitted to values of graphs."""
+        """Every candidate, or those that are given, fitted to values of graphs."""
         settings = self.settings
         common: dict[str, Any] = {
             "noise": settings.noise,
@@ -187,7 +191,7 @@ class Learner(AskTell):
                 self._fit_candidate(
                     {"seed": self.seed, **candidate.options, **common}, graphs, values
                 )
-                for candidate in self.candidates
+                for candidate in candidates or self.candidates
             ]
 
     def _fit_candidate(
