@@ -118,8 +118,8 @@ class _Search:
         """Look at every graph whose sum may be that of a better one in these pieces.
 
         Returns:
-            What the graphs went through, and a bound on the sums of those that were not looked at;
-            None if all were, or too many.
+            What the graphs went through, and a bound on the sums of those that were not looked at,
+            None if all were. Where it gave up, neither says anything of the others.
         """
         sieve = Sieve(self.best, pieces, weights, self.floor, level, most)
         left = self.engine.sift(self.make_sum(weights), sieve, deadline)
@@ -269,9 +269,9 @@ def _sift(search: _Search, weights: Array, deadline: float | None) -> float | No
     whole = (search.function,)
     most = _MANY if search.engine.quick else np.inf
     sieve, left = search.sift(weights, whole, deadline, most=most)
-    if left is not None:
-        return max(search.bound(), search.lift(weights, left))
-    return _sift_pieces(search, weights, deadline) if sieve.gave_up else None
+    if sieve.gave_up:
+        return _sift_pieces(search, weights, deadline)
+    return None if left is None else max(search.bound(), search.lift(weights, left))
 
 
 def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> float | None:
@@ -279,11 +279,11 @@ def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> flo
 
     Before, graphs with low sums are looked at: one of them is often better, and C(t) falls.
     """
-    lowest, whole = search.find_bound(weights), (search.function,)
-    if np.isfinite(lowest):
-        cap = cap_sum(search.function, weights, search.best.cutoff, search.floor)
+    lowest = search.find_bound(weights)
+    cap = cap_sum(search.function, weights, search.best.cutoff, search.floor)
+    if np.isfinite((lowest, cap)).all():
         low = lowest + _LOW * (cap - lowest)
-        search.sift(weights, whole, deadline, low, _MANY)
+        search.sift(weights, (search.function,), deadline, low, _MANY)
     choices = search.list_weights()
     shared: dict[int, list[SeveralAcquisition]] = {}
     for piece in search.function.split(search.best.cutoff, search.floor):
