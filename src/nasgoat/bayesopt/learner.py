@@ -159,8 +159,8 @@ class Learner(AskTell):
         return self.objectives.complete(self.space, graph, outcome)
 
     def _may_choose_kernel(self) -> bool:
-        """Whether the evidence may choose: where that was measured."""
-        return self.has_short_trainings or (self.objectives.by_evidence and not self.transfer)
+        """Whether the evidence may choose: so it was measured, for one error without transfer."""
+        return self.has_short_trainings or (self.objectives.plain and not self.transfer)
 
     def _list_candidates(self) -> list[Candidate]:
         settings = self.settings

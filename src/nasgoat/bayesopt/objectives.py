@@ -92,14 +92,6 @@ class Objectives:
         return len(self.names) > 1
 
     @property
-    def by_evidence(self) -> bool:
-        """Whether the evidence may choose a kernel: measured for one error, and for fronts.
-
-        Not for one error under measured limits.
-        """
-        return self.plain or self.several
-
-    @property
     def measured(self) -> tuple[str, ...]:
         """The names of what is minimised and not known before."""
         return tuple(name for name in self.names if name not in self.known)

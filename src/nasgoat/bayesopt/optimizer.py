@@ -89,7 +89,7 @@ class Optimizer(Learner):
         def fit(
             graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, main: bool
         ) -> GraphGP:
-            # Of costs no kernel predicts more of use (docs/decisions/0121-fronts-by-evidence.md).
+            # docs/decisions/0121-kernels-of-fronts.md: others gained nothing for costs.
             candidates = self.candidates if main else self._list_candidates()[:1]
             return choose_speaker(candidates, self._fit(graphs, values, target, candidates))
 

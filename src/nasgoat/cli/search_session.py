@@ -83,7 +83,7 @@ class Session:
         self.known = learning.known_results(self.task.space, self.objectives)
         if ours and proposing.kernel is None:
             given = settings
-            alone = self.objectives.by_evidence and not self.transfer and settings.repeats == 1
+            alone = self.objectives.plain and not self.transfer and settings.repeats == 1
             by_evidence = levels is not None or alone
             settings = settings.suited(self.task.space, solving.optimizer, by_evidence)
             if settings.kernel == "linear" != given.kernel and not output.quiet:

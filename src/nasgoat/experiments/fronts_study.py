@@ -156,9 +156,7 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         asker = find_several_method(method)(space, names, limits, initial, seed)
         yield from _drive(asker, arena, left)
         return
-    chosen = Settings()
-    if method != CONSTRAINED:
-        chosen = Settings(acquisition=method).suited(space, "auto")
+    chosen = Settings(acquisition="lcb" if method == CONSTRAINED else method)
     limits_said = arena.list_limits()
     optimizer = Optimizer(
         space,

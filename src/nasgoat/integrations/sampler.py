@@ -202,7 +202,7 @@ class GoatSampler(BaseSampler):
         """An optimiser that knows nothing yet."""
         settings = self._settings
         if self._kernel_is_open:
-            settings = settings.suited(self._space, self._asked, objectives.by_evidence)
+            settings = settings.suited(self._space, self._asked, objectives.plain)
         settings = settings.adapted(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)
         given = (settings, self.optimizer, self.initial, self.seed)
