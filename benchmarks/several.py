@@ -17,6 +17,7 @@ import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ POINTS = (50, 100, 160)
 FUNCTIONS = ("hypervolume", "chebyshev", "epsilon")
 KERNELS = ("exponential", "evidence")  # of the error, the default first
 FRONTS = Path(__file__).parents[1] / "experiments" / "fronts.toml"
-Row = dict[str, object]
+Row = dict[str, Any]
 
 
 def list_problems() -> list[str]:
@@ -95,8 +96,9 @@ def show(given: argparse.Namespace, rows: list[Row]) -> None:
                     start = f"| {text} | `{function}` | {kernel} | {len(known)} | {volumes}"
                     print(f"{start} | {mean[3]:.0%} | {mean[4]:.1f} |")
             for seed in range(*given.seeds):
-                pair = [found.get((text, function, kernel, seed)) for kernel in given.kernels[:2]]
-                if len(pair) == 2 and None not in pair:
+                asked = [(text, function, kernel, seed) for kernel in given.kernels[:2]]
+                pair = [found[run] for run in asked if run in found]
+                if len(pair) == 2:
                     apart.append(np.subtract(pair[1], pair[0])[:4])
         if len(apart) > 1:
             mean, error = np.mean(apart, axis=0), np.std(apart, axis=0) / np.sqrt(len(apart) - 1)
