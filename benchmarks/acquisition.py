@@ -44,6 +44,8 @@ SEVERAL = [
     ("NAS-Bench-101", nasbench101(), "exponential"),
 ]
 
+FUNCTIONS = ("chebyshev", "constrained", "hypervolume")
+
 
 class Counting(BranchAndBound):
     """Counts the lower confidence bounds that it minimises."""
@@ -74,7 +76,11 @@ def measure(
 
 
 def measure_several(
-    space: SearchSpace, optimizer: AcquisitionOptimizer, kernel: str, seed: int
+    space: SearchSpace,
+    optimizer: AcquisitionOptimizer,
+    kernel: str,
+    seed: int,
+    wanted: Collection[str],
 ) -> dict[str, tuple[float, list[float]]]:
     """Processor seconds and values of a batch of five with two objectives, 150 observations each.
 
@@ -96,11 +102,14 @@ def measure_several(
     }
     found = {}
     for name, functions in batches.items():
+        if name not in wanted:
+            continue
         start = time.process_time()
         pools = [optimizer.optimize(function, 1, taken) for function in functions]
         seconds = time.process_time() - start
         found[name] = seconds, [pool[0].lcb or 0.0 for pool in pools]
-    found["hypervolume"] = fill_batch(space, optimizer, parts, taken)
+    if "hypervolume" in wanted:
+        found["hypervolume"] = fill_batch(space, optimizer, parts, taken)
     return found
 
 
@@ -124,7 +133,7 @@ def fill_batch(
     return time.process_time() - start, values
 
 
-def compare_several(seeds: int, kernels: Collection[str]) -> None:
+def compare_several(seeds: int, kernels: Collection[str], wanted: Collection[str]) -> None:
     """The table of several objectives: a batch of five by catalogue and by branch and bound."""
     print("| space | kernel | function | catalogue, s | branch and bound, s | largest difference |")
     print("|---|---|---|---|---|---|")
@@ -137,7 +146,8 @@ def compare_several(seeds: int, kernels: Collection[str]) -> None:
         engines: list[AcquisitionOptimizer] = [Catalogue(space), search]
         rows: dict[str, list[tuple[float, float, float]]] = {}
         for seed in range(seeds):
-            listed, searched = (measure_several(space, each, kernel, seed) for each in engines)
+            asked = kernel, seed, wanted
+            listed, searched = (measure_several(space, each, *asked) for each in engines)
             for name, (seconds, values) in listed.items():
                 apart = np.abs(np.array(values) - searched[name][1]).max()
                 rows.setdefault(name, []).append((seconds, searched[name][0], float(apart)))
@@ -159,9 +169,10 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--several", action="store_true", help="two objectives instead of one")
     parser.add_argument("--kernels", nargs="+", default=["linear", "exponential"])
+    parser.add_argument("--functions", nargs="+", default=FUNCTIONS, help="of several objectives")
     options = parser.parse_args()
     if options.several:
-        compare_several(options.seeds, options.kernels)
+        compare_several(options.seeds, options.kernels, options.functions)
         return
     print("| space | kernel | function | searches | seconds | largest gap |")
     print("|---|---|---|---|---|---|")

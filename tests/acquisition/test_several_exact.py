@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,9 +28,11 @@ from nasgoat.acquisition import (
     Status,
     choose,
     random_problem,
+    relaxation,
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.engines import cap_sum
+from nasgoat.acquisition.hypervolume import HypervolumeBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.part_sums import PartSum, count_cost
 from nasgoat.acquisition.several import Part, SeveralAcquisition
@@ -148,9 +151,24 @@ def test_the_largest_gain_of_hypervolume_is_that_of_the_catalogue(form: str, see
     compare_improvement(form, seed, largest=4)
 
 
-@pytest.mark.slow  # 2 minutes
+@pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("form", ["linear", "exponential"])
-def test_gains_of_hypervolume_agree_on_a_hundred_problems(form: str) -> None:
+def test_pieces_find_what_one_sum_finds(
+    form: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if even a few graphs were too many for one sum, for every function."""
+    monkeypatch.setattr(relaxation, "_MANY", 3)
+    compare_improvement(form, seed, largest=4)
+    compare(form, seed, largest=4)
+
+
+@pytest.mark.slow  # 4 minutes
+@pytest.mark.parametrize("many", [3, relaxation._MANY])
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+def test_gains_of_hypervolume_agree_on_a_hundred_problems(
+    form: str, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relaxation, "_MANY", many)
     for seed in range(1000, 1100):
         compare_improvement(form, seed, largest=5)
 
@@ -174,9 +192,32 @@ def test_what_bounds_a_gain_of_hypervolume_is_never_above_it(seed: int) -> None:
     exact, below = function.score(graphs), bound.join(values)
     assert (below <= exact + 1e-9 * (1 + np.abs(exact))).all()
     floor, level = values.min(axis=1), float(np.quantile(exact, 0.3))
+    pieces = bound.split(level, floor)
     for weights in bound.list_sums([0, 1], np.ptp(values, axis=1) + 1e-9):
-        sums = weights @ values
-        assert (sums[exact < level] <= bound.cap_sum(weights, level, floor) + 1e-9).all()
+        sums, better = weights @ values, exact < level
+        assert (sums[better] <= bound.cap_sum(weights, level, floor) + 1e-9).all()
+        # Each piece by itself, for the graphs whose first value is in it.
+        for piece in pieces:
+            low, high = getattr(piece, "within", (-np.inf, np.inf))
+            own = better & (values[0] >= low) & (values[0] < high)
+            assert (sums[own] <= piece.cap_sum(weights, level, floor) + 1e-9).all()
+
+
+def test_pieces_of_a_gain_of_hypervolume_are_all_of_it_and_narrower() -> None:
+    function = HypervolumeImprovement(
+        [random_problem(darts(), 5, seed=seed).acquisition for seed in (0, 1)],
+        [[0.0, 1.0], [0.2, 0.2], [1.0, 0.0]],
+        [2.0, 2.0],
+    )
+    bound, floor = function.relax(lambda part: 0.1), np.array([-1.0, -1.0])
+    pieces = bound.split(2.0, floor)
+    ends = [piece.within for piece in pieces if isinstance(piece, HypervolumeBound)]
+    assert len(ends) == len(pieces) > 4
+    assert ends[0][0] == -np.inf and ends[-1][1] == np.inf
+    assert all(a[1] == b[0] for a, b in pairwise(ends))
+    both = np.array([1.0, 1.0])
+    whole = bound.cap_sum(both, 2.0, floor)
+    assert min(piece.cap_sum(both, 2.0, floor) for piece in pieces) < whole - 0.5
 
 
 @pytest.mark.parametrize("seed", [1, 3, 13])  # limits that contradict, limits, a maximum

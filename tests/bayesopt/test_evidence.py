@@ -166,13 +166,27 @@ def test_nothing_is_learnt_of_a_constant() -> None:
 
 
 def test_one_error_and_sources_have_candidates_of_their_own() -> None:
-    assert Optimizer(SPACE, EVIDENCE).candidates == list(CANDIDATES)
     both = Optimizer(SPACE, EVIDENCE, minimise=["error", "latency"])
+    for optimizer in (Optimizer(SPACE, EVIDENCE), both):
+        assert optimizer.candidates == list(CANDIDATES)
     other = [Source("other", SPACE.sample(3, np.random.default_rng(0)), [1.0, 2.0, 3.0])]
     transferred = Optimizer(SPACE, EVIDENCE, transfer=other)
     short = FidelityOptimizer(SPACE, "epochs=12,200", settings=EVIDENCE)
-    for optimizer in (both, transferred, short):
+    for optimizer in (transferred, short):
         assert optimizer.candidates == list(SOURCED_CANDIDATES)
+
+
+def test_the_error_of_a_front_has_every_candidate_and_a_cost_the_first() -> None:
+    """A cost that depends on shape alone, where the kernels that know shapes predict it best."""
+    space = NodeLabeledSpace((2, 6), ["a", "b"], max_edges=9)
+    optimizer = Optimizer(space, EVIDENCE, initial=40, minimise=["latency", "error"])
+    for proposal in optimizer.ask(40):
+        depth = abs(len(proposal.graph.edges) - 6.0)
+        optimizer.tell(proposal.graph, {"error": depth + 1.0, "latency": depth})
+    optimizer.ask(1)
+    fitted = optimizer.surrogates
+    assert fitted["error"].features.blocks != PAPER_BLOCKS
+    assert fitted["latency"].features.blocks == PAPER_BLOCKS
 
 
 def test_without_settings_the_evidence_chooses_for_one_error_where_all_can_be_scored() -> None:

@@ -8,7 +8,7 @@ optimisers of other functions of it. Branch and bound and the program each have 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,12 +37,14 @@ class Engine:
         sift: Offers a sieve every graph below its cut-off, which falls meanwhile, until a deadline.
             Returns a bound on what was not looked at; None if all was.
         limited: The same engine within further limits.
+        quick: Whether several sifts cost less than one that has to look at many graphs.
     """
 
     space: SearchSpace
     solve: Solve
     sift: Callable[[LinearAcquisition, Sieve, float | None], float | None]
     limited: Callable[[Collection[Limit]], Engine]
+    quick: bool = True
 
     def limit(self, limits: Collection[Limit]) -> Engine:
         """The same engine within further limits, if there are any."""
@@ -55,15 +57,20 @@ class Sieve:
 
     Args:
         best: Keeps the k best.
-        function: What they are the best of.
-        weights: Of the sum of the function's parts that the engine minimises.
+        pieces: Functions that together cover what they are the best of.
+        weights: Of the sum of the functions' parts that the engine minimises.
         floor: Lower bounds of the parts.
+        level: Sums from which on graphs are left for later.
+        most: Graphs after which it gives up: nothing is below its cut-off then.
     """
 
     best: KBest
-    function: SeveralAcquisition
+    pieces: Sequence[SeveralAcquisition]
     weights: Array
     floor: Array
+    level: float = np.inf
+    most: float = np.inf
+    _caps: dict[float, float] = field(default_factory=dict)  # by the k-th best value
     _waiting: list[LabeledGraph] = field(default_factory=list)
     _seen: int = 0
 
@@ -78,10 +85,27 @@ class Sieve:
 
     @property
     def cutoff(self) -> float:
-        """What the sum is below wherever the function is below the k-th best value so far."""
+        """What the sum is below wherever the function is below the k-th best value so far.
+
+        No more than the level.
+        """
         if len(self._waiting) > self._seen // 8:  # scoring many at a time is cheaper
             self.flush()
-        return cap_sum(self.function, self.weights, self.best.cutoff, self.floor)
+        return -np.inf if self.gave_up else min(self.cap, self.level)
+
+    @property
+    def gave_up(self) -> bool:
+        """Whether it took too many graphs, so that nothing is proven."""
+        return self._seen > self.most
+
+    @property
+    def cap(self) -> float:
+        """The same whatever the level."""
+        value = self.best.cutoff
+        if value not in self._caps:
+            caps = [cap_sum(piece, self.weights, value, self.floor) for piece in self.pieces]
+            self._caps = {value: max(caps)}
+        return self._caps[value]
 
     def offer(self, graph: LabeledGraph, value: float) -> None:
         """Take a graph, if it is within the limits of the space."""
@@ -90,10 +114,13 @@ class Sieve:
             self._waiting.append(graph)
 
     def flush(self) -> None:
-        """Score the graphs that wait."""
+        """Score the graphs that wait; only the few that are better need their keys."""
         self._seen += len(self._waiting)
-        self.best.add(self._waiting)
-        self._waiting.clear()
+        if self._waiting:
+            values = self.best.acquisition.score(self._waiting)
+            better = np.flatnonzero(values < self.best.cutoff).tolist()
+            self.best.add([self._waiting[i] for i in better])
+            self._waiting.clear()
 
 
 def cap_sum(function: SeveralAcquisition, weights: Array, value: float, floor: Array) -> float:

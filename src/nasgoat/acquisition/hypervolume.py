@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
@@ -41,6 +42,7 @@ _STEPS = 6  # of each deviation
 _POINTS = 32  # of a level line
 _HALVINGS = 24  # for each of them; what is left of the interval is added
 _ENDLESS = 1e9  # values of an objective beyond which no end of a level line is looked for
+_PIECES, _PIECE_POINTS = 8, 8  # of a level line, where one sum leaves too many graphs
 _SHARES = 20  # of sums of both objectives that are tried
 _SURE = 1e-30  # of the whole scale: below it the sum is taken by logarithms, which don't underflow
 
@@ -174,11 +176,13 @@ class HypervolumeBound(SeveralAcquisition):
         parts: Lower confidence bounds of the two objectives, or a known cost.
         function: What is bounded.
         widest: Upper bounds on the deviations of both.
+        within: Values of the first objective that :meth:`cap_sum` is for: from, and below.
     """
 
     parts: Sequence[Part]
     function: HypervolumeImprovement
     widest: Sequence[float]
+    within: tuple[float, float] = (-np.inf, np.inf)
     _lines: dict[tuple[float, ...], tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -212,6 +216,20 @@ class HypervolumeBound(SeveralAcquisition):
         shares = np.linspace(0.0, 1.0, _SHARES + 1)[1:-1]
         return np.vstack([alone, np.column_stack([shares, 1.0 - shares]) / spread])
 
+    def split(self, value: float, floor: Array) -> Sequence[SeveralAcquisition]:
+        """The same for pieces of the level line, each about as long as the others.
+
+        A line that bends inwards is far from a straight one; pieces of it are not.
+        """
+        right, height = self._trace(value, floor)
+        if len(right) == 0 or not np.isfinite(right).all():
+            return (self,)
+        steps = [np.abs(np.diff(ends)) / max(np.ptp(ends), 1e-12) for ends in (right, height)]
+        way = np.cumsum(steps[0] + steps[1])
+        inner = np.searchsorted(way, np.arange(1, _PIECES) / _PIECES * way[-1])
+        cuts = [-np.inf, *np.unique(right[inner]).tolist(), np.inf]
+        return [replace(self, within=ends, _lines={}) for ends in pairwise(cuts)]
+
     def cap_sum(self, weights: Array, value: float, floor: Array) -> float:
         """The largest of g_1 u_{k+1} + g_2 ψ(u_k) along the level line of a value.
 
@@ -232,13 +250,17 @@ class HypervolumeBound(SeveralAcquisition):
     def _find_line(self, value: float, floor: Array) -> tuple[Array, Array]:
         if not np.isfinite(floor).all() or not np.isfinite(self.widest).all():
             return np.array([np.inf]), np.array([np.inf])
-        if self.join(floor[:, None])[0] >= value:  # no graph is below the value
+        floor[0] = max(floor[0], self.within[0])
+        outside = floor[0] >= self.within[1]
+        if outside or self.join(floor[:, None])[0] >= value:  # no graph is below the value
             return np.zeros(0), np.zeros(0)
         ends = [self._find_end(i, value, floor) for i in range(2)]
+        ends[0] = min(ends[0], self.within[1])
         if max(ends) == np.inf:
             return np.array([np.inf]), np.array([np.inf])
-        u = np.linspace(floor[0], ends[0], _POINTS + 1)
-        low, high = np.full(_POINTS, floor[1]), np.full(_POINTS, ends[1])
+        points = _POINTS if np.isinf(self.within).all() else _PIECE_POINTS
+        u = np.linspace(floor[0], ends[0], points + 1)
+        low, high = np.full(points, floor[1]), np.full(points, ends[1])
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             below = self.join(np.stack([u[:-1], middle])) < value

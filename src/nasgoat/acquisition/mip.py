@@ -156,7 +156,8 @@ class MipOptimizer:
         ) -> Pool:
             return self._within(end)._minimize(acquisition, k, exclude)
 
-        return Engine(self.space, solve, self._sift, lambda limits: self._limit(limits).engine)
+        asked = self.space, solve, self._sift
+        return Engine(*asked, lambda limits: self._limit(limits).engine, quick=False)
 
     def _limit(self, limits: Collection[Limit]) -> MipOptimizer:
         """The same optimiser within further limits."""

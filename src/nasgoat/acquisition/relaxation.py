@@ -15,6 +15,7 @@ That gives good graphs as well, and with L a bound at any time.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -36,6 +37,8 @@ _ROUNDS = 6  # sums that are minimised, at most, before graphs are looked at one
 _SUM_SHARE = 0.4  # of the time, for minimising sums
 _WIDEST_SHARE = 0.2  # of the time, for the largest deviations, where a function needs them
 _HALVINGS = 50
+_MANY = 1500  # graphs from which on pieces of what is below a value are worth a search each
+_LOW = 0.1  # of the way from the minimum of a sum to C(t): where better graphs are looked for
 
 
 @dataclass
@@ -104,9 +107,29 @@ class _Search:
         values = np.hstack(self.seen) if self.seen else np.zeros((len(self.floor), 1))
         return np.asarray(np.maximum(np.ptp(values, axis=1), 1e-12))
 
-    def expect_graphs(self, weights: Array) -> Array:
+    def sift(
+        self,
+        weights: Array,
+        pieces: Sequence[SeveralAcquisition],
+        deadline: float | None,
+        level: float = np.inf,
+        most: float = np.inf,
+    ) -> tuple[Sieve, float | None]:
+        """Look at every graph whose sum may be that of a better one in these pieces.
+
+        Returns:
+            What the graphs went through, and a bound on the sums of those that were not looked at,
+            None if all were. Where it gave up, neither says anything of the others.
+        """
+        sieve = Sieve(self.best, pieces, weights, self.floor, level, most)
+        left = self.engine.sift(self.make_sum(weights), sieve, deadline)
+        sieve.flush()
+        return sieve, left
+
+    def expect_graphs(self, weights: Array, piece: SeveralAcquisition | None = None) -> Array:
         """How low C lies among the values of each sum at usual graphs, in standard deviations."""
-        caps = [cap_sum(self.function, g, self.best.cutoff, self.floor) for g in weights]
+        function = piece or self.function
+        caps = [cap_sum(function, g, self.best.cutoff, self.floor) for g in weights]
         values, most = weights @ self.usual, np.array(caps)
         return np.asarray((most - values.mean(axis=1)) / (values.std(axis=1) + 1e-12))
 
@@ -137,6 +160,10 @@ class _Search:
                     total = part.total
                     limits.append(replace(total, sense="<=", bound=most + total.bound))
         self.engine = self.engine.limit(limits)
+
+    def find_bound(self, weights: Array) -> float:
+        """What a sum is at least, if it was minimised; -inf if it was not."""
+        return max((b for g, b in self.solved if np.array_equal(g, weights)), default=-np.inf)
 
     def bound(self) -> float:
         """What is proven of every graph that is not excluded, by parts and by sums."""
@@ -239,12 +266,33 @@ def _find_allowed(search: _Search, seconds: float | None) -> None:
 
 def _sift(search: _Search, weights: Array, deadline: float | None) -> float | None:
     """Find every graph that may be better; a bound on what was not looked at, None if all was."""
-    sieve = Sieve(search.best, search.function, weights, search.floor)
-    left = search.engine.sift(search.make_sum(weights), sieve, deadline)
-    sieve.flush()
-    if left is None:
-        return None
-    return max(search.bound(), search.lift(weights, left))
+    whole = (search.function,)
+    most = _MANY if search.engine.quick else np.inf
+    sieve, left = search.sift(weights, whole, deadline, most=most)
+    if sieve.gave_up:
+        return _sift_pieces(search, weights, deadline)
+    return None if left is None else max(search.bound(), search.lift(weights, left))
+
+
+def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> float | None:
+    """The same where one sum leaves too many graphs: each piece of what is below has its own.
+
+    Before, graphs with low sums are looked at: one of them is often better, and C(t) falls.
+    """
+    lowest = search.find_bound(weights)
+    cap = cap_sum(search.function, weights, search.best.cutoff, search.floor)
+    if np.isfinite((lowest, cap)).all():
+        low = lowest + _LOW * (cap - lowest)
+        search.sift(weights, (search.function,), deadline, low, _MANY)
+    choices = search.list_weights()
+    shared: dict[int, list[SeveralAcquisition]] = {}
+    for piece in search.function.split(search.best.cutoff, search.floor):
+        place = int(np.argmin(search.expect_graphs(choices, piece)))
+        shared.setdefault(place, []).append(piece)
+    for place, pieces in shared.items():
+        if search.sift(choices[place], pieces, deadline)[1] is not None:
+            return search.bound()
+    return None
 
 
 def _certify(search: _Search, left: float | None, seconds: float) -> Pool:

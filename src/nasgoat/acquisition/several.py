@@ -153,6 +153,18 @@ class SeveralAcquisition(Acquisition):
         """
         return self
 
+    def split(self, value: float, floor: Array) -> Sequence[SeveralAcquisition]:
+        """Functions of which one has a better bound at every graph that is below a value.
+
+        Each knows a piece of the values that are below (:meth:`cap_sum`), all of them everything.
+        It is the function itself, unless its sums leave much between its values and their bounds.
+
+        Args:
+            value: What the function is below.
+            floor: What the values of its parts are at least.
+        """
+        return (self,)
+
     def list_sums(self, group: Sequence[int], spread: Array) -> Array:
         """Weights of sums of parts that :meth:`cap_sum` knows, shape (sums, parts).
 
@@ -218,7 +230,11 @@ class SeveralAcquisition(Acquisition):
 
     def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array, Array]:
         """The acquisition value of each graph, and μ and σ of the first surrogate."""
-        return self.gather(lambda part: measure_part(part, graphs)), *self.predict(graphs)
+        return self.score(graphs), *self.predict(graphs)
+
+    def score(self, graphs: Sequence[LabeledGraph]) -> Array:
+        """The acquisition value of each graph."""
+        return self.gather(lambda part: measure_part(part, graphs))
 
     def list_observed(self) -> list[LabeledGraph]:
         """The observed graphs of the first surrogate, those of lowest acquisition value first."""

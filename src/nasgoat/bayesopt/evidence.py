@@ -87,8 +87,8 @@ CANDIDATES = (
     Candidate("exponential", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
-#: The same for searches that also learn from short trainings or other runs, and for several
-#: objectives: all blocks are preferred, and that of the paper must be clearly ahead.
+#: The same for searches that also learn from short trainings or other runs: all blocks are
+#: preferred, and that of the paper must be clearly ahead.
 SOURCED_CANDIDATES = (
     Candidate("exponential", _ALL, priors=True),
     Candidate("exponential", handicap=LEAD),

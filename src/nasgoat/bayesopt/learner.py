@@ -167,7 +167,7 @@ class Learner(AskTell):
         settings = self.settings
         known = getattr(self.acquisition_optimizer, "blocks", None)
         if settings.kernel in OPEN_KERNELS:
-            if self.has_short_trainings or self.transfer or not self.objectives.plain:
+            if self.has_short_trainings or self.transfer:
                 return list_candidates(known, SOURCED_CANDIDATES)
             directed = self.space.directed
             return list_candidates(known, CANDIDATES if directed else UNDIRECTED_CANDIDATES)
@@ -176,9 +176,13 @@ class Learner(AskTell):
         return [Candidate(settings.kernel, blocks, settings.priors)]
 
     def _fit(
-        self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str
+        self,
+        graphs: Sequence[LabeledGraph],
+        values: Sequence[float],
+        target: str,
+        candidates: Sequence[Candidate] | None = None,
     ) -> list[GraphGP]:
-        """Every candidate, fitted to values of graphs."""
+        """Every candidate, or those that are given, fitted to values of graphs."""
         settings = self.settings
         common: dict[str, Any] = {
             "noise": settings.noise,
@@ -190,7 +194,7 @@ class Learner(AskTell):
                 self._fit_candidate(
                     {"seed": self.seed, **candidate.options, **common}, graphs, values
                 )
-                for candidate in self.candidates
+                for candidate in candidates or self.candidates
             ]
 
     def _fit_candidate(

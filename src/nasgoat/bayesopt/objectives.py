@@ -97,6 +97,11 @@ class Objectives:
         return tuple(name for name in self.names if name not in self.known)
 
     @property
+    def main(self) -> str:
+        """What the settings of an error are for: the error, or the first value that is measured."""
+        return ERROR[0] if ERROR[0] in self.measured else self.measured[0]
+
+    @property
     def needed(self) -> tuple[str, ...]:
         """The metrics that an objective function must return."""
         return tuple(dict.fromkeys((*self.measured, *(limit.name for limit in self.limits))))

@@ -36,6 +36,7 @@ from nasgoat.bayesopt.evidence import (
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
+from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, SourcedGP
 
 logger = logging.getLogger(__name__)
@@ -88,13 +89,16 @@ class Optimizer(Learner):
     def _propose_several(self, k: int) -> list[Proposal]:
         """A batch for several values or under measured limits, one graph after the other."""
         told = Told(self._graphs, self._metrics, self._failed)
-        proposer = SeveralProposer(
-            self.space,
-            self.objectives,
-            self.settings,
-            told,
-            lambda *observed: choose_speaker(self.candidates, self._fit(*observed)),
-        )
+        self._settle_kernel([metrics[self.objectives.main] for metrics in self._metrics])
+
+        def fit(
+            graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, main: bool
+        ) -> GraphGP:
+            # docs/decisions/0122-kernels-of-fronts.md: others gained nothing for costs.
+            candidates = self.candidates if main else self._list_candidates()[:1]
+            return choose_speaker(candidates, self._fit(graphs, values, target, candidates))
+
+        proposer = SeveralProposer(self.space, self.objectives, self.settings, told, fit)
         self.surrogates = proposer.surrogates
         self.surrogate = self.surrogates[self.objectives.measured[0]]
         proposer.believe(self.pending)
@@ -104,7 +108,7 @@ class Optimizer(Learner):
         if not self.objectives.plain:
             return self._propose_several(k)
         settings = self.settings
-        self._settle_kernel()
+        self._settle_kernel(self._errors)
         fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(self.candidates, fits)
         # With one kernel the search trusts it whatever it knows, as it always did.
@@ -138,11 +142,11 @@ class Optimizer(Learner):
             return list_voices(self.candidates, fits)
         return [Voice(choose_speaker(self.candidates, fits))]
 
-    def _settle_kernel(self) -> None:
+    def _settle_kernel(self, errors: Sequence[float]) -> None:
         """Where much was observed, keep the candidate alone that the first of it chooses."""
         if len(self.candidates) == 1 or len(self._graphs) <= SETTLED:
             return
-        first = self._graphs[:SETTLED], self._errors[:SETTLED]
+        first = self._graphs[:SETTLED], errors[:SETTLED]
         place = find_speaker(self.candidates, self._fit(*first, self.settings.target))
         self.candidates = [self.candidates[place]]
 
