@@ -25,7 +25,8 @@ Seconds of Q questions
                                                   prefixes that grow, as most are never reached
                  S (4e-6 + 4e-10 (V L)² D)        labels on edges
                  and 2e-7 N more with the exponential kernel, which never takes prefixes; 6e-7 N
-                 with the normalised one, whose bounds rule out no structure
+                 with the normalised one, whose bounds rule out no structure; at most 7 times as
+                 much more where labels are on nodes, which minorants bound by the linear search
                  S (2e-4 + 3e-9 (n L)² D)         declared graphs, linear kernel; S is estimated
                  1e-4 P + 10                      several cells, linear kernel, labels on edges of
                                                   one of them; P pairs of their structures
@@ -72,6 +73,7 @@ _LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 #: Structures at most, and labellings of one at least, that are searched by convex relaxations.
 FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
+_SIFTING = 7.0  # how many times as long the exponential kernel takes more than the linear one
 _RELAXED = 30.0  # seconds of such a question until the gap is small; the proof may take longer
 #: Structures, or graphs, of one of several cells, and combinations of them.
 LARGEST_ROWS, LARGEST_PAIRS = 100_000, 2_000_000_000
@@ -122,7 +124,9 @@ def branch_cost(
     each = sum(cost.seconds for cost in costs)
     each *= count_searches(space, blocks)
     if kernel != "linear":
-        each += (2e-7 if kernel == "exponential" else 6e-7) * _to_float(graphs)
+        labellings = (2e-7 if kernel == "exponential" else 6e-7) * _to_float(graphs)
+        sifted = space.labels_on == "nodes" and not more
+        each += min(labellings, _SIFTING * each) if sifted else labellings
     kind = "structure" if shapes == 1 else "structures"
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"

@@ -23,7 +23,7 @@ from nasgoat.kernels import FeatureMap, Sizes
 from nasgoat.surrogate.posterior import ExponentialPosterior, LinearPosterior, NormalisedPosterior
 
 #: Shares of the variance that cross terms are given, of which the best one is taken.
-_SHARES = (0.5, 1.0, 2.0, 4.0)
+_SHARES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _ROUNDING = 1e-12  # of sums of products, relative to the sum of their absolute values
 _LARGEST = 1e7  # of the constant that makes a norm of a square
 
