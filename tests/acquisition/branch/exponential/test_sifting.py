@@ -9,6 +9,7 @@ from nasgoat import Catalogue, GraphGP, LowerConfidenceBound, NodeLabeledSpace, 
 from nasgoat.acquisition.branch import BranchAndBound, runs
 from nasgoat.acquisition.branch.exponential import sifting
 from nasgoat.acquisition.branch.exponential.minorants import Expansion, Shell, exp_from
+from nasgoat.compiled import ALONE
 from tests.acquisition.branch.problems import fitted, observed, random_problem
 
 TIES = 1e-9  # sums in different orders
@@ -99,8 +100,8 @@ def test_every_bound_of_a_stopped_search_is_valid(
     kernel = ShortestPathKernel(form, 20.0, 2.0, 1.0)
     acquisition = LowerConfidenceBound().given(fitted(SPACE, kernel, 30, seed))
     pool = Catalogue(SPACE).optimize(acquisition, 30)
-    expected = {SPACE.key(proposal.graph): proposal.lcb for proposal in pool}
-    maker = runs.RunMaker(acquisition.features, acquisition, None, runs.ALONE)
+    expected = {SPACE.key(proposal.graph): float(proposal.lcb or 0.0) for proposal in pool}
+    maker = runs.RunMaker(acquisition.features, acquisition, None, ALONE)
     known: dict[bytes, float] = {}
     bounds = []
     for run in maker.list_exponential(BranchAndBound(SPACE)._exponential):
