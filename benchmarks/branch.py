@@ -74,7 +74,9 @@ TABLE = [
     ("10,45,5", "linear", (50, 150), 60.0),
     ("darts", "linear", (50, 150), None),
     ("7,9,3", "exponential", (150,), None),
-    ("8,10,3", "exponential", (150,), None),
+    ("8,10,3", "exponential", (50, 150), None),
+    ("9,11,3", "exponential", (50, 150), None),
+    ("10,12,3", "exponential", (50, 150), 120.0),
     ("darts", "exponential", (50, 150), 600.0),
 ]
 

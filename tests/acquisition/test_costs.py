@@ -12,6 +12,7 @@ from nasgoat.acquisition import Catalogue, Cost, Mutation, Reason, Sampling, cho
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import (
     LARGEST_BRANCH,
+    bound_graphs,
     branch_cost,
     mip_cost,
     shape_cost,
@@ -101,13 +102,17 @@ def test_very_dense_spaces_grow_and_apply_with_the_linear_kernel_alone() -> None
     assert f"{LARGEST_BRANCH:,} fit in memory" in refused.said
 
 
-def test_the_exponential_kernel_costs_branch_and_bound_by_the_graph() -> None:
-    space = NodeLabeledSpace(8, OPS, max_edges=10)
-    linear, exponential = (
-        _cost(branch_cost(space, k, 1)).describe() for k in ("linear", "exponential")
-    )
-    assert "about 0.04 s a question" in linear
-    assert "about 1 s a question" in exponential
+def test_the_exponential_kernel_costs_nine_times_the_linear_one_at_most() -> None:
+    small, large = (NodeLabeledSpace(n, OPS, max_edges=n + 2) for n in (6, 8))
+    costs = {
+        (space.sizes[-1], kernel): _cost(branch_cost(space, kernel, 1)).seconds
+        for space in (small, large)
+        for kernel in ("linear", "exponential")
+    }
+    assert costs[8, "exponential"] == pytest.approx(9 * costs[8, "linear"])
+    by_graph = costs[6, "linear"] + 0.003 + 6e-8 * bound_graphs(small)
+    assert costs[6, "exponential"] == pytest.approx(by_graph)
+    assert "about 0.4 s a question" in _cost(branch_cost(large, "exponential", 1)).describe()
 
 
 @pytest.mark.parametrize("space", [nasbench101(), darts(), EdgeLabeledSpace(4, OPS)])

@@ -27,7 +27,9 @@ STRATEGIES = ("portfolio", "top")
 #: Acquisition functions of several objectives, the default first; the first is of two alone.
 FUNCTIONS_OF_SEVERAL = ("hypervolume", "chebyshev", "epsilon")
 _HOPELESS = 10.0  # times the time limit: beyond it, even the gap will hardly be small
-#: Said when it is.
+#: Times as quick: neither kernel may be proven in time, but one has a far smaller gap by then.
+_FAR_QUICKER = 100.0
+#: Said when the linear kernel is taken.
 LINEAR_INSTEAD = (
     "the linear kernel is taken: under the exponential one no proposal can be proven best in the "
     "time limit on this space (--kernel or Settings(kernel=...) decides otherwise)"
@@ -178,17 +180,23 @@ class Settings:
 
         The evidence chooses between kernels where every graph can be scored under each of them
         (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to. Elsewhere the
-        exponential kernel is taken, or the linear one where that can't be optimised in time: it
+        exponential kernel is taken, or the linear one where that can't be optimised in time, and
+        the linear one can, or a hundred times as quickly: it
         needs a few evaluations more (docs/benchmarks.md), but a proven proposal in seconds is worth
         more than one that never comes.
 
         Example:
-            >>> from nasgoat import ChainSpace, nasbench201
+            >>> from nasgoat import ChainSpace, NodeLabeledSpace, nasbench201
             >>> chains = ChainSpace(20, ["conv", "pool", "skip", "wide", "narrow"])
             >>> Settings().suited(nasbench201(), "auto").kernel
             'evidence'
             >>> Settings().suited(chains, "auto").kernel
             'linear'
+            >>> dense, sparse = (
+            ...     NodeLabeledSpace(10, ["conv", "pool"], max_edges=edges) for edges in (45, 12)
+            ... )
+            >>> Settings().suited(dense, "auto").kernel, Settings().suited(sparse, "auto").kernel
+            ('linear', 'exponential')
             >>> Settings().suited(nasbench201(), "auto", by_evidence=False).kernel
             'exponential'
         """
@@ -203,9 +211,11 @@ class Settings:
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
             return self
         terms = optimizer, self.blocks, self.acquisition
-        slow = forecast_seconds(space, self.kernel, *terms) > self.time_limit
-        most = _HOPELESS * self.time_limit
-        quick = slow and forecast_seconds(space, "linear", *terms) <= most
+        slow = forecast_seconds(space, self.kernel, *terms)
+        if slow <= self.time_limit:
+            return self
+        linear = forecast_seconds(space, "linear", *terms)
+        quick = linear <= _HOPELESS * self.time_limit or linear < slow / _FAR_QUICKER
         return replace(self, kernel="linear") if quick else self
 
     def _may_choose(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> bool:

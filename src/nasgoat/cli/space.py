@@ -49,6 +49,7 @@ def check(
 ) -> None:
     """Say what the space is, how large, and what each exact optimiser would cost in a search."""
     from nasgoat.acquisition import require_satisfiable
+    from nasgoat.bayesopt.settings import LINEAR_INSTEAD
 
     found = _find_space(space, nodes)
     require_satisfiable(found)
@@ -62,7 +63,10 @@ def check(
     settings = replace(settings, time_limit=time_limit or settings.time_limit)
     exact = settings
     if kernel is None:  # as a search would take it; one kernel for what each optimiser costs
+        given = settings.kernel
         settings, exact = (settings.suited(found, "auto", chosen) for chosen in (True, False))
+        if settings.kernel == "linear" != given:
+            note(LINEAR_INSTEAD)  # as a search says it, on standard error
     choice = _forecast(found, settings)
     listed = (choice if exact == settings else _forecast(found, exact)).list_exact()
     warning = choice.warn(settings.time_limit)

@@ -124,6 +124,8 @@ class BranchAndBound:
         with say_if_slow(self.progress, words):
             if exponential:
                 runs.load_exponential()
+                if runs.may_sift(self.space):
+                    runs.load_linear(prefixes=False)
             elif self._declared is not None:
                 runs.load_declared()
             elif not self.space.cells:

@@ -37,13 +37,15 @@ from nasgoat.acquisition.branch.exponential.model import (
     make_factors,
     make_model,
 )
+from nasgoat.acquisition.branch.exponential.sifting import SiftedRun
 from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
 from nasgoat.acquisition.branch.records import Run
+from nasgoat.acquisition.costs import bound_graphs
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
 from nasgoat.compiled import ALONE, Threads
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import GraphSpace, NodeLabeledSpace
+from nasgoat.spaces import GraphSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.spaces.structures import extend_rows
 from nasgoat.surrogate.posterior import (
     ExponentialPosterior,
@@ -53,6 +55,9 @@ from nasgoat.surrogate.posterior import (
 )
 
 _MANY = 20_000  # shapes from which a second thread pays
+#: Labellings below which they are looked at one by one under the exponential kernel.
+FEW_LABELLINGS = 1_500_000
+_PER_NODE = 20  # labellings that are looked at in the time of a node of the linear search
 _FEW = 200  # structures with labels on nodes and edges from which a second thread pays
 
 
@@ -125,7 +130,17 @@ class RunMaker:
                 continue
             bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
             problem = ExponentialProblem(block, factors, model, limits, bounds)
-            yield start_labellings(problem, self.threads)
+            yield self._start_exponential(problem)
+
+    def _start_exponential(self, problem: ExponentialProblem) -> Run:
+        """The search of a block of cells: every labelling, or what minorants leave of them."""
+        block = problem.block
+        total = float((float(block.labels) ** block.shapes.variables).sum())
+        if total < FEW_LABELLINGS or block.space.labels_on == "edges":
+            return start_labellings(problem, self.threads)
+        threads = self._share(len(block.shapes.home) >= _MANY)
+        others = functools.partial(start_labellings, problem, self.threads)
+        return SiftedRun(problem, self.acquisition, threads, others, total / _PER_NODE)
 
     def _code(self, block: Block) -> BlockCodes:
         """The codes of the blocks beside the paper's, counted once for a space."""
@@ -183,6 +198,11 @@ class RunMaker:
     def _share(self, large: bool) -> Threads:
         """The threads of a block."""
         return Threads(self.threads.total if large else 1, self.threads.pool)
+
+
+def may_sift(space: SearchSpace) -> bool:
+    """Whether minorants may be worth it under the exponential kernel: many labels, on nodes."""
+    return space.labels_on == "nodes" and bound_graphs(space) >= FEW_LABELLINGS
 
 
 @functools.cache

@@ -273,9 +273,14 @@ class DepthFirstRun:
             self._next_phase()
         return [found for answer in answers for found in answer]
 
+    @property
+    def bounded(self) -> bool:
+        """Whether all shapes have their bounds."""
+        return self._phase is Phase.SEARCH
+
     def bound_shapes(self) -> Floats:
         """Bounds of all shapes, without a look below them."""
-        while self._phase is not Phase.SEARCH:
+        while not self.bounded:
             self.go_on(np.inf)
         return self.roots
 

@@ -221,6 +221,13 @@ class LinearRun(DepthFirstRun):
             self.roots = roots
             self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 
+    def search_below(self, roots: Floats, threads: Threads) -> None:
+        """Go on below the shapes with these bounds, whichever threads bounded them."""
+        self.roots, self._threads = roots, threads
+        while len(self._workers) < threads.total:
+            self._workers.append(self._new_worker())
+        self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
+
     def _new_worker(self) -> Worker:
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)

@@ -125,12 +125,18 @@ def bound_exponential(block: Block, factors: Factors, model: Model) -> Floats:
     s = np.linalg.solve(model.whitening.T, model.dual) if len(model.dual) else np.zeros(0)
     variance, sqrt_beta, power = model.settings
     factor = -np.sqrt((s @ s + sqrt_beta**2) * variance)
+    largest = bound_squares(block, factors)
+    bounds: Floats = factor * np.exp(np.minimum((1.0 - power) * largest / 2, 700.0))
+    return bounds
+
+
+def bound_squares(block: Block, factors: Factors) -> Floats:
+    """An upper bound on Q of every structure, whatever its labels."""
     largest = np.zeros(len(block.shapes.nodes))
     for size in np.unique(block.shapes.size):
         rows = np.flatnonzero(block.shapes.size == size)
         largest[rows] = _bound_squares(block, factors, int(size), rows)
-    bounds: Floats = factor * np.exp(np.minimum((1.0 - power) * largest / 2, 700.0))
-    return bounds
+    return largest
 
 
 def _bound_squares(block: Block, factors: Factors, size: int, rows: Integers) -> Floats:
