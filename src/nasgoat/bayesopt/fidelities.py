@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import find_best_of
-from nasgoat.bayesopt.evidence import choose_speaker
+from nasgoat.bayesopt.evidence import Voice, choose_speaker
 from nasgoat.bayesopt.known import Known
 from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.optimizer import REPEAT_EVERY, Optimizer
@@ -204,7 +204,7 @@ class FidelityOptimizer(Optimizer):
     def _choose(self, model: GraphGP, place: int) -> Step | None:
         """The next step; None if nothing is left, or nothing that the budget affords."""
         full, betas = len(self.fidelities) - 1, self.settings.list_sqrt_betas()
-        function = self._make_acquisition(model, place, betas[place % len(betas)])
+        function = self._make_acquisition([Voice(model)], place, betas[place % len(betas)])
         known, level = self._list_promotable(), self._find_unused_level()
         if level is not None and self._affords(level):
             seen = [self._seen[key] for key in known if self._reached(key) == level - 1]
