@@ -106,5 +106,5 @@ def test_help_names_every_choice_and_default() -> None:
         assert all(part in words("benchmark") for part in re.split(r"[/+]", name))
     assert all(name in words("optimizer") for name in optimizer_names())
     suited = Settings().suited(nasbench201(), "auto").kernel
-    assert f"or {suited}, which chooses before each batch: the default" in words("kernel")
+    assert f"By default {suited} where every graph can be scored" in words("kernel")
     assert f"{own_batch('goat')} for goat" in words("batch")
