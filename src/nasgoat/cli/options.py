@@ -71,7 +71,8 @@ KERNEL = typer.Option(
 Blocks = Annotated[
     str | None,
     typer.Option(
-        help="Features of the kernel: paths,nodes,edges (the default) and operations,shape,longest."
+        help="Features of the kernel: paths,nodes,edges (the default) and "
+        "operations,shape,longest,surroundings."
     ),
 ]
 Preset = Annotated[

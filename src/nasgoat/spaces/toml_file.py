@@ -125,6 +125,8 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
         ops, got 'node'; did you mean nodes?
     """
     document = TomlDocument(file, text, SpaceFileError)
+    if "kind" in document.content:
+        raise document.error_at(("kind",), "must stand in a table, got none; write [space] above it")
     document.check_keys((), document.content, _TABLES)
     for key in ("name", "description"):
         if not TEXT.holds(given := document.content.get(key, "")):
