@@ -66,7 +66,7 @@ def test_every_space_is_read_back_from_its_toml(space: SearchSpace) -> None:
         ("max_edges = 7", "max_edges = true", "s.toml:6: space.max_edges must be a whole number"),
         ("[space]", "[spaces]", "did you mean space?"),
         ("kind =", "# kind =", "s.toml:2: space must have the key kind"),
-        ("[space]\n", "", "kind must stand in a table, got none; write [space] above it"),
+        ("[space]\n", "", "kind must stand in a table, got none; write [space] above"),
         ("node-labelled", "node-label", "s.toml:3: space.kind must be one of"),
         ("nodes = [2, 5]", "", "space must have the key nodes"),
         ("conv <= 1", "convv <= 1", "s.toml:9: limits.few: an operation in a limit must be one of"),

@@ -126,7 +126,7 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     """
     document = TomlDocument(file, text, SpaceFileError)
     if "kind" in document.content:
-        raise document.error_at(("kind",), "must stand in a table, got none; write [space] above it")
+        raise document.error_at(("kind",), "must stand in a table, got none; write [space] above")
     document.check_keys((), document.content, _TABLES)
     for key in ("name", "description"):
         if not TEXT.holds(given := document.content.get(key, "")):
