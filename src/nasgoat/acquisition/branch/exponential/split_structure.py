@@ -78,7 +78,8 @@ class Pairs:
         self._low = low  # (m + 1,) factors of the right half in labellings of low value
         self._centre = centre_half(self._right.values)
         self._largest = self._right.values.max(axis=1).prod(axis=0)
-        self._row, self._columns, self._rows = 0, np.zeros((0, 0)), np.zeros((0, 0))
+        self._start, self._row = 0, 0  # chosen labellings on the left of this step: from, to
+        self._columns, self._rows = np.zeros((0, 0)), np.zeros((0, 0))
         self.margin = MARGIN  # what is added to the threshold: rounding in the bounds
         self.looked = 0  # bounds computed so far
 
@@ -92,9 +93,9 @@ class Pairs:
 
         A pair is a place among the rows of this step and one among the chosen on the right.
         """
-        after = self._row + max(_ENTRIES // len(self._right), 1)
-        rows = self._given * self._left.multiply(slice(self._row, after))
-        self._row, self._rows = after, rows
+        self._start = self._row
+        self._row += max(_ENTRIES // len(self._right), 1)
+        self._rows = rows = self._given * self._left.multiply(slice(self._start, self._row))
         tangents = self._take_tangents(rows * self._low)
         self.margin = MARGIN + tangents.bound_rounding(rows.max(axis=0) * self._largest)
         weights = tangents.weights * rows
@@ -122,8 +123,7 @@ class Pairs:
     def join(self, pairs: Integers) -> tuple[Integers, Floats]:
         """Labels and kernel rows of pairs of the last step."""
         first, second = pairs.T
-        start = self._row - max(_ENTRIES // len(self._right), 1)
-        labels = np.hstack([self._left.labels(start + first), self._right.labels(second)])
+        labels = np.hstack([self._left.labels(self._start + first), self._right.labels(second)])
         return labels, self._rows[first] * self._columns[second]
 
 
@@ -209,7 +209,7 @@ class StructureSearch:
         if not len(chosen):
             return []
         labels, rows = pairs.join(chosen)
-        # The tangent of the whole structure is lower for most pairs, but not for all.
+        # For a few pairs the tangent of the whole structure is closer than that of the row.
         low = self._tangent.bound(rows)[0] < best + MARGIN + self._rounding
         return self._list_better(labels[low], rows[low], best)
 
