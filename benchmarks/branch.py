@@ -33,7 +33,11 @@ from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
 
 NOISE = 1e-3
-WEIGHTS = {"linear": (30.0, 30.0, 10.0), "exponential": (3.0, 3.0, 3.0)}
+WEIGHTS = {
+    "linear": (30.0, 30.0, 10.0),
+    "exponential": (3.0, 3.0, 3.0),
+    "normalised": (3.0, 3.0, 3.0),
+}
 
 
 @dataclass
@@ -120,7 +124,7 @@ def one(space: SearchSpace, form: str, t: int, seed: int, limit: float | None) -
     if limit is None:
         solver.optimize(acquisition)  # load the compiled code, list the structures
     else:
-        solver.load_code(form == "exponential")
+        solver.load_code(form != "linear")
     return measure(solver, acquisition, {space.key(graph) for graph in graphs})
 
 
@@ -299,6 +303,9 @@ def main() -> None:
         help="nodes,edges,ops | darts | nb101 | nbgraph | molecules,nodes | acyclic,nodes",
     )
     parser.add_argument("--kernel", default="linear", choices=list(WEIGHTS))
+    parser.add_argument(
+        "--weights", help="alpha,beta,gamma of the kernel instead of its usual ones"
+    )
     parser.add_argument("--observations", default="50,150")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--limit", type=float)
@@ -309,6 +316,9 @@ def main() -> None:
     parser.add_argument("--compile", action="store_true", help="time to compile, without a cache")
     options = parser.parse_args()
     observations = [int(part) for part in options.observations.split(",")]
+    if options.weights:
+        alpha, beta, gamma = (float(part) for part in options.weights.split(","))
+        WEIGHTS[options.kernel] = alpha, beta, gamma
     if options.scip:
         texts = options.spaces if options.spaces != default else ["7,9,3", "8,10,3"]
         beside_scip(texts, observations, options.seeds, options.limit or 600.0)

@@ -110,8 +110,11 @@ SECOND: dict[str, Any] = {
 }
 SPACES = FIRST | SECOND
 EXPONENTIAL = (
-    ("cells of 5", "NAS-Bench-101", "NAS-Bench-201", "chain 8 x 3"),
-    ("cells of 6", "cells of 8, 10 edges", "edges labelled, 5 nodes", "DARTS of 5 nodes"),
+    ("cells of 5", "NAS-Bench-101", "NAS-Bench-201", "chain 8 x 3", "chain 12 x 6", "DARTS"),
+    (
+        *("cells of 6", "cells of 8, 10 edges", "edges labelled, 5 nodes", "DARTS of 5 nodes"),
+        *("DARTS of 6 nodes, 4 ops", "chain 10 x 5"),
+    ),
 )
 LISTED = (
     ("NAS-Bench-101", "NAS-Bench-201", "molecules of 5"),

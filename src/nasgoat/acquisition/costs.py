@@ -29,7 +29,9 @@ Seconds of Q questions
                  and 0.003 more with the exponential kernel, which never takes prefixes, with
                  6e-8 N (labels on nodes) or 5e-6 N^0.72 and 1.5e-8 N at least (on edges); with the
                  normalised one, whose bounds rule out no structure, 6e-7 N; at most 9 times as
-                 much as with the linear one where labels are on nodes: minorants take its search
+                 much as with the linear one where labels are on nodes: minorants take its search;
+                 at most S (1e-3 + 1e-6 H) + 1e-5 H where they are on edges, with H = L^(V/2) at
+                 most 200,000: two halves
                  S · 9e-10 W² D    declared graphs, linear kernel; S is estimated, W the labels to
                                    choose from at nodes and edges together
                  0.018 P^0.71      several cells, linear kernel, labels on edges of one of them;
@@ -46,7 +48,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
@@ -77,6 +79,8 @@ _LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 #: Structures at most, and labellings of one at least, that are searched by convex relaxations.
 FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
+#: Labellings of half the edges of a structure whose bounds fit in memory.
+LARGEST_HALF = 200_000
 _SIFTING = 8.0  # how many times as long the exponential kernel takes more than the linear one
 _RELAXED = 30.0  # seconds at most until the gap is small; the proof may take longer
 _ASKING = 0.003  # seconds of any question, however small the space
@@ -128,8 +132,10 @@ def branch_cost(
     each = _ASKING + sum(cost.seconds for cost in costs) * count_searches(space, blocks)
     if kernel != "linear":
         graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
-        sifted = space.labels_on == "nodes" and not more
-        each += min(graph_by_graph, _SIFTING * each) if sifted else graph_by_graph
+        if not more:
+            on_nodes = space.labels_on == "nodes"
+            graph_by_graph = min(graph_by_graph, _SIFTING * each if on_nodes else _halve(cell))
+        each += graph_by_graph
     kind = "structure" if shapes == 1 else "structures"
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"
@@ -144,6 +150,15 @@ def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:
     return (
         6e-8 * graphs if space.labels_on == "nodes" else max(5e-6 * graphs**0.72, 1.5e-8 * graphs)
     )
+
+
+def _halve(space: CellSpace) -> float:
+    """Seconds of a search in two halves of the labelled edges; infinite if these are too large."""
+    edges = (space.edge_limit + 1) // 2
+    half = _to_float(len(space.ops) ** min(edges, 300))
+    if half > LARGEST_HALF:
+        return inf
+    return _to_float(count_structures(space)) * (1e-3 + 1e-6 * half) + 1e-5 * half
 
 
 def _cells_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +56,21 @@ def fitted(space: SearchSpace, kernel: ShortestPathKernel, t: int, seed: int) ->
 
 def random_space(rng: np.random.Generator, largest: int) -> SearchSpace:
     """A small space, half of them with limits."""
-    space = unlimited_space(rng, largest)
+    return limit_some(rng, unlimited_space(rng, largest))
+
+
+def space_of_labelled_edges(rng: np.random.Generator, largest: int) -> SearchSpace:
+    """The same with labels on edges, at most ``largest`` nodes."""
+    ops = OPS[: int(rng.integers(1, 4))]
+    if rng.integers(2):
+        n = int(rng.integers(3, 5))
+        return limit_some(rng, EdgeLabeledSpace(nodes=n, ops=ops, connected=bool(rng.integers(2))))
+    n = int(rng.integers(3, largest + 1))
+    return limit_some(rng, DartsSpace(nodes=n, ops=ops if n < 5 else ops[:2]))
+
+
+def limit_some(rng: np.random.Generator, space: SearchSpace) -> SearchSpace:
+    """The space, or half of the time what limits leave of it."""
     texts = ["a <= 1", "edges <= 5", "depth <= 2", "a + edges >= 4", "0.3*a + 0.1*edges <= 1.1"]
     texts = [texts[i] for i in rng.permutation(len(texts))[: int(rng.integers(0, 3))]]
     try:
@@ -78,9 +93,14 @@ def unlimited_space(rng: np.random.Generator, largest: int) -> SearchSpace:
     return NodeLabeledSpace((low, high), ops, max_edges=int(rng.integers(high - 1, high + 3)))
 
 
-def random_problem(form: str, seed: int, largest: int = 6) -> Problem:
+def random_problem(
+    form: str,
+    seed: int,
+    largest: int = 6,
+    draw: Callable[[np.random.Generator, int], SearchSpace] = random_space,
+) -> Problem:
     rng = np.random.default_rng(seed)
-    space = random_space(rng, largest)
+    space = draw(rng, largest)
     t = int(rng.integers(1, 151))
     alpha, beta, gamma = np.exp(rng.uniform(-3, 3 if form == "linear" else 1, size=3))
     kernel = ShortestPathKernel(form, alpha, beta, gamma)

@@ -14,11 +14,17 @@ from nasgoat import (
 )
 from nasgoat.acquisition import Status
 from nasgoat.acquisition.branch import BranchAndBound
-from nasgoat.acquisition.branch.exponential import split_labellings
+from nasgoat.acquisition.branch.exponential import split_labellings, split_structure
+from nasgoat.acquisition.branch.exponential.kernel_rows import score_rows, take_tangents
 from nasgoat.acquisition.branch.exponential.model import Model
-from nasgoat.acquisition.branch.exponential.split_labellings import score_kernels, take_tangent
 from nasgoat.spaces import SearchSpace
-from tests.acquisition.branch.problems import fitted, observed
+from tests.acquisition.branch.problems import (
+    fitted,
+    observed,
+    random_problem,
+    space_of_labelled_edges,
+)
+from tests.acquisition.branch.test_branch_and_bound import assert_same, stopped_anywhere
 
 TIES = 1e-9  # sums in different orders
 SPACES: list[SearchSpace] = [
@@ -46,6 +52,46 @@ def test_split_labellings_find_the_best_graphs(
     assert found == pytest.approx(expected, abs=TIES)
 
 
+def agrees(form: str, seed: int) -> None:
+    problem = random_problem(form, seed, 5, space_of_labelled_edges)
+    asked = problem.acquisition, problem.k, problem.exclude
+    pool = BranchAndBound(problem.space).optimize(*asked)
+    assert_same(problem, pool, Catalogue(problem.space).optimize(*asked))
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halves for all structures, and steps of a few pairs, so that tiny spaces have many."""
+    monkeypatch.setattr(split_labellings, "_MANY_OF_ONE", 0)
+    monkeypatch.setattr(split_labellings, "_MANY_LABELLINGS", 500)
+    monkeypatch.setattr(split_labellings, "_KEPT", 3)
+    monkeypatch.setattr(split_structure, "_SAMPLE", 4)
+    monkeypatch.setattr(split_structure, "_LOW", 2)
+    monkeypatch.setattr(split_structure, "_ENTRIES", 40)
+    monkeypatch.setattr(split_structure, "_BATCH", 7)
+
+
+@pytest.mark.parametrize("form", ["exponential", "normalised"])
+@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.usefixtures("small_steps")
+def test_labelled_edges_agree_with_the_catalogue(seed: int, form: str) -> None:
+    agrees(form, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_steps")
+def test_two_hundred_problems_of_labelled_edges_agree_with_the_catalogue() -> None:
+    for seed in range(1000, 1100):
+        for form in ("exponential", "normalised"):
+            agrees(form, seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.usefixtures("small_steps")
+def test_a_search_of_halves_stopped_anywhere_has_a_valid_bound(seed: int) -> None:
+    stopped_anywhere(SPACES[seed % len(SPACES)], "exponential", seed, prefixes=False)
+
+
 def test_a_stopped_search_has_a_valid_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -71,8 +117,8 @@ def test_a_tangent_is_below_every_value() -> None:
     kernel = rng.normal(size=(200, 6))
     white = kernel @ whitening.T
     prior = (white**2).sum(axis=1) + rng.exponential(size=200)
-    values, white, deviation = score_kernels(model, kernel, prior)
-    for x in range(20):
-        bounds = take_tangent(model, white[x], deviation[x]).bound(kernel, prior)
-        assert (bounds <= values + TIES).all()
-        assert bounds[x] == pytest.approx(values[x], abs=TIES)
+    rows = np.column_stack([kernel, prior])
+    values, white, deviation = score_rows(model, rows)
+    bounds = take_tangents(model, white[:20], deviation[:20]).bound(rows)
+    assert (bounds <= values + TIES).all()
+    assert np.diag(bounds) == pytest.approx(values[:20], abs=TIES)
