@@ -30,7 +30,6 @@ from nasgoat.acquisition.catalogue_files import cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.kernels import FORMS, FeatureMap, block_names
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate import Posterior
 
 SPACES: list[SearchSpace] = [
     NodeLabeledSpace((2, 5), ["a", "b", "c"], max_edges=7),
@@ -97,15 +96,20 @@ def test_graphs_that_are_believed_change_no_proof(
     seen = {space.key(cell) for cell in cells}
     expected = np.sort(asked.score([g for g in graphs if space.key(g) not in seen]))[:5]
     scored: list[int] = []
-    score_rows = Catalogue._score_rows
+    make_scorer = Catalogue._make_scorer
 
-    def count(self: Catalogue, on_counts: Posterior, features: FeatureMap, rows: Any) -> Any:
-        found = score_rows(self, on_counts, features, rows)
-        scored.append(len(found[0]))
-        return found
+    def count(self: Catalogue, *terms: Any) -> Any:
+        score = make_scorer(self, *terms)
+
+        def score_and_count(rows: Any) -> Any:
+            found = score(rows)
+            scored.append(len(found[0]))
+            return found
+
+        return score_and_count
 
     monkeypatch.setattr(catalogue_module, "_FIRST_SCORED", 32)
-    monkeypatch.setattr(Catalogue, "_score_rows", count)
+    monkeypatch.setattr(Catalogue, "_make_scorer", count)
     found = Catalogue(space).optimize(asked, 5, seen)
     assert [p.lcb for p in found] == pytest.approx(expected, abs=1e-9)
     assert sum(scored) < 2 * len(graphs)  # all before, some of them after

@@ -29,6 +29,7 @@ from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs, catalogue
 from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
+from nasgoat.acquisition.narrow_scoring import NarrowPosterior
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost
 from nasgoat.errors import TooLargeError
@@ -41,6 +42,7 @@ from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.moves import no_graph
 from nasgoat.surrogate import Posterior
 
+Rows = slice | NDArray[np.intp]  # places of graphs in a catalogue
 logger = logging.getLogger(__name__)
 
 _KEPT = 6  # posteriors whose scores are kept: several objectives take turns
@@ -113,18 +115,28 @@ class Catalogue:
         features = features or self.features
         mean, std = np.empty(len(self)), np.empty(len(self))
         for n, part in self._arrays.parts.items():
-            on_counts = posterior.on_counts(features, n)
+            score = self._make_scorer(posterior, features, n)
             for rows in cut(part) if features.codes else [part]:
-                mean[rows], std[rows] = self._score_rows(on_counts, features, rows)
+                mean[rows], std[rows] = score(rows)
         self._scored.append((posterior, mean, std))
         return mean, std
 
-    def _score_rows(
-        self, on_counts: Posterior, features: FeatureMap, rows: slice | NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of some graphs, all of the same size."""
-        others = {name: self._blocks.find(name)[rows] for name in features.codes}
-        return on_counts.mean_std(features.encode(self._arrays.counts[rows], others))
+    def _make_scorer(
+        self, posterior: Posterior, features: FeatureMap, n: tuple[int, ...]
+    ) -> Callable[[Rows], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Gives mean and standard deviation of some graphs, all of n nodes (in each cell)."""
+        on_counts = posterior.on_counts(features, n)
+        narrow = NarrowPosterior.of(on_counts, features)
+
+        def score(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            paper = self._arrays.counts[rows]
+            others = {name: self._blocks.find(name)[rows] for name in features.codes}
+            if narrow is None:
+                return on_counts.mean_std(features.encode(paper, others))
+            ones = {name: self._blocks.find_ones(name)[rows] for name in features.codes}
+            return narrow.mean_std(features, paper, others, ones)
+
+        return score
 
     def measure(
         self, part: Acquisition | KnownCost
@@ -183,15 +195,15 @@ class Catalogue:
         """
         lower = before.gather(self.measure)
         order = np.argsort(lower, kind="stable")
+        asked = acquisition.posterior, acquisition.features
+        scorers = {n: self._make_scorer(*asked, n) for n in self._arrays.parts}
         values, at_least = np.full(len(self), inf), min(at_least, len(self))
         start, size = 0, _FIRST_SCORED
         while start < len(self):
             for n, part in self._arrays.parts.items():
                 rows = np.sort(order[start : start + size])
                 rows = rows[(rows >= part.start) & (rows < part.stop)]
-                on_counts = acquisition.posterior.on_counts(acquisition.features, n)
-                found = self._score_rows(on_counts, acquisition.features, rows)
-                values[rows] = acquisition.combine(*found)
+                values[rows] = acquisition.combine(*scorers[n](rows))
             start, size = start + size, min(2 * size, _MOST_SCORED)
             reached = np.partition(values, at_least - 1)[at_least - 1]
             if start < len(self) and lower[order[start]] > reached + AGREEMENT * (1 + abs(reached)):
