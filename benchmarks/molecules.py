@@ -3,9 +3,10 @@
 For each number of heavy atoms and each method it prints the mean over seeds of the best value after
 so many evaluations, its standard error, and, for drug-likeness (QED), how many seeds reach the best
 molecule of that size in QM9. ``mutation`` is nasgoat with mutated graphs as candidates instead of
-an exact optimiser. The genetic algorithm is the usual one on molecular graphs (Jensen, Chemical
-Science 2019): parents are chosen by rank; a child joins one part of each by a bond, or is a mutated
-parent. Runs that are in the folder are not repeated; ``--optimum`` lists all molecules of a size.
+an exact optimiser, ``spread`` nasgoat with that batch strategy. The genetic algorithm is the usual
+one on molecular graphs (Jensen, Chemical Science 2019): parents are chosen by rank; a child
+joins one part of each by a bond, or is a mutated parent. Runs that are in the folder are not
+repeated; ``--optimum`` lists all molecules of a size.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from examples.molecules import penalised_log_p, qed
 
-from nasgoat import LabeledGraph, SearchSpace, molecules, run
+from nasgoat import LabeledGraph, SearchSpace, Settings, molecules, run
 from nasgoat.acquisition import Proposal
 from nasgoat.baselines import Method, heuristic
+from nasgoat.bayesopt.settings import CALM_SQRT_BETAS
 from nasgoat.search_methods import make_method, register_method
 
+SPREAD = Settings(kernel="evidence", sqrt_betas=CALM_SQRT_BETAS, batch_strategy="spread")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "goat": ("goat", {}),
+    "spread": ("goat", {"settings": SPREAD}),
     "mutation": ("goat", {"optimizer": "mutation"}),
     "evolution": ("evolution", {}),
     "graph GA": ("graph-ga", {}),

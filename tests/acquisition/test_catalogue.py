@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,14 @@ from nasgoat import (
     molecules,
     nasbench201,
 )
-from nasgoat.acquisition import Status, make_optimizer, random_problem
+from nasgoat.acquisition import (
+    Acquisition,
+    ExpectedImprovement,
+    Status,
+    make_optimizer,
+    random_problem,
+)
+from nasgoat.acquisition import catalogue as catalogue_module
 from nasgoat.acquisition.catalogue_files import cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.kernels import FORMS, FeatureMap, block_names
@@ -72,6 +80,39 @@ def test_further_blocks_are_exact_too(space: SearchSpace, form: str) -> None:
     one.optimize(lcb, 5)
     mixed = one.optimize(paper, 5)
     assert [p.lcb for p in mixed] == pytest.approx(np.sort(paper.score(graphs))[:5], abs=1e-9)
+
+
+@pytest.mark.parametrize("function", [LowerConfidenceBound, ExpectedImprovement])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("space", [nasbench201(), molecules((1, 5))], ids=lambda s: s.describe())
+def test_graphs_that_are_believed_change_no_proof(
+    space: SearchSpace, form: str, function: type[Acquisition], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    cells = space.sample(24, rng)
+    gp = GraphGP(space, form).fit(cells[:20], rng.random(20).tolist())
+    asked = function(surrogate=gp.believing(cells[20:22]).believing(cells[22:]))  # type: ignore[call-arg]
+    graphs = [g for batch in space.enumerate() for g in batch]
+    seen = {space.key(cell) for cell in cells}
+    expected = np.sort(asked.score([g for g in graphs if space.key(g) not in seen]))[:5]
+    scored: list[int] = []
+    make_scorer = Catalogue._make_scorer
+
+    def count(self: Catalogue, *terms: Any) -> Any:
+        score = make_scorer(self, *terms)
+
+        def score_and_count(rows: Any) -> Any:
+            found = score(rows)
+            scored.append(len(found[0]))
+            return found
+
+        return score_and_count
+
+    monkeypatch.setattr(catalogue_module, "_FIRST_SCORED", 32)
+    monkeypatch.setattr(Catalogue, "_make_scorer", count)
+    found = Catalogue(space).optimize(asked, 5, seen)
+    assert [p.lcb for p in found] == pytest.approx(expected, abs=1e-9)
+    assert sum(scored) < 2 * len(graphs)  # all before, some of them after
 
 
 def test_damaged_counts_of_a_block_are_counted_again(caplog: pytest.LogCaptureFixture) -> None:

@@ -65,6 +65,21 @@ def test_a_family_of_ones_own_gets_true_answers(kernel: str) -> None:
     assert _cost(mip_cost(space, kernel, 1)).said == "3 programs, the largest of 6 nodes"
 
 
+@pytest.mark.parametrize(
+    "space", [EdgeLabeledSpace(8, OPS), GraphSpace((1, 30), OPS, direction="acyclic")], ids=repr
+)
+def test_where_no_proof_is_in_sight_auto_takes_what_has_a_bound(space: SearchSpace) -> None:
+    hurried = choose(space, time_limit=5.0)
+    assert hurried.name == "branch"
+    assert hurried.reason.endswith("a bound, but no proof, in time")
+    assert hurried.seconds is None
+    assert "without a proof" in (hurried.warn(5.0) or "")
+    assert choose(space).name == "scip"  # with all the time there is
+    assert choose(space, "exponential", time_limit=5.0).name != "branch"
+    asked = choose(space, name="branch", time_limit=5.0)
+    assert "may not apply" in (asked.warn(5.0) or "")
+
+
 def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> None:
     molecules = load_space("molecules")
     listed = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])

@@ -13,6 +13,7 @@ from nasgoat import (
     ChainSpace,
     EdgeLabeledSpace,
     LabeledGraph,
+    LowerConfidenceBound,
     NodeLabeledSpace,
     Optimizer,
     Settings,
@@ -93,6 +94,21 @@ def test_a_batch_by_improvement_believes_what_it_proposed() -> None:
         before = [p.graph for p in proposals[:i]]
         believed = asker.surrogate.believing(before) if before else asker.surrogate
         best = Catalogue(SPACE).optimize(ExpectedImprovement(believed), 1, taken)[0]
+        assert proposal.graph == best.graph
+        assert proposal.lcb == pytest.approx(best.lcb, abs=1e-6)  # believed one by one, or at once
+        taken.add(SPACE.key(proposal.graph))
+
+
+def test_a_batch_that_spreads_believes_what_it_proposed() -> None:
+    asker = told(Settings(batch_strategy="spread"))
+    proposals = asker.ask(3)
+    assert asker.surrogate is not None
+    taken = {SPACE.key(graph) for graph, _ in asker.observations}
+    for i, proposal in enumerate(proposals):
+        before = [p.graph for p in proposals[:i]]
+        believed = asker.surrogate.believing(before) if before else asker.surrogate
+        beta = asker.settings.sqrt_betas[(10 + i) % 5]
+        best = Catalogue(SPACE).optimize(LowerConfidenceBound(beta, believed), 1, taken)[0]
         assert proposal.graph == best.graph
         assert proposal.lcb == pytest.approx(best.lcb, abs=1e-6)  # believed one by one, or at once
         taken.add(SPACE.key(proposal.graph))

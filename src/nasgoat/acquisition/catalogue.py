@@ -26,9 +26,10 @@ from nasgoat.acquisition.catalogue_files import (
     save_arrays,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs, catalogue_cost, shorten
-from nasgoat.acquisition.k_best import KBest, Scored, order_ascending
+from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
+from nasgoat.acquisition.narrow_scoring import NarrowPosterior
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost
 from nasgoat.errors import TooLargeError
@@ -41,10 +42,13 @@ from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.moves import no_graph
 from nasgoat.surrogate import Posterior
 
+Rows = slice | NDArray[np.intp]  # places of graphs in a catalogue
 logger = logging.getLogger(__name__)
 
 _KEPT = 6  # posteriors whose scores are kept: several objectives take turns
 _FEW = 1_000_000  # graphs from which on half of that fits better in memory
+#: Graphs that are scored first, and at a time, where all others may turn out to be no better.
+_FIRST_SCORED, _MOST_SCORED = 1024, 16384
 _COPIES = 2  # of a catalogue that are in memory while it is put together
 
 
@@ -109,16 +113,30 @@ class Catalogue:
             if known is posterior:
                 return mean, std
         features = features or self.features
-        counts = {name: self._blocks.find(name) for name in features.codes}
         mean, std = np.empty(len(self)), np.empty(len(self))
         for n, part in self._arrays.parts.items():
-            on_counts = posterior.on_counts(features, n)
-            for rows in cut(part) if counts else [part]:
-                others = {name: count[rows] for name, count in counts.items()}
-                found = on_counts.mean_std(features.encode(self._arrays.counts[rows], others))
-                mean[rows], std[rows] = found
+            score = self._make_scorer(posterior, features, n)
+            for rows in cut(part) if features.codes else [part]:
+                mean[rows], std[rows] = score(rows)
         self._scored.append((posterior, mean, std))
         return mean, std
+
+    def _make_scorer(
+        self, posterior: Posterior, features: FeatureMap, n: tuple[int, ...]
+    ) -> Callable[[Rows], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Gives mean and standard deviation of some graphs, all of n nodes (in each cell)."""
+        on_counts = posterior.on_counts(features, n)
+        narrow = NarrowPosterior.of(on_counts, features)
+
+        def score(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            paper = self._arrays.counts[rows]
+            others = {name: self._blocks.find(name)[rows] for name in features.codes}
+            if narrow is None:
+                return on_counts.mean_std(features.encode(paper, others))
+            ones = {name: self._blocks.find_ones(name)[rows] for name in features.codes}
+            return narrow.mean_std(features, paper, others, ones)
+
+        return score
 
     def measure(
         self, part: Acquisition | KnownCost
@@ -151,7 +169,11 @@ class Catalogue:
             return search_locally(self.space, acquisition, k, exclude, min(self.time_limit, 10.0))
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        values = acquisition.gather(self.measure)
+        before = acquisition.before()
+        if before is None:
+            values = acquisition.gather(self.measure)
+        else:
+            values = self._score_upwards(acquisition, before, k + len(exclude))
         best.take_first(
             Scored(self.graph(i), float(values[i]))
             for i in order_ascending(values, k + len(exclude))
@@ -162,6 +184,31 @@ class Catalogue:
             lambda value: Certificate(Status.OPTIMAL, value, value, seconds),
             Certificate(Status.EXHAUSTED, seconds=seconds),
         )
+
+    def _score_upwards(
+        self, acquisition: Acquisition, before: Acquisition, at_least: int
+    ) -> NDArray[np.float64]:
+        """The values of the best graphs, at least so many; those of others may be infinite.
+
+        Graphs are scored in the order of a function that is nowhere above the acquisition, until
+        the next is above what was found. Within a batch that function has been scored already.
+        """
+        lower = before.gather(self.measure)
+        order = np.argsort(lower, kind="stable")
+        asked = acquisition.posterior, acquisition.features
+        scorers = {n: self._make_scorer(*asked, n) for n in self._arrays.parts}
+        values, at_least = np.full(len(self), inf), min(at_least, len(self))
+        start, size = 0, _FIRST_SCORED
+        while start < len(self):
+            for n, part in self._arrays.parts.items():
+                rows = np.sort(order[start : start + size])
+                rows = rows[(rows >= part.start) & (rows < part.stop)]
+                values[rows] = acquisition.combine(*scorers[n](rows))
+            start, size = start + size, min(2 * size, _MOST_SCORED)
+            reached = np.partition(values, at_least - 1)[at_least - 1]
+            if start < len(self) and lower[order[start]] > reached + AGREEMENT * (1 + abs(reached)):
+                break
+        return values
 
 
 def _load_or_build(

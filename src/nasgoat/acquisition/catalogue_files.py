@@ -143,6 +143,13 @@ class BlockCounts:
     ) -> None:
         self._space, self._folder, self._graphs, self._batch = space, folder, graphs, batch
         self._found: dict[str, NDArray[np.uint8]] = {}
+        self._ones: dict[str, NDArray[np.int64]] = {}
+
+    def find_ones(self, name: str) -> NDArray[np.int64]:
+        """How many ones the code of a block has in each graph."""
+        if name not in self._ones:
+            self._ones[name] = code_block(name, self._space).count_ones(self.find(name))
+        return self._ones[name]
 
     def find(self, name: str) -> NDArray[np.uint8]:
         """The counts of a block, shape (graphs, counts): in memory, on disk, or counted now."""

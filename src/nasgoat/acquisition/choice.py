@@ -15,6 +15,8 @@ from nasgoat.kernels import PAPER_BLOCKS, bounded_blocks, check_blocks
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import SOLVERS
 
+_HOPELESS = 10.0  # times the time limit: an optimiser that is slower will hardly have a bound
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -75,6 +77,8 @@ class Choice:
             ('a question to branch is forecast to take 600 s, the time limit', None)
         """
         cost = self.forecasts.get(self.name)
+        if isinstance(cost, Reason) and not self.asked_for:
+            return f"{cost.said}: proposals come with a bound, but without a proof"
         if isinstance(cost, Reason):
             return f"{self.name} may not apply: {cost.said}; take auto, which finds one that does"
         if cost is None or not cost.stops or self.seconds is None:
@@ -166,7 +170,10 @@ def _choose_cheapest(
     acquisition: str,
     time_limit: float,
 ) -> Choice:
-    """The cheapest exact optimiser; without the blocks that none knows, if there are such."""
+    """The cheapest exact optimiser; without the blocks that none knows, if there are such.
+
+    Where none can come near to a proof in the time limit, one that has a bound at least is taken.
+    """
     every = {
         name: entry.forecast(space, kernel, questions, blocks, acquisition)
         for name, entry in TABLE.items()
@@ -184,6 +191,11 @@ def _choose_cheapest(
             return replace(plain, reason=reason, left_out=left)
     taken = min(costs, key=lambda name: costs[name].rank(questions, time_limit))
     cost, terms = costs[taken], (kernel, questions, forecasts, False, blocks)
+    if cost.seconds > _HOPELESS * questions * time_limit:
+        for name, refusal in forecasts.items():
+            if isinstance(refusal, Reason) and refusal.stops:
+                said = f"{TABLE[name].title}: {refusal.said}; a bound, but no proof, in time"
+                return Choice(name, said, *terms, acquisition=acquisition)
     choice = Choice(taken, "", *terms, acquisition=acquisition)
     said = f"{cost.said}, {cost.describe_question(questions)} ({choice.terms})"
     proof = "" if cost.exact else "; no exact optimiser applies"

@@ -128,7 +128,8 @@ def branch_cost(
     costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
     shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(space)
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
-        return Reason(f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory")
+        said = f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
+        return Reason(said, stops=kernel == "linear")
     each = _ASKING + sum(cost.seconds for cost in costs) * count_searches(space, blocks)
     if kernel != "linear":
         graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
@@ -200,7 +201,8 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Rea
     structures = [space.structure_bound(n) for n in space.sizes]
     if sum(structures) > LARGEST_STRUCTURES:
         said = shorten(round(sum(structures))).removeprefix("about ")
-        return Reason(f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed")
+        said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
+        return Reason(said, stops=True)
     each = _ASKING + sum(
         9e-10 * total * _count_choices(space, n) ** 2 * count_features(space)
         for n, total in zip(space.sizes, structures, strict=True)

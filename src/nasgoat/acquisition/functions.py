@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import erfcx, ndtr
@@ -71,6 +71,10 @@ class ExpectedImprovement(Acquisition):
     def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
         """The surrogate that takes these graphs to come out as predicted."""
         return self.gp.believing(proposed) if proposed else self.gp
+
+    def before(self) -> Self | None:
+        """The function before graphs were believed: with them b is no higher, and no σ larger."""
+        return self._given_origin()
 
 
 def log_improvement(z: Array) -> Array:

@@ -152,6 +152,18 @@ class Acquisition(ABC):
         """The surrogate for the rest of a batch, once these graphs are part of it."""
         return self.gp
 
+    def before(self) -> Self | None:
+        """The function before graphs were believed to come out as predicted, nowhere above it.
+
+        None if none were, or if nothing is known of it. A function that rises with μ and falls with
+        σ has one: believing leaves every μ as it is, and no σ grows.
+        """
+        return None
+
+    def _given_origin(self) -> Self | None:
+        origin = self.gp.origin
+        return None if origin is None else self.given(origin)
+
 
 class LinearAcquisition(Acquisition):
     """μ - √β σ of a posterior: what branch and bound and the MIP minimise."""
@@ -192,6 +204,10 @@ class LowerConfidenceBound(LinearAcquisition):
     def __post_init__(self) -> None:
         if not 0 <= self.sqrt_beta < np.inf:
             raise SettingError(f"sqrt_beta must be a number from 0 up, got {self.sqrt_beta!r}")
+
+    def before(self) -> Self | None:
+        """The bound before graphs were believed to come out as predicted."""
+        return self._given_origin()
 
     @classmethod
     def make(cls, turn: Turn) -> LowerConfidenceBound:

@@ -212,9 +212,15 @@ class Cost:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an optimiser does not apply to a space or a kernel."""
+    """Why an optimiser does not apply to a space or a kernel.
+
+    Args:
+        said: The reason, in words.
+        stops: Whether it answers all the same within a time limit, with a bound but no proof.
+    """
 
     said: str
+    stops: bool = False
 
 
 def describe_seconds(seconds: float) -> str:

@@ -197,9 +197,17 @@ class Optimizer(Learner):
             found = self._minimize(function, 1, exclude)
             exclude |= {self.space.key(p.graph) for p in found}
             proposals += found
-            if i + 1 < start + k and len(voices) == 1:
-                voices = [Voice(function.after([p.graph for p in found]))]
+            if i + 1 < start + k:
+                voices = self._list_voices_after(voices, function, [p.graph for p in found])
         return proposals
+
+    def _list_voices_after(
+        self, voices: list[Voice], function: Acquisition, proposed: list[LabeledGraph]
+    ) -> list[Voice]:
+        """Who proposes the rest of a batch, once these graphs are part of it."""
+        if proposed and self.settings.batch_strategy == "spread":
+            return [replace(v, surrogate=v.surrogate.believing(proposed)) for v in voices]
+        return [Voice(function.after(proposed))] if len(voices) == 1 else voices
 
     def _propose_uninformed(self, place: int, exclude: set[bytes]) -> list[Proposal]:
         """A random graph, which is then excluded; none if the space is used up."""

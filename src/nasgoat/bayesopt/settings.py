@@ -22,8 +22,9 @@ from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TARGETS
 from nasgoat.upper_layers import SOLVERS
 
-#: How a batch is chosen: by the bounds at several √β, or by the lowest bounds at one √β.
-STRATEGIES = ("portfolio", "top")
+#: How a batch is chosen: by the bounds at several √β, the same where each graph is believed to come
+#: out as predicted before the next is chosen, or by the lowest bounds at one √β.
+STRATEGIES = ("portfolio", "spread", "top")
 #: Acquisition functions of several objectives, the default first; the first is of two alone.
 FUNCTIONS_OF_SEVERAL = ("hypervolume", "chebyshev", "epsilon")
 _HOPELESS = 10.0  # times the time limit: beyond it, even the gap will hardly be small
@@ -65,7 +66,8 @@ class Settings:
         batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
             ``"portfolio"`` takes the best graph of each of several: for ``"lcb"`` those of
             ``sqrt_betas`` in turn, for ``"ei"`` one that believes the graphs before it to come out
-            as predicted, for ``"thompson"`` a draw each.
+            as predicted, for ``"thompson"`` a draw each; ``"spread"`` is the same, but ``"lcb"``
+            believes them too, so that a batch holds fewer graphs that are much alike.
         sqrt_beta: √β of ``"lcb"`` with the strategy ``"top"``.
         sqrt_betas: The √β of ``"lcb"`` with the strategy ``"portfolio"``.
         restarts: Further random starts of the hyperparameter search.
@@ -157,7 +159,7 @@ class Settings:
                     f"the acquisition {name} must come with several objectives, got one error"
                 )
             return self
-        if self.batch_strategy != "portfolio":
+        if self.batch_strategy == "top":
             raise SettingError(
                 "the batch strategy must be portfolio for several objectives and measured limits, "
                 f"got {self.batch_strategy!r}"
@@ -243,7 +245,7 @@ class Settings:
 
     def list_sqrt_betas(self) -> tuple[float, ...]:
         """The √β of a batch, which are taken in turn."""
-        return self.sqrt_betas if self.batch_strategy == "portfolio" else (self.sqrt_beta,)
+        return (self.sqrt_beta,) if self.batch_strategy == "top" else self.sqrt_betas
 
     @property
     def questions(self) -> int:

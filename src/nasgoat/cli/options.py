@@ -82,7 +82,7 @@ AcquisitionName = Annotated[
     str | None,
     typer.Option(help="lcb (the default), ei or thompson: bound, improvement or a random draw."),
 ]
-BatchStrategy = Annotated[str | None, typer.Option(help="portfolio or top.")]
+BatchStrategy = Annotated[str | None, typer.Option(help="portfolio, spread or top.")]
 TimeLimit = Annotated[
     float | None,
     typer.Option(

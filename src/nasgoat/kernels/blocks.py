@@ -103,12 +103,22 @@ class BlockCode:
             return np.zeros((len(batch), 0), dtype=np.uint16)
         return np.clip(self.block.count(self.space, batch), self.low, self.high).astype(np.uint16)
 
-    def encode(self, counts: NDArray[np.integer]) -> NDArray[np.uint8]:
-        """The thermometer code of counts, shape (B, width)."""
+    def encode(
+        self, counts: NDArray[np.integer], columns: NDArray[np.intp] | slice = slice(None)
+    ) -> NDArray[np.uint8]:
+        """The thermometer code of counts, shape (B, width), or some of its columns."""
         place = np.repeat(np.arange(len(self.low)), self.high - self.low)
         levels = [np.arange(a, b) for a, b in zip(self.low, self.high, strict=True)]
         steps = np.concatenate(levels) if levels else np.zeros(0, dtype=int)
-        return (counts[:, place] > steps).astype(np.uint8)
+        # Compared as what they are, small numbers, not as the widest integers.
+        steps = np.minimum(steps[columns], np.iinfo(counts.dtype).max).astype(counts.dtype)
+        code: NDArray[np.uint8] = (counts.take(place[columns], axis=1) > steps).view(np.uint8)
+        return code
+
+    def count_ones(self, counts: NDArray[np.integer]) -> NDArray[np.int64]:
+        """How many ones the code of counts has, shape (B,)."""
+        ones: NDArray[np.int64] = counts.sum(axis=1, dtype=np.int64) - int(self.low.sum())
+        return ones
 
 
 def check_blocks(names: Sequence[str]) -> tuple[str, ...]:

@@ -71,6 +71,10 @@ class GraphGP:
         True
     """
 
+    #: The process before graphs were believed to come out as predicted; None if none were. Its mean
+    #: is the same everywhere, and its standard deviation nowhere smaller.
+    origin: GraphGP | None = None
+
     def __init__(
         self,
         space: SearchSpace,
@@ -152,6 +156,7 @@ class GraphGP:
             np.concatenate([old_variances, np.full(len(rows), self.noise_ + self.jitter_)]),
         )
         believer = copy(self)
+        believer.origin = self.origin or self
         believer._observed = observed
         all_rows, targets, variances = observed
         believer.posterior_ = posterior_of(self.gpr_.kernel_, all_rows, variances, targets)
