@@ -70,7 +70,8 @@ def _write_cells(request: Request) -> AcquisitionModel:
         cell_domains.paper_domain(m, space, columns)
         kernel_encoding.distance_indicators(m)
         limit_cells(m, space)
-        code_variables(m, space, request.features)
+        blank = cell_domains.blank_structures(space, n, request.features)
+        code_variables(m, request.features, blank)
         _add_paper_rows(m, request)
     else:
         columns = request.columns if on_nodes and request.columns is not None else columns

@@ -20,15 +20,24 @@ operations, and two operations are joined if one ends where the other begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs import GraphBatch
+from nasgoat.kernels.deciding import (
+    DECIDING,
+    GRAPH,
+    LONGEST,
+    MOST_MATRICES,
+    OPERATIONS,
+    STRUCTURE,
+    count_matrices,
+    count_summaries,
+)
 from nasgoat.kernels.graph_counts import (
     Counts,
     bound_longest,
@@ -37,22 +46,17 @@ from nasgoat.kernels.graph_counts import (
     count_longest,
     count_operations,
     count_shape,
-    find_most_edges,
 )
 from nasgoat.kernels.surroundings import bound_surroundings, count_surroundings
 from nasgoat.spaces import SearchSpace
 
 #: The blocks of the paper, in the order of their columns: k_g, k_n and k_e.
 PAPER_BLOCKS = ("paths", "nodes", "edges")
-#: Compositions that are searched one by one at most.
-MOST_COMPOSITIONS = 10_000
-Composition = tuple[int, ...]  # how many nodes or edges have each operation
+#: Summaries of graphs that are searched one by one at most.
+MOST_SUMMARIES = 10_000
+#: Graphs of one of several cells that are listed, for blocks that its structure does not decide.
+MOST_ROWS = 100_000
 SAMPLE = 300  # random graphs that scale a block; their distances are known to about 5 %
-
-
-#: What decides the counts of a block: the graph without its labels, the number of each operation,
-#: or nothing less than the whole graph.
-STRUCTURE, OPERATIONS, GRAPH = "structure", "operations", "graph"
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,9 @@ class Block:
         count: The counts of every graph of a batch, shape (B, counts).
         bounds: For a space the least and the largest value of each count; empty where the block
             has nothing to count.
-        decided_by: What decides the counts: :data:`STRUCTURE`, :data:`OPERATIONS` or
-            :data:`GRAPH`. Branch and bound and the mixed-integer program can't bound the last.
+        decided_by: What decides the counts (:mod:`nasgoat.kernels.deciding`): the structure, the
+            number of each operation, the most of each on a path, or nothing less than the whole
+            graph. Branch and bound and the mixed-integer program can't bound the last.
     """
 
     summary: str
@@ -129,37 +134,8 @@ def check_blocks(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in block_names() if name in names)
 
 
-def list_compositions(total: int, parts: int) -> Iterator[Composition]:
-    """All ways to write ``total`` as an ordered sum of so many numbers.
-
-    Example:
-        >>> list(list_compositions(2, 2))
-        [(0, 2), (1, 1), (2, 0)]
-    """
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in list_compositions(total - first, parts - 1):
-            yield (first, *rest)
-
-
-def count_compositions(space: SearchSpace) -> int:
-    """In how many ways the operations of a space can be shared out, at most.
-
-    Example:
-        >>> from nasgoat import nasbench101
-        >>> count_compositions(nasbench101())  # of 0 to 5 nodes among 3 operations
-        56
-    """
-    on_nodes = space.labels_on == "nodes"
-    labels = len(space.node_ops if on_nodes else space.edge_vocabulary)
-    totals = [n - 2 for n in space.sizes] if on_nodes else range(find_most_edges(space) + 1)
-    return sum(comb(total + labels - 1, labels - 1) for total in totals)
-
-
 def count_searches(space: SearchSpace, names: Sequence[str]) -> int:
-    """How many searches of its structures a space takes: one for each composition that decides.
+    """How many searches of its structures a space takes: one for each summary that decides.
 
     Example:
         >>> from nasgoat import nasbench101
@@ -168,47 +144,114 @@ def count_searches(space: SearchSpace, names: Sequence[str]) -> int:
         >>> count_searches(nasbench101(), ["paths", "operations"])
         56
     """
-    others = [BLOCKS[name] for name in names if name not in PAPER_BLOCKS]
-    several = any(block.decided_by == OPERATIONS for block in others)
-    return count_compositions(space) if several else 1
+    if space.cells:  # each of their rows has its codes
+        return 1
+    return count_summaries(space, [block.decided_by for block in _find_counting(space, names)])
 
 
-def explain_unbounded(space: SearchSpace, names: Sequence[str]) -> str | None:
+def _find_counting(space: SearchSpace, names: Sequence[str]) -> list[Block]:
+    """The blocks beside the paper's that have something to count in a space."""
+    return [BLOCKS[name] for name in names if name in BLOCKS and BLOCKS[name].bounds(space)]
+
+
+def explain_unbounded(
+    space: SearchSpace, names: Sequence[str], program: bool = False
+) -> str | None:
     """Why graphs can't be bounded under a kernel with these blocks; None if they can.
+
+    Args:
+        space: The space.
+        names: The blocks.
+        program: Whether by a mixed-integer program, or by branch and bound.
 
     Example:
         >>> from nasgoat import darts
         >>> explain_unbounded(darts(), ["paths", "operations", "shape"])
-        >>> explain_unbounded(darts(), ["longest"])
-        'nothing less than the whole graph decides longest'
+        >>> explain_unbounded(darts(), ["surroundings"])
+        'nothing less than the whole graph decides surroundings'
     """
     for name in names:
         if name in PAPER_BLOCKS:
             continue
-        if (decided_by := BLOCKS[name].decided_by) == GRAPH:
-            return f"nothing less than the whole graph decides {name}"
-        if space.layout != "cell":
-            return f"{name} can be bounded in spaces of cells alone"
-        if decided_by == OPERATIONS and (found := count_compositions(space)) > MOST_COMPOSITIONS:
+        if reason := _explain_block(space, name, program):
+            return reason
+    return _explain_number(space, [name for name in names if name in BLOCKS])
+
+
+def _explain_block(space: SearchSpace, name: str, program: bool) -> str | None:
+    """Why one block beside the paper's can't be bounded."""
+    block = BLOCKS[name]
+    if space.layout == "list":
+        return f"{name} can be bounded in cells and declared graphs alone"
+    if space.cells:
+        return _explain_cells(space, name)
+    if not block.bounds(space):
+        return None
+    if block.decided_by == GRAPH:
+        return f"nothing less than the whole graph decides {name}"
+    if block.decided_by == LONGEST and not space.acyclic:
+        return f"paths that decide {name} may run in cycles"
+    if program and block.decided_by == STRUCTURE and space.layout == "graph":
+        found = count_matrices(space)
+        if found > MOST_MATRICES:
             return (
-                f"{found:,} numbers of operations decide {name}, {MOST_COMPOSITIONS:,} at most "
-                "can be searched one by one"
+                f"about {found:,.0f} matrices decide {name}, a program can choose among "
+                f"{MOST_MATRICES:,}"
             )
     return None
 
 
-def bounded_blocks(space: SearchSpace) -> tuple[str, ...]:
+def _explain_cells(space: SearchSpace, name: str) -> str | None:
+    """The same of several cells: structures are rows, or every graph of a cell is one."""
+    if BLOCKS[name].decided_by == STRUCTURE:
+        return None
+    for cell, own in space.cells.items():
+        if own.labels_on == "edges" and BLOCKS[name].bounds(own):
+            found = own.size_bound()
+            if found > MOST_ROWS:
+                return (
+                    f"each graph of the cell {cell} decides {name}: up to {found:,.0f}, "
+                    f"{MOST_ROWS:,} can be listed"
+                )
+    return None
+
+
+def _explain_number(space: SearchSpace, names: Sequence[str]) -> str | None:
+    """Why what decides the blocks has too many values, if it has."""
+    found = count_searches(space, names)
+    if found <= MOST_SUMMARIES:
+        return None
+    said = [
+        words
+        for by, words in ((OPERATIONS, "numbers of operations"), (LONGEST, "richest paths"))
+        if any(block.decided_by == by for block in _find_counting(space, names))
+    ]
+    which = [name for name in names if BLOCKS[name].decided_by in (OPERATIONS, LONGEST)]
+    return (
+        f"{found:,} {' and '.join(said)} decide {', '.join(which)}, {MOST_SUMMARIES:,} at most can "
+        "be searched one by one"
+    )
+
+
+def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]:
     """The blocks under which the graphs of a space can be bounded: the paper's among them.
+
+    Each is one that can be had beside the paper's; a kernel with several of them may still have
+    too many numbers of operations and richest paths to search.
 
     Example:
         >>> from nasgoat import nasbench101
         >>> bounded_blocks(nasbench101())
-        ('paths', 'nodes', 'edges', 'operations', 'shape')
+        ('paths', 'nodes', 'edges', 'operations', 'shape', 'longest')
     """
-    return tuple(name for name in block_names() if explain_unbounded(space, [name]) is None)
+    return tuple(
+        name for name in block_names() if explain_unbounded(space, [name], program) is None
+    )
 
 
-def require_bounded_blocks(space: SearchSpace, names: Sequence[str], optimizer: str) -> None:
+def require_bounded_blocks(
+    space: SearchSpace, names: Sequence[str], optimizer: str, program: bool = False
+) -> None:
     """Refuse blocks under which graphs can't be bounded.
 
     Raises:
@@ -218,10 +261,10 @@ def require_bounded_blocks(space: SearchSpace, names: Sequence[str], optimizer: 
         >>> from nasgoat import nasbench101
         >>> require_bounded_blocks(nasbench101(), ("paths", "operations"), "branch and bound")
     """
-    if reason := explain_unbounded(space, names):
+    if reason := explain_unbounded(space, names, program):
         raise SettingError(
-            f"the blocks must be among {', '.join(bounded_blocks(space))} for {optimizer}, got "
-            f"{', '.join(names)}: {reason}; use the catalogue"
+            f"the blocks must be among {', '.join(bounded_blocks(space, program))} for "
+            f"{optimizer}, got {', '.join(names)}: {reason}; use the catalogue"
         )
 
 
@@ -259,8 +302,8 @@ def register_block(name: str, block: Block) -> None:
     """
     if name in _OWN or not name.isidentifier():
         raise SettingError(f"a new block must have a name of its own, a plain word, got {name!r}")
-    if block.decided_by not in (STRUCTURE, OPERATIONS, GRAPH):
-        known = ", ".join((STRUCTURE, OPERATIONS, GRAPH))
+    if block.decided_by not in DECIDING:
+        known = ", ".join(DECIDING)
         raise SettingError(f"a block must be decided by one of {known}, got {block.decided_by!r}")
     BLOCKS[name] = block
 
@@ -336,7 +379,7 @@ BLOCKS = {
         bound_shape,
         STRUCTURE,
     ),
-    "longest": Block("the most of each operation on a path", count_longest, bound_longest),
+    "longest": Block("the most of each operation on a path", count_longest, bound_longest, LONGEST),
     "surroundings": Block(
         "how often each label occurs with which edges and neighbours",
         count_surroundings,

@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 
 from nasgoat.acquisition.branch import runs
-from nasgoat.acquisition.branch.block_codes import BlockCodes
 from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
@@ -86,7 +85,7 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
-        self._codes: dict[Any, BlockCodes] = {}
+        self._codes: dict[Any, Any] = {}  # of blocks beside the paper's, by their names
         self._declared: DeclaredListing | None = None
         if space.layout == "graph":
             self._declared = DeclaredListing(cast(GraphSpace, space), progress)
