@@ -91,7 +91,7 @@ class MipOptimizer:
     @property
     def blocks(self) -> tuple[str, ...]:
         """The blocks of the kernels that it knows."""
-        return bounded_blocks(self.space)
+        return bounded_blocks(self.space, program=True)
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class MipOptimizer:
         deadline: float | None = None,
     ) -> Pool:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
-        require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP")
+        require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP", True)
         require_known_form(acquisition.posterior)  # said here, not by a process that dies of it
         self._load_code(acquisition)
         start = time.perf_counter()

@@ -3,7 +3,7 @@
 Notation
     o            an operation;  k = 1, 2, ...
     M[o, k, v]   1 if some path that ends in node v has o at least k times
-    carry, step  1 if the path to M[o, k, v] comes over edge u → v with k of them already, or with
+    carry, climb  1 if the path to M[o, k, v] comes over edge u → v with k of them already, or with
                  k - 1 of them and o at the edge or at v
     rich[i]      1 if the most of each operation on a path are the i-th ones
 
@@ -56,7 +56,7 @@ def _list_levels(most: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int]) -> None:
-    """M, carry and step with the rows that give them their meaning."""
+    """M, carry and climb with the rows that give them their meaning."""
     ascends = space.layout == "cell"
     edges = [(u, v) for u, v in m.A if u < v or (u > v and not ascends)]
     levels = _list_levels(most)
@@ -74,7 +74,7 @@ def _path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int]) -> 
     m.variable("M", [(o, k, v) for o, k in levels for v in range(m.n)], pyo.UnitInterval, ends)
     keys = [(o, k, u, v) for o, k in levels for u, v in edges]
     m.variable("carry", keys, pyo.UnitInterval, carries)
-    m.variable("step", keys, pyo.UnitInterval, steps)
+    m.variable("climb", keys, pyo.UnitInterval, steps)
     rows: dict[str, list[Any]] = {"edge": [], "path": [], "gain": [], "reached": [], "ending": []}
     for o, k in levels:
         leading: dict[int, Terms] = {v: [] for v in range(m.n)}
@@ -93,21 +93,21 @@ def _path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int]) -> 
 
 
 def _link(m: TaggedModel, rows: dict[str, list[Any]], key: Any, gain: Any) -> Terms:
-    """Rows of one edge at one level: carry = A M[u], step = A M[u] F; what leads to M[o, k, v]."""
+    """Rows of one edge at one level: carry = A M[u], climb = A M[u] F; what leads to M[o, k, v]."""
     o, k, u, v = key
-    A, M, carry, step = m.A[u, v], m.M[o, k, v], m.carry[key], m.step[key]
-    rows["edge"] += [((*key, 0), carry <= A), ((*key, 1), step <= A)]
+    A, M, carry, climb = m.A[u, v], m.M[o, k, v], m.carry[key], m.climb[key]
+    rows["edge"] += [((*key, 0), carry <= A), ((*key, 1), climb <= A)]
     rows["path"].append(((*key, 0), carry <= m.M[o, k, u]))
     rows["reached"].append(((*key, 0), m.M[o, k, u] + A - 1 <= M))
     if gain is None:
-        rows["gain"].append((key, step <= 0))
+        rows["gain"].append((key, climb <= 0))
         return [(1.0, carry)]
-    rows["gain"].append((key, step <= gain))
+    rows["gain"].append((key, climb <= gain))
     before = 1 if k == 1 else m.M[o, k - 1, u]
     if k > 1:
-        rows["path"].append(((*key, 1), step <= before))
+        rows["path"].append(((*key, 1), climb <= before))
     rows["reached"].append(((*key, 1), before + A + gain - 2 <= M))
-    return [(1.0, carry), (1.0, step)]
+    return [(1.0, carry), (1.0, climb)]
 
 
 def _find_gain(m: TaggedModel, space: SearchSpace, o: int, edge: Pair) -> Any:

@@ -249,6 +249,21 @@ def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]
     )
 
 
+def keep_bounded(space: SearchSpace, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of some blocks under which, all together, graphs can be bounded: the first ones first.
+
+    Example:
+        >>> from nasgoat import darts
+        >>> keep_bounded(darts(), ["paths", "operations", "longest", "surroundings"])
+        ('paths', 'operations')
+    """
+    kept: tuple[str, ...] = ()
+    for name in names:
+        if explain_unbounded(space, [*kept, name]) is None:
+            kept = (*kept, name)
+    return kept
+
+
 def require_bounded_blocks(
     space: SearchSpace, names: Sequence[str], optimizer: str, program: bool = False
 ) -> None:

@@ -225,9 +225,9 @@ def count_matrices(space: SearchSpace) -> float:
         >>> count_matrices(GraphSpace((2, 4), ["a"], direction="undirected"))
         64.0
     """
-    n = space.sizes[-1]
-    places = 1 if getattr(space, "ordered", False) else comb(n, count_ends(space))
-    return float(2.0 ** min(space.most_edges(n), 300) * places)
+    n, ordered = space.sizes[-1], bool(getattr(space, "ordered", False))
+    edges = space.most_edges(n) * (2 if space.acyclic and not ordered else 1)
+    return float(2.0 ** min(edges, 300) * (1 if ordered else comb(n, count_ends(space))))
 
 
 def has_only_paths(space: SearchSpace) -> bool:

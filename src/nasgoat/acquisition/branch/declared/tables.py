@@ -97,7 +97,7 @@ def _compress(*tables: Floats) -> list[Floats]:
     vectors = np.zeros((len(seen), flat.shape[1] - 1))
     vectors[place] = flat[:, 1:]
     few = len(vectors) <= _PIVOTED
-    if len(vectors) < vectors.shape[1] or few:
+    if vectors.shape[1] > 0 and (len(vectors) < vectors.shape[1] or few):
         found = qr(vectors.T, mode="r", pivoting=few)
         order = found[1] if few else np.arange(len(vectors))
         size = np.abs(np.diag(found[0]))
