@@ -141,7 +141,7 @@ def choose(
         >>> from nasgoat import darts, nasbench201
         >>> choose(nasbench201(), name="branch").reason
         'branch: asked for'
-        >>> choose(darts(), blocks=["paths", "edges", "shape", "longest"]).left_out
+        >>> choose(darts(), blocks=["paths", "edges", "operations", "longest"]).left_out
         ('longest',)
         >>> choose(darts(), "exponential", acquisition="thompson").forecasts["branch"].said
         'a draw under the exponential kernel is not a sum over features, one under linear is'

@@ -165,9 +165,9 @@ def explain_unbounded(
         program: Whether by a mixed-integer program, or by branch and bound.
 
     Example:
-        >>> from nasgoat import darts
+        >>> from nasgoat import darts, nasbench101
         >>> explain_unbounded(darts(), ["paths", "operations", "shape"])
-        >>> explain_unbounded(darts(), ["surroundings"])
+        >>> explain_unbounded(nasbench101(), ["surroundings"])
         'nothing less than the whole graph decides surroundings'
     """
     for name in names:
@@ -249,17 +249,19 @@ def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]
     )
 
 
-def keep_bounded(space: SearchSpace, names: Sequence[str]) -> tuple[str, ...]:
+def keep_bounded(
+    space: SearchSpace, names: Sequence[str], program: bool = False
+) -> tuple[str, ...]:
     """Those of some blocks under which, all together, graphs can be bounded: the first ones first.
 
     Example:
         >>> from nasgoat import darts
-        >>> keep_bounded(darts(), ["paths", "operations", "longest", "surroundings"])
-        ('paths', 'operations')
+        >>> keep_bounded(darts(), ["paths", "operations", "shape", "longest"])
+        ('paths', 'operations', 'shape')
     """
     kept: tuple[str, ...] = ()
     for name in names:
-        if explain_unbounded(space, [*kept, name]) is None:
+        if explain_unbounded(space, [*kept, name], program) is None:
             kept = (*kept, name)
     return kept
 

@@ -78,7 +78,7 @@ def list_summaries(
 
     Example:
         >>> [held.longest for held in list_summaries([(2, 0)], (2, 0), [LONGEST])]
-        [(0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
+        [(0, 1), (1, 0), (0, 2), (1, 1), (2, 0)]
         >>> len(list(list_summaries([(2, 0)], (2, 0), [LONGEST, OPERATIONS])))
         5
     """
@@ -144,7 +144,7 @@ def count_summaries(space: SearchSpace, decided_by: Collection[str]) -> int:
 
 def _count_possible(space: SearchSpace, decided_by: Collection[str]) -> int:
     """The same of declared graphs, those aside that degrees rule out; counted once."""
-    key = "summaries", *sorted(decided_by)
+    key = f"summaries by {' and '.join(sorted(decided_by))}"
     if key not in space.kept:
         every = [[(n, e) for n in nodes for e in edges] for nodes, edges in _list_totals(space)]
         labels = count_labels(space)

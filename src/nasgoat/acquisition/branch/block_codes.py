@@ -139,9 +139,11 @@ def hold_summary(block: Block, held: Summary) -> LimitRows:
     """All limits of a block's space, and what holds the summary of its graphs."""
     more: list[Limit] = []
     if held.numbers is not None:
-        named = zip(block.space.ops, held.numbers, strict=True)
-        side = "node_ops" if block.space.labels_on == "nodes" else "edge_ops"
-        more = [Limit("numbers", "==", count, **{side: {op: 1.0}}) for op, count in named]
+        on_nodes = block.space.labels_on == "nodes"
+        for op, count in zip(block.space.ops, held.numbers, strict=True):
+            own, none = {op: 1.0}, dict[str, float]()
+            nodes, edges = (own, none) if on_nodes else (none, own)
+            more.append(Limit("numbers", "==", count, node_ops=nodes, edge_ops=edges))
     # Where a graph is a single path, its numbers say it all.
     said = held.numbers is not None and has_only_paths(block.space)
     return make_limit_rows(block, more=more, longest=() if said else held.longest or ())

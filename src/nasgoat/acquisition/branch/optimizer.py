@@ -32,7 +32,12 @@ from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import Threads, one_blas_thread
 from nasgoat.errors import SettingError, SpaceError
-from nasgoat.kernels import bounded_blocks, require_bounded_blocks, require_paper_blocks
+from nasgoat.kernels import (
+    block_names,
+    keep_bounded,
+    require_bounded_blocks,
+    require_paper_blocks,
+)
 from nasgoat.kernels.deciding import STRUCTURE
 from nasgoat.memory import choose_limit
 from nasgoat.progress import say_if_slow, show_progress
@@ -102,8 +107,8 @@ class BranchAndBound:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The blocks of the kernels that it knows."""
-        return bounded_blocks(self.space)
+        """The blocks that a kernel may have here, all of them together."""
+        return keep_bounded(self.space, block_names())
 
     def load_code(self, exponential: bool = False) -> None:
         """Compile, or load, the machine code that a search of this space needs; once in a process.

@@ -49,7 +49,7 @@ class DeclaredCodes:
         >>> (block,) = DeclaredListing(molecules(2)).blocks()
         >>> codes = DeclaredCodes(FeatureMap(molecules(2), ("paths", "operations")), block)
         >>> len(codes.summaries)  # two of C, N, O and F that a single, double or triple bond joins
-        20
+        22
     """
 
     features: FeatureMap
