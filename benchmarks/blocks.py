@@ -28,16 +28,16 @@ from nasgoat import (
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE
-from nasgoat.kernels.blocks import BLOCKS, code_block, count_searches, explain_unbounded
+from nasgoat.kernels.blocks import BLOCKS, code_block
+from nasgoat.kernels.bounded import count_searches, explain_unbounded
 
 OPS = ["conv3x3", "conv1x1", "pool"]
-ACYCLIC = {"direction": "acyclic", "connectivity": "paths"}
 FAMILIES: dict[str, SearchSpace] = {
     "cells, labels on nodes (NAS-Bench-101)": nasbench101(),
     "cells, labels on edges (NAS-Bench-201)": nasbench201(),
     "DARTS": darts(),
     "chains, 8 x 3": ChainSpace(8, OPS),
-    "declared, acyclic, 5 nodes": GraphSpace(5, OPS, [], **ACYCLIC, sources=1, sinks=1),
+    "declared, acyclic, 5 nodes": GraphSpace(5, OPS, [], "acyclic", "paths", sources=1, sinks=1),
     "declared, undirected (molecules of 5 atoms)": molecules(5),
     "declared, directed, 4 nodes": GraphSpace(4, ["a", "b"], [], "directed", "connected"),
     "several cells (NAS-Bench-201 twice)": Cells(normal=nasbench201(), reduction=nasbench201()),
@@ -66,7 +66,7 @@ TIMED: list[tuple[str, SearchSpace, list[tuple[str, ...]]]] = [
     ("chains, 12 x 4", ChainSpace(12, ["a", "b", "c", "d"]), [(), ("longest",)]),
     (
         "acyclic, 7 nodes, 2 sources, 2 sinks, 4 operations",
-        GraphSpace(7, ["a", "b", "c", "d"], [], **ACYCLIC, sources=2, sinks=2),
+        GraphSpace(7, ["a", "b", "c", "d"], [], "acyclic", "paths", sources=2, sinks=2),
         [(), ("shape",), ("operations",), ("longest",), ("operations", "longest")],
     ),
     ("molecules of 5 atoms", molecules(5), [(), ("shape",), ("operations",)]),

@@ -4,11 +4,13 @@ from nasgoat.kernels.blocks import (
     PAPER_BLOCKS,
     Block,
     block_names,
-    bounded_blocks,
     check_blocks,
+    register_block,
+)
+from nasgoat.kernels.bounded import (
+    bounded_blocks,
     explain_unbounded,
     keep_bounded,
-    register_block,
     require_bounded_blocks,
     require_paper_blocks,
 )

@@ -16,7 +16,7 @@ from nasgoat.compiled import Threads
 from nasgoat.kernels import bounded_blocks
 from nasgoat.solvers import SolveLimits
 
-from .block_problems import cell_problem, declared_problem, fitted, several_problem
+from .block_problems import FAMILIES, cell_problem, declared_problem, fitted, several_problem
 from .problems import Problem, observed
 from .test_branch_and_bound import TIES, assert_same
 
@@ -131,24 +131,51 @@ def test_the_papers_formulation_knows_any_blocks() -> None:
     np.testing.assert_allclose(values, expected, rtol=0, atol=2e-3)
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
-def test_a_search_that_is_stopped_has_a_valid_bound(form: str) -> None:
-    space = NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=7)
-    gp = fitted(space, form, ("paths", "operations", "shape"), 30, np.random.default_rng(0))
+STOPPED = [
+    ("cells, labels on nodes", "linear", ("paths", "operations", "shape"), 20),
+    ("cells, labels on nodes", "exponential", ("paths", "operations", "shape"), 20),
+    ("cells, labels on nodes", "linear", ("paths", "longest"), 20),
+    ("cells, labels on nodes", "exponential", ("paths", "longest"), 20),
+    ("declared, acyclic", "linear", ("paths", "operations", "shape"), 20),
+    ("declared, acyclic", "linear", ("paths", "longest"), 20),
+    ("declared, undirected", "linear", ("paths", "operations"), 20),
+    ("several cells", "linear", ("paths", "longest"), 1),
+]
+
+
+@pytest.mark.parametrize(("family", "form", "blocks", "least"), STOPPED)
+def test_a_search_that_is_stopped_has_a_valid_bound(
+    family: str, form: str, blocks: tuple[str, ...], least: int
+) -> None:
+    space = FAMILIES[family]
+    gp = fitted(space, form, blocks, 30, np.random.default_rng(0))
     acquisition = LowerConfidenceBound().given(gp)
     optimum = Catalogue(space).optimize(acquisition)[0].lcb
     assert optimum is not None
-    steps = 0
+    steps, best = 0, np.inf
     with ThreadPoolExecutor(2) as pool:
         maker = RunMaker(acquisition.features, acquisition, None, Threads(2, pool))
-        (run,) = BranchAndBound(space)._make_runs(maker)
-        best, found = np.inf, run.go_on(np.inf)
-        while found is not None:
-            best = min([best, *(value for _, _, value in found)])
-            assert min(best, run.open_bound()) <= optimum + TIES
-            steps, found = steps + 1, run.go_on(best)
+        every = BranchAndBound(space, progress=None)._make_runs(maker)
+        for at, run in enumerate(every):
+            found = run.go_on(best)
+            while found is not None:
+                best = min([best, *(value for _, _, value in found)])
+                left = [other.open_bound() for other in every[at:]]
+                assert min([best, *left]) <= optimum + TIES
+                steps, found = steps + 1, run.go_on(best)
     assert best == pytest.approx(optimum, abs=TIES)
-    assert steps > 20
+    assert steps > least
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_time_limit_leaves_a_bound_below_the_optimum(seed: int) -> None:
+    problem = declared_problem(seed, "operations") if seed % 2 else cell_problem("linear", seed, 5)
+    arguments = (problem.acquisition, problem.k, problem.exclude)
+    stopped = BranchAndBound(problem.space, progress=None, time_limit=0.0).optimize(*arguments)
+    wanted = Catalogue(problem.space).optimize(*arguments)
+    if len(wanted):
+        assert stopped.certificate.bound is not None
+        assert stopped.certificate.bound <= list_values(wanted)[0] + TIES
 
 
 def test_shapes_of_long_chains_are_bounded_by_relaxations() -> None:
