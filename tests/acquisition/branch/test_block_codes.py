@@ -47,7 +47,7 @@ def test_two_hundred_problems_under_any_blocks(form: str, must: str) -> None:
 
 
 @pytest.mark.parametrize("must", ["operations", "shape", "longest"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_declared_graphs_under_any_blocks(seed: int, must: str) -> None:
     agrees(declared_problem(seed, must))
 
@@ -87,9 +87,8 @@ def test_the_program_knows_any_blocks(seed: int) -> None:
     check_program(cell_problem("linear", seed, 4))
 
 
-@pytest.mark.parametrize("must", ["operations", "shape", "longest"])
-def test_the_program_knows_any_blocks_of_declared_graphs(must: str) -> None:
-    check_program(declared_problem(3, must, program=True))
+def test_the_program_knows_any_blocks_of_declared_graphs() -> None:
+    check_program(declared_problem(3, "longest", program=True))
 
 
 @pytest.mark.slow
@@ -167,7 +166,7 @@ def test_a_search_that_is_stopped_has_a_valid_bound(
     assert steps > least
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_time_limit_leaves_a_bound_below_the_optimum(seed: int) -> None:
     problem = declared_problem(seed, "operations") if seed % 2 else cell_problem("linear", seed, 5)
     arguments = (problem.acquisition, problem.k, problem.exclude)
