@@ -14,7 +14,7 @@ and labels that lead to other richest paths are dropped.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -56,6 +56,7 @@ from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate.posterior import ExponentialPosterior
 
 _CHUNK = 10_000  # graphs that are counted at a time
+_KEPT = 5_000_000  # bounds of shapes that are kept for when their summaries are searched
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +156,8 @@ class SummaryRun:
     Args:
         block: Makes graphs of shapes.
         summaries: All that graphs of its shapes can have.
-        bound: A lower bound of every shape for graphs of a summary, infinite for shapes without.
+        bound: Bounds every shape for graphs of a summary, infinite for shapes without: yields None
+            whenever it may pause, and the bounds at last.
         start: Begins the search of a summary below shapes with these bounds.
         floor: A valid bound on everything, for as long as no better one is known.
     """
@@ -164,14 +166,16 @@ class SummaryRun:
         self,
         block: Builds,
         summaries: Sequence[Summary],
-        bound: Callable[[Summary], Floats],
+        bound: Callable[[Summary], Iterator[Floats | None]],
         start: Callable[[Summary, Floats], Run],
         floor: Callable[[], float],
     ) -> None:
         self.block = block
         self._bound, self._start, self._floor = bound, start, floor
         self._unbounded = list(summaries)
+        self._bounding: Iterator[Floats | None] | None = None  # of the last one of these
         self._waiting: list[tuple[float, int, Summary]] = []  # a heap, by bounds
+        self._known: dict[Summary, Floats] = {}  # bounds of shapes, while there is room for them
         self._run: Run | None = None
         self._done = 0
 
@@ -183,22 +187,48 @@ class SummaryRun:
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
         if self._unbounded:
-            held = self._unbounded.pop()
-            lowest = float(self._bound(held).min(initial=np.inf))
-            if lowest < np.inf:
-                heapq.heappush(self._waiting, (lowest, len(self._waiting), held))
-            self._done += 1
+            self._bound_next()
             return []
         if self._run is None:
             if not self._waiting or self._waiting[0][0] >= best + MARGIN:
                 return None
-            held = heapq.heappop(self._waiting)[-1]
-            self._run = self._start(held, self._bound(held))
+            self._run = self._start_next()
+            if self._run is None:
+                return []
         found = self._run.go_on(best)
         if found is None:
             self._done, self._run = self.nodes, None
             return []
         return found
+
+    def _bound_next(self) -> None:
+        """Bound the shapes of one more summary, or some of them."""
+        held = self._unbounded[-1]
+        self._bounding = self._bounding or self._bound(held)
+        roots = next(self._bounding)
+        if roots is None:
+            return
+        self._bounding = None
+        self._unbounded.pop()
+        self._done += 1
+        lowest = float(roots.min(initial=np.inf))
+        if lowest < np.inf:
+            heapq.heappush(self._waiting, (lowest, len(self._waiting), held))
+            if (len(self._known) + 1) * len(roots) <= _KEPT:
+                self._known[held] = roots
+
+    def _start_next(self) -> Run | None:
+        """The search of the summary of lowest bound; None if its shapes are not bounded yet."""
+        held = self._waiting[0][-1]
+        roots = self._known.pop(held, None)
+        if roots is None:
+            self._bounding = self._bounding or self._bound(held)
+            roots = next(self._bounding)
+            if roots is None:
+                return None
+            self._bounding = None
+        heapq.heappop(self._waiting)
+        return self._start(held, roots)
 
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
@@ -215,7 +245,7 @@ def start_linear(
     block = codes.block
     changes = measure_changes(tables, block.shapes, block.classes, block.labels)
 
-    def bound(held: Summary) -> Floats:
+    def bound(held: Summary) -> Iterator[Floats]:
         found = np.full(len(block.shapes.home), np.inf)
         known, fits = codes.find(held), codes.fits(held)
         for group in block.groups:
@@ -223,7 +253,7 @@ def start_linear(
                 some = group.take(np.flatnonzero(fits[group.rows]))
                 coded = add_codes(tables, some, known)
                 found[some.rows] = bound_structures(tables, block.shapes, changes, coded)
-        return found
+        yield found
 
     def start(held: Summary, roots: Floats | None) -> LinearRun | RelaxedRun:
         limits = hold_summary(block, held)
@@ -253,8 +283,8 @@ def start_exponential(
     def give(held: Summary) -> Factors:
         return give_codes(factors, features, posterior, codes.find(held).astype(float))
 
-    def bound(held: Summary) -> Floats:
-        return np.where(codes.fits(held), bound_exponential(block, give(held), model), np.inf)
+    def bound(held: Summary) -> Iterator[Floats]:
+        yield np.where(codes.fits(held), bound_exponential(block, give(held), model), np.inf)
 
     def state(held: Summary, roots: Floats) -> ExponentialProblem:
         return ExponentialProblem(block, give(held), model, hold_summary(block, held), roots)

@@ -6,7 +6,7 @@ constants: a column that is known of each structure from the start.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -131,10 +131,15 @@ def start_declared(
             run.search_below(roots)
         return run
 
-    def bound(held: Summary) -> Floats:
+    def bound(held: Summary) -> Iterator[Floats | None]:
         if not len(codes.fits(held)):
-            return np.full(len(block.adjacency), np.inf)
-        return start(held).bound_shapes()
+            yield np.full(len(block.adjacency), np.inf)
+            return
+        run = start(held)
+        while not run.bounded:
+            run.go_on(np.inf)
+            yield None
+        yield run.roots
 
     if codes.summaries:
         return SummaryRun(block, codes.summaries, bound, start, floor)
