@@ -160,6 +160,8 @@ class SummaryRun:
             whenever it may pause, and the bounds at last.
         start: Begins the search of a summary below shapes with these bounds.
         floor: A valid bound on everything, for as long as no better one is known.
+        without: Bounds every shape without codes, and the least that codes add alone: together a
+            bound on everything (superadditivity); no such bound if None.
     """
 
     def __init__(
@@ -169,8 +171,10 @@ class SummaryRun:
         bound: Callable[[Summary], Iterator[Floats | None]],
         start: Callable[[Summary, Floats], Run],
         floor: Callable[[], float],
+        without: tuple[Iterator[Floats | None], float] | None = None,
     ) -> None:
         self.block = block
+        self._without, self._lowest = without, -np.inf
         self._bound, self._start, self._floor = bound, start, floor
         self._unbounded = list(summaries)
         self._bounding: Iterator[Floats | None] | None = None  # of the last one of these
@@ -186,6 +190,9 @@ class SummaryRun:
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
+        if self._without is not None:
+            self._bound_without()
+            return []
         if self._unbounded:
             self._bound_next()
             return []
@@ -200,6 +207,12 @@ class SummaryRun:
             self._done, self._run = self.nodes, None
             return []
         return found
+
+    def _bound_without(self) -> None:
+        """Bound the shapes without codes, or some of them."""
+        if self._without is not None and (roots := next(self._without[0])) is not None:
+            self._lowest = float(roots.min(initial=np.inf)) + self._without[1]
+            self._without = None
 
     def _bound_next(self) -> None:
         """Bound the shapes of one more summary, or some of them."""
@@ -233,9 +246,15 @@ class SummaryRun:
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
         if self._unbounded:
-            return self._floor()
+            return max(self._floor(), self._lowest)
         waiting = self._waiting[0][0] if self._waiting else np.inf
         return max(min(waiting, self._run.open_bound() if self._run else np.inf), self._floor())
+
+
+def bound_codes(columns: Floats) -> float:
+    """The least that any codes are worth by themselves, given their columns, (C, 1 + r)."""
+    lengths = np.linalg.norm(columns[:, 1:], axis=1)
+    return float(np.minimum(columns[:, 0] - lengths, 0.0).sum())
 
 
 def start_linear(
@@ -245,14 +264,14 @@ def start_linear(
     block = codes.block
     changes = measure_changes(tables, block.shapes, block.classes, block.labels)
 
-    def bound(held: Summary) -> Iterator[Floats]:
+    def bound(held: Summary, coded: bool = True) -> Iterator[Floats]:
         found = np.full(len(block.shapes.home), np.inf)
-        known, fits = codes.find(held), codes.fits(held)
+        known, fits = codes.find(held) * coded, codes.fits(held)
         for group in block.groups:
             if fits[group.rows].any():
                 some = group.take(np.flatnonzero(fits[group.rows]))
-                coded = add_codes(tables, some, known)
-                found[some.rows] = bound_structures(tables, block.shapes, changes, coded)
+                with_codes = add_codes(tables, some, known)
+                found[some.rows] = bound_structures(tables, block.shapes, changes, with_codes)
         yield found
 
     def start(held: Summary, roots: Floats | None) -> LinearRun | RelaxedRun:
@@ -265,7 +284,8 @@ def start_linear(
         )
 
     if codes.summaries:
-        return SummaryRun(block, codes.summaries, bound, start, floor)
+        without = bound(NOTHING, coded=False), bound_codes(tables.codes)
+        return SummaryRun(block, codes.summaries, bound, start, floor, without)
     return start(NOTHING, None)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.block_codes import SummaryRun
+from nasgoat.acquisition.branch.block_codes import SummaryRun, bound_codes
 from nasgoat.acquisition.branch.declared.records import DeclaredSummary, DeclaredTables
 from nasgoat.acquisition.branch.declared.search import DeclaredRun
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock
@@ -134,13 +134,19 @@ def start_declared(
     def bound(held: Summary) -> Iterator[Floats | None]:
         if not len(codes.fits(held)):
             yield np.full(len(block.adjacency), np.inf)
-            return
-        run = start(held)
-        while not run.bounded:
-            run.go_on(np.inf)
-            yield None
-        yield run.roots
+        else:
+            yield from _bound_in_steps(start(held))
 
     if codes.summaries:
-        return SummaryRun(block, codes.summaries, bound, start, floor)
+        every = DeclaredRun(block, tables, floor, threads)
+        without = _bound_in_steps(every), bound_codes(tables.codes)
+        return SummaryRun(block, codes.summaries, bound, start, floor, without)
     return start(NOTHING)
+
+
+def _bound_in_steps(run: DeclaredRun) -> Iterator[Floats | None]:
+    """Bounds of all structures at last, None whenever it may pause before."""
+    while not run.bounded:
+        run.go_on(np.inf)
+        yield None
+    yield run.roots
