@@ -22,7 +22,7 @@ from nasgoat.spaces import SearchSpace
 SPACES: dict[str, SearchSpace] = {
     "nodes": NodeLabeledSpace(4, ["a", "b"], max_edges=5),
     "edges": EdgeLabeledSpace(3, ["a", "b"]),
-    "darts": DartsSpace(4, ["a", "b"]),
+    "darts": DartsSpace(4, ["a", "b"]).constrain("depth <= 2"),
     "chains": ChainSpace(3, ["a", "b"]),
     "declared": GraphSpace(3, ["a", "b"], ["x", "y"], "acyclic"),
     "pinned": GraphSpace(3, ["a"], ["x"], "acyclic", fixed={"edges": [[1, 0]]}),
