@@ -92,12 +92,7 @@ class BlockCodes:
 
     def find(self, held: Summary) -> NDArray[np.uint8]:
         """The codes of every shape, shape (P, C), for graphs of this summary."""
-        found = self._by_structure
-        for value, decided_by in zip(held, (OPERATIONS, LONGEST), strict=True):
-            if value is not None:
-                batch = realise_on_path(self.block.space, [value])
-                found = found | self.features.encode_decided(batch, decided_by)
-        return found
+        return add_summary(self.features, self._by_structure, held)
 
     def fits(self, held: Summary) -> NDArray[np.bool_]:
         """Which shapes may have graphs of this summary, shape (P,)."""
@@ -134,6 +129,18 @@ class BlockCodes:
                 for chunk in chunks
             ]
         )
+
+
+def add_summary(
+    features: FeatureMap, by_structure: NDArray[np.uint8], held: Summary
+) -> NDArray[np.uint8]:
+    """The codes of structures, shape (P, C), and what the summary of their graphs decides."""
+    found = by_structure
+    for value, decided_by in zip(held, (OPERATIONS, LONGEST), strict=True):
+        if value is not None:
+            batch = realise_on_path(features.space, [value])
+            found = found | features.encode_decided(batch, decided_by)
+    return found
 
 
 def hold_summary(block: Block, held: Summary) -> LimitRows:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.block_codes import SummaryRun, bound_codes
+from nasgoat.acquisition.branch.block_codes import SummaryRun, add_summary, bound_codes
 from nasgoat.acquisition.branch.declared.records import DeclaredSummary, DeclaredTables
 from nasgoat.acquisition.branch.declared.search import DeclaredRun
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock
@@ -22,15 +22,12 @@ from nasgoat.compiled import Threads
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.deciding import (
-    LONGEST,
     NOTHING,
-    OPERATIONS,
     STRUCTURE,
     Summary,
     count_ends,
     list_summaries,
     may_have_numbers,
-    realise_on_path,
 )
 from nasgoat.kernels.graph_counts import count_labels, find_richest_path, list_operations
 
@@ -67,12 +64,7 @@ class DeclaredCodes:
 
     def find(self, held: Summary) -> NDArray[np.uint8]:
         """The codes of every structure, shape (S, C), for graphs of this summary."""
-        found = self._by_structure
-        for value, decided_by in zip(held, (OPERATIONS, LONGEST), strict=True):
-            if value is not None:
-                batch = realise_on_path(self.block.space, [value])
-                found = found | self.features.encode_decided(batch, decided_by)
-        return found
+        return add_summary(self.features, self._by_structure, held)
 
     def fits(self, held: Summary) -> Integers:
         """The structures that may have graphs of this summary."""
