@@ -101,13 +101,13 @@ def test_blocks_that_no_exact_optimiser_knows_are_left_out_and_named() -> None:
 
 @pytest.mark.parametrize("name", ["branch", "scip"])
 def test_blocks_are_refused_by_an_optimiser_that_was_asked_for(name: str) -> None:
-    blocks = ("paths", "nodes", "edges", "longest")
-    with pytest.raises(SettingError, match=f"for the optimizer {name}, got paths, nodes, edges, l"):
-        choose(nasbench201(), name=name, blocks=blocks)
-    cells = nasbench201().sample(5, np.random.default_rng(0))
-    gp = GraphGP(nasbench201(), blocks=blocks).fit(cells, range(5))
+    blocks = ("paths", "nodes", "edges", "surroundings")
+    with pytest.raises(SettingError, match=f"for the optimizer {name}, got paths, nodes, edges, s"):
+        choose(nasbench101(), name=name, blocks=blocks)
+    cells = nasbench101().sample(5, np.random.default_rng(0))
+    gp = GraphGP(nasbench101(), blocks=blocks).fit(cells, range(5))
     with pytest.raises(SettingError, match="the blocks must be among paths, nodes, edges, op"):
-        make_optimizer(name, nasbench201()).optimize(LowerConfidenceBound(3.0, gp))
+        make_optimizer(name, nasbench101()).optimize(LowerConfidenceBound(3.0, gp))
 
 
 def test_the_reason_says_what_is_searched_and_what_the_forecast_is_for() -> None:

@@ -59,7 +59,7 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
     for graph in plain.sample(12, rng):
         values = {**free.encode(graph)}
         point = model.rows.values(GraphPoint(model.order(graph), model.n, model.features))
-        values |= {name: value for name, value in point.items() if name.startswith("D(")}
+        values |= {name: value for name, value in point.items() if name.startswith("H(")}
         broken = [row for row, _ in model.rows.violations(values)]
         assert (not broken) == (graph in space), broken
         assert all("(limit)" in row for row in broken)

@@ -23,6 +23,7 @@ from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, require_bounded_blocks
 from nasgoat.kernels.blocks import BLOCKS, code_block
+from nasgoat.kernels.graph_counts import count_longest
 
 SPACES: dict[str, SearchSpace] = {
     "nodes": NodeLabeledSpace((2, 6), ["a", "b", "c"], max_edges=9),
@@ -231,17 +232,17 @@ def test_names_are_checked_and_put_in_order() -> None:
 
 
 def test_blocks_that_the_whole_graph_decides_are_refused_where_bounds_are_needed() -> None:
-    with pytest.raises(SettingError, match="nothing less than the whole graph decides longest"):
-        require_bounded_blocks(nasbench101(), ("paths", "longest"), "branch and bound")
-    require_bounded_blocks(nasbench101(), ("paths", "shape", "operations"), "branch and bound")
+    with pytest.raises(SettingError, match="nothing less than the whole graph decides surround"):
+        require_bounded_blocks(nasbench101(), ("paths", "surroundings"), "branch and bound")
+    require_bounded_blocks(nasbench101(), ("shape", "operations", "longest"), "branch and bound")
 
 
-def test_too_many_compositions_and_declared_graphs_are_refused() -> None:
+def test_too_many_numbers_of_operations_are_refused() -> None:
     with pytest.raises(SettingError, match=r"10,015,005 numbers of operations decide operations"):
         long = ChainSpace(20, [f"op{i}" for i in range(9)])
         require_bounded_blocks(long, ("operations",), "branch and bound")
-    with pytest.raises(SettingError, match="in spaces of cells alone"):
-        require_bounded_blocks(molecules(), ("shape",), "branch and bound")
+    with pytest.raises(SettingError, match="numbers of operations decide operations"):
+        require_bounded_blocks(molecules(8), ("operations",), "branch and bound")
 
 
 @pytest.mark.parametrize("name", ["nodes", "edges", "darts", "chains"])
@@ -253,7 +254,11 @@ def test_what_is_said_to_decide_a_block_does(name: str) -> None:
         seen: dict[object, list[int]] = {}
         for graph in space.sample(150, rng):
             labels = sorted(graph.node_labels or (graph.edge_labels or {}).values())
-            key = graph.adjacency.tobytes() if block.decided_by == "structure" else tuple(labels)
+            key: object = tuple(labels)
+            if block.decided_by == "structure":
+                key = graph.adjacency.tobytes()
+            if block.decided_by == "longest":
+                key = tuple(count_longest(space, space.batch([graph]))[0].tolist())
             counts = block.count(space, space.batch([graph]))[0].tolist()
             assert seen.setdefault(key, counts) == counts
         assert len(seen) < 150  # some graphs share what decides

@@ -11,7 +11,7 @@ from nasgoat.acquisition.costs import SLOW_PAPER, paper_seconds
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.acquisition.registry import TABLE, Effort, Progress, optimizer_names
 from nasgoat.errors import UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, bounded_blocks, check_blocks
+from nasgoat.kernels import PAPER_BLOCKS, check_blocks, keep_bounded
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import SOLVERS
 
@@ -145,7 +145,7 @@ def choose(
         >>> from nasgoat import darts, nasbench201
         >>> choose(nasbench201(), name="branch").reason
         'branch: asked for'
-        >>> choose(darts(), blocks=["paths", "edges", "shape", "longest"]).left_out
+        >>> choose(darts(), blocks=["paths", "edges", "operations", "longest"]).left_out
         ('longest',)
         >>> choose(darts(), "exponential", acquisition="thompson").forecasts["branch"].said
         'a draw under the exponential kernel is not a sum over features, one under linear is'
@@ -181,7 +181,7 @@ def _choose_cheapest(
     }
     forecasts = {name: cost for name, cost in every.items() if cost is not None}
     costs = {name: cost for name, cost in forecasts.items() if isinstance(cost, Cost)}
-    kept = tuple(name for name in blocks if name in bounded_blocks(space)) or PAPER_BLOCKS
+    kept = keep_bounded(space, blocks) or PAPER_BLOCKS
     if kept != blocks and not any(cost.exact for cost in costs.values()):
         plain = choose(space, kernel, questions, "auto", kept, acquisition, time_limit)
         fallback = plain.forecasts[plain.name]

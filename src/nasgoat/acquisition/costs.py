@@ -53,7 +53,9 @@ from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import Cost, Reason
 from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, explain_unbounded
-from nasgoat.kernels.blocks import count_searches
+from nasgoat.kernels.blocks import BLOCKS
+from nasgoat.kernels.bounded import count_searches
+from nasgoat.kernels.deciding import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.node_labeled import count_prefixes
@@ -117,9 +119,10 @@ def branch_cost(
     if space.layout == "list":
         return _A_LIST
     if space.layout == "cells":
-        return _cells_cost(space, kernel, questions)
+        return _cells_cost(space, kernel, questions, blocks)
     if space.layout == "graph":
-        return _labelled_cost(cast("GraphSpace", space), kernel, questions)
+        searches = count_searches(space, blocks)
+        return _labelled_cost(cast("GraphSpace", space), kernel, questions, searches)
     cell = cast("CellSpace", space)
     if kernel == "linear" and count_features(cell) > WIDEST:
         return _refuse_width(cell)
@@ -162,7 +165,9 @@ def _halve(space: CellSpace) -> float:
     return _to_float(count_structures(space)) * (1e-3 + 1e-6 * half) + 1e-5 * half
 
 
-def _cells_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+def _cells_cost(
+    space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str]
+) -> Cost | Reason:
     """Cost of branch and bound on several cells: pairs of structures, or of graphs, of the cells.
 
     All cells but the largest are combined to one side of the pairs.
@@ -170,15 +175,17 @@ def _cells_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reaso
     if kernel != "linear":
         return Reason("it knows several cells under the linear kernel alone")
     rows = []
+    by_labels = [name for name in blocks if name in BLOCKS and BLOCKS[name].decided_by != STRUCTURE]
     for name, cell in space.cells.items():
-        on_edges = cell.labels_on == "edges"
+        on_edges = cell.labels_on == "edges" and not by_labels  # otherwise graphs are rows
         most = count_structures(cell) if on_edges else cell.size_bound()
         if most > LARGEST_ROWS:
             kind = "structures" if on_edges else "graphs"
             said = f"up to {shorten(most)} {kind} of the cell {name}"
             return Reason(f"{said}, {LARGEST_ROWS:,} can be listed beside another cell")
         rows.append(most)
-    pairs, labelled = prod(rows), any(c.labels_on == "edges" for c in space.cells.values())
+    pairs = prod(rows)
+    labelled = not by_labels and any(c.labels_on == "edges" for c in space.cells.values())
     if max(pairs // max(rows), 1) > LARGEST_ROWS or pairs > LARGEST_PAIRS:
         return Reason(f"{shorten(pairs)} pairs of cells, {LARGEST_PAIRS:,} can be searched")
     each = _ASKING + (_PAIR * pairs**0.71 if labelled else _VALUE * pairs)
@@ -192,7 +199,7 @@ def count_structures(space: SearchSpace) -> int:
     return sum(cell.structure_bound(n) for n in cell.sizes)
 
 
-def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Reason:
+def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int) -> Cost | Reason:
     """Cost of branch and bound on declared graphs: structures, then labels of nodes and edges."""
     if kernel != "linear":
         return Reason("it knows declared graphs under the linear kernel alone")
@@ -203,7 +210,7 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int) -> Cost | Rea
         said = shorten(round(sum(structures))).removeprefix("about ")
         said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
         return Reason(said, stops=True)
-    each = _ASKING + sum(
+    each = _ASKING + searches * sum(
         9e-10 * total * _count_choices(space, n) ** 2 * count_features(space)
         for n, total in zip(space.sizes, structures, strict=True)
     )
@@ -261,8 +268,8 @@ def mip_cost(
     seconds = questions * max(each, _PROGRAM)
     # Where branch and bound applies, the program is given first graphs and bounds by it.
     branch = branch_cost(space, kernel, questions, blocks)
-    if isinstance(branch, Reason) and explain_unbounded(space, blocks):
-        return branch
+    if refusal := explain_unbounded(space, blocks, program=True):
+        return Reason(refusal)
     if isinstance(branch, Cost):
         seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
     several = f"{len(space.sizes)} programs, the largest"

@@ -43,7 +43,7 @@ from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.graphs import LabeledGraph
-from nasgoat.kernels import bounded_blocks, require_bounded_blocks
+from nasgoat.kernels import block_names, keep_bounded, require_bounded_blocks
 from nasgoat.process_tree import HAS_GROUPS
 from nasgoat.progress import say_if_slow
 from nasgoat.solvers import SolveLimits, SolverError
@@ -90,8 +90,8 @@ class MipOptimizer:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The blocks of the kernels that it knows."""
-        return bounded_blocks(self.space)
+        """The blocks that a kernel may have here, all of them together."""
+        return keep_bounded(self.space, block_names(), program=True)
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class MipOptimizer:
         deadline: float | None = None,
     ) -> Pool:
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
-        require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP")
+        require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP", True)
         require_known_form(acquisition.posterior)  # said here, not by a process that dies of it
         self._load_code(acquisition)
         start = time.perf_counter()

@@ -83,6 +83,7 @@ class Entry:
         by_name_only: Whether ``auto`` leaves it out all the same.
         bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less
             than a graph decides.
+        program: Whether it writes a mixed-integer program.
         all_normalised: Whether it knows the normalised kernel with blocks beside the paper's.
     """
 
@@ -91,6 +92,7 @@ class Entry:
     title: str
     by_name_only: bool = False
     bounds: bool = False
+    program: bool = False
     all_normalised: bool = True
 
     def require_bounds(
@@ -104,7 +106,7 @@ class Entry:
                 f"the kernel must be {' or '.join(FORMS)} for the optimizer {name}, got "
                 f"{kernel!r}; use the catalogue"
             )
-        require_bounded_blocks(space, blocks, f"the optimizer {name}")
+        require_bounded_blocks(space, blocks, f"the optimizer {name}", self.program)
         if kernel == "normalised" and not self.all_normalised:
             require_paper_blocks(blocks)
         if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
@@ -203,6 +205,7 @@ TABLE: dict[str, Entry] = {
             "MIP",
             by_name_only=solver != "scip",  # another one needs a licence
             bounds=True,
+            program=True,
         )
         for solver in SOLVERS
     },

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, posterior_rows
-from nasgoat.formulations.block_columns import code_variables
+from nasgoat.formulations.block_columns import code_counts, code_variables, is_decided
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
 from nasgoat.formulations.counts import graph_counts
+from nasgoat.formulations.graph_columns import choose_matrix, list_graph_columns
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import graph_links
@@ -28,6 +29,7 @@ from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.deciding import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import LinearPosterior, require_known_form
 from nasgoat.upper_layers import FORMULATIONS
@@ -70,7 +72,8 @@ def _write_cells(request: Request) -> AcquisitionModel:
         cell_domains.paper_domain(m, space, columns)
         kernel_encoding.distance_indicators(m)
         limit_cells(m, space)
-        code_variables(m, space, request.features)
+        blank = cell_domains.blank_structures(space, n, request.features)
+        code_variables(m, request.features, blank)
         _add_paper_rows(m, request)
     else:
         columns = request.columns if on_nodes and request.columns is not None else columns
@@ -100,12 +103,19 @@ def _compact_cells(request: Request, columns: StructureColumns | None) -> Tagged
 def _write_graphs(request: Request) -> AcquisitionModel:
     space, n, features, acquisition = request[:4]
     m = graph_domains.domain_of_graphs(space, n)
+    blank = None
+    if is_decided(features, STRUCTURE):
+        columns = list_graph_columns(space, n)
+        choose_matrix(m, space, columns)
+        blank = columns.batch(space)
     if request.formulation == "paper":
+        code_variables(m, features, blank)
         _add_paper_rows(m, request)
     else:
         graph_links(m, space)
         kernel_encoding.edge_ends(m, space)
         counts = graph_counts(m, space, features)
+        counts.add(code_counts(m, features, blank))
         posterior_rows.compact_posterior_rows(m, counts, features, acquisition)
     return request.answer(m)
 

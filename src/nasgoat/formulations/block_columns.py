@@ -1,16 +1,19 @@
 """Kernel blocks beside the paper's: their codes as sums of columns of a program.
 
 Notation
-    X[i]   1 if the cell has the i-th of the listed structures (``structure_columns``)
-    mix[i]   1 if its operations occur as often as the i-th composition says
-    z[j]   a code of a block, 0 or 1
+    X[i]    1 if the graph has the i-th of the listed structures (``structure_columns``)
+    mix[i]  1 if its operations occur as often as the i-th composition says
+    rich[i] 1 if the most of each operation on a path are the i-th ones (``richest_paths``)
+    z[j]    a code of a block, 0 or 1
 
-Whatever decides a block decides its codes: z[j] = Σ X[i] over the structures, or Σ mix[i] over the
-compositions, that have the code. So no block needs rows of its own.
+Whatever decides a block decides its codes: z[j] = Σ X[i] over the structures, Σ mix[i] over the
+compositions, or Σ rich[i] over the richest paths, that have the code. So no block needs rows of its
+own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,40 +21,62 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.formulations.counts import Count
+from nasgoat.formulations.richest_paths import richest_path_columns
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
+from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.blocks import OPERATIONS, STRUCTURE, Composition, list_compositions
-from nasgoat.spaces import CellSpace
-
-Matrices = NDArray[np.bool_]
+from nasgoat.kernels.deciding import (
+    LONGEST,
+    OPERATIONS,
+    STRUCTURE,
+    Composition,
+    Totals,
+    count_ends,
+    has_only_paths,
+    list_summaries,
+    realise_on_path,
+)
+from nasgoat.kernels.graph_counts import count_labels, find_most_edges, list_operations
+from nasgoat.spaces import SearchSpace
 
 
 def is_decided(features: FeatureMap, by: str) -> bool:
     """Whether some block beside the paper's is decided by structures, or by operations."""
-    return any(code.block.decided_by == by for code in features.codes.values())
+    return by in features.decided_by
 
 
-def code_counts(m: TaggedModel, space: CellSpace, features: FeatureMap) -> list[Count]:
+def code_counts(
+    m: TaggedModel, features: FeatureMap, structures: GraphBatch | None = None
+) -> list[Count]:
     """The codes of all blocks beside the paper's, in the order of the features.
 
-    The model has labels and, where a block is decided by structures, X of all that are listed.
+    Args:
+        m: A model with labels and, where a block is decided by structures, X.
+        features: The features.
+        structures: A graph for each X, with any labels.
     """
-    terms: list[Terms] = [[] for _ in range(sum(features.widths[3:]))]
-    if is_decided(features, STRUCTURE):
-        matrices = space.listed[m.n].adjacency
-        blank = [space.assemble(a, [0] * space.count_variables(a)) for a in matrices]
-        _add_terms(terms, m.X, features.encode_decided(blank, STRUCTURE))
+    space = features.space
+    terms: list[Terms] = [[] for _ in range(sum(code.width for code in features.codes.values()))]
+    if structures is not None and is_decided(features, STRUCTURE):
+        _add_terms(terms, m.X, features.encode_decided(structures, STRUCTURE))
     if is_decided(features, OPERATIONS):
-        found = _list_compositions(space, m.n)
-        composition_columns(m, space, list(found))
-        graphs = [space.assemble(a, np.repeat(range(len(C)), C)) for C, a in found.items()]
-        _add_terms(terms, m.mix, features.encode_decided(graphs, OPERATIONS))
+        every = _list_values(space, m.n, OPERATIONS)
+        composition_columns(m, space, every)
+        batch = realise_on_path(space, every)
+        _add_terms(terms, m.mix, features.encode_decided(batch, OPERATIONS))
+    if is_decided(features, LONGEST):
+        every = _list_values(space, m.n, LONGEST)
+        richest_path_columns(m, space, every)
+        batch = realise_on_path(space, every)
+        _add_terms(terms, m.rich, features.encode_decided(batch, LONGEST))
     return [Count(found) for found in terms]
 
 
-def code_variables(m: TaggedModel, space: CellSpace, features: FeatureMap) -> None:
+def code_variables(
+    m: TaggedModel, features: FeatureMap, structures: GraphBatch | None = None
+) -> None:
     """The codes as variables, for the paper's formulation: code[j] = Σ of its columns."""
-    counts = code_counts(m, space, features)
+    counts = code_counts(m, features, structures)
     first, keys = len(features.path_types) + len(features.edge_types), range(len(counts))
     code = m.variable(
         "code", [(j,) for j in keys], pyo.UnitInterval, lambda g, j: float(g.counts[first + j])
@@ -59,32 +84,46 @@ def code_variables(m: TaggedModel, space: CellSpace, features: FeatureMap) -> No
     m.rows("linear", "code", [((j,), equate(counts[j].terms, [(1.0, code[j])])) for j in keys])
 
 
-def composition_columns(m: TaggedModel, space: CellSpace, every: list[Composition]) -> None:
-    """(compositions) mix: Σ_i mix[i] = 1 and Σ_i C_l mix[i] = how often label l occurs."""
-    first = 1 if space.labels_on == "nodes" else 0  # code of the first operation
+def composition_columns(m: TaggedModel, space: SearchSpace, every: Sequence[Composition]) -> None:
+    """(compositions) mix: Σ_i mix[i] = 1 and Σ_i N_l mix[i] = how often operation l occurs."""
+    nodes, edges = list_operations(space)
 
     def meaning(g: Any, i: int) -> float:
-        codes = list(g.codes) if first else list(g.edge_codes.values())
-        return float(all(codes.count(first + a) == c for a, c in enumerate(every[i])))
+        on_nodes, on_edges = list(g.codes), list(g.edge_codes.values())
+        half = 1 if space.directed else 2  # a point has both directions of an edge
+        found = [on_nodes.count(a) for a in nodes] + [on_edges.count(a) // half for a in edges]
+        return float(tuple(found) == tuple(every[i]))
 
     mix = m.variable("mix", [(i,) for i in range(len(every))], pyo.Binary, meaning)
     m.rows("compositions", "one_of_all", [((), linear_sum((1.0, x) for x in mix.values()) == 1)])
-    labels: dict[int, Terms] = {first + a: [] for a in range(len(space.ops))}
-    for key, x in m.labels.items():
-        if key[-1] in labels:
-            labels[key[-1]].append((1.0, x))
+    places = [(2, code) for code in nodes] + [(3, code) for code in edges]  # (v, l) or (u, v, l)
     rows = []
-    for code, terms in labels.items():
-        made: Terms = [(float(C[code - first]), mix[i]) for i, C in enumerate(every)]
-        rows.append(((code,), equate(made, terms)))
+    for at, (length, code) in enumerate(places):
+        there: Terms = [
+            (1.0, x) for key, x in m.labels.items() if len(key) == length and key[-1] == code
+        ]
+        made: Terms = [(float(C[at]), mix[i]) for i, C in enumerate(every)]
+        rows.append(((at,), equate(made, there)))
     m.rows("compositions", "label", rows)
 
 
-def _list_compositions(space: CellSpace, n: int) -> dict[Composition, Matrices]:
-    """The compositions of cells of n nodes, each with a structure that can have it."""
-    by_total = {space.count_variables(a): a for a in space.listed[n].adjacency}
-    labels = len(space.ops)
-    return {C: a for total, a in by_total.items() for C in list_compositions(total, labels)}
+def _list_values(space: SearchSpace, n: int, by: str) -> list[Composition]:
+    """All values of what decides a block in graphs of n nodes: numbers, or richest paths."""
+    found = list_summaries(_list_totals(space, n), count_labels(space), [by], has_only_paths(space))
+    return [(held.numbers if by == OPERATIONS else held.longest) or () for held in found]
+
+
+def _list_totals(space: SearchSpace, n: int) -> list[Totals]:
+    """How many nodes, and how many edges, of graphs with n nodes carry an operation."""
+    on_nodes, on_edges = count_labels(space)
+    if space.layout == "cell":
+        matrices = space.listed[n].adjacency  # type: ignore[attr-defined]
+        if on_nodes:
+            return [(n - 2, 0)]
+        return sorted({(0, int(edges)) for edges in matrices.sum(axis=(1, 2))})
+    nodes = n - count_ends(space) if on_nodes else 0
+    most = min(space.most_edges(n), find_most_edges(space)) if on_edges else 0
+    return [(nodes, edges) for edges in range(most + 1)]
 
 
 def _add_terms(terms: list[Terms], columns: Any, codes: NDArray[np.uint8]) -> None:

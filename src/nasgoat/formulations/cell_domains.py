@@ -28,9 +28,9 @@ from nasgoat.formulations.structure_columns import (
     structure_rows,
 )
 from nasgoat.formulations.tagged_model import TaggedModel, forward_pairs, linear_sum
-from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.blocks import STRUCTURE
+from nasgoat.kernels.deciding import STRUCTURE
 from nasgoat.spaces import CellSpace
 from nasgoat.spaces.limits import Pair
 
@@ -156,6 +156,14 @@ def needed_columns(space: CellSpace, n: int, features: FeatureMap) -> StructureC
     return StructureColumns(space.listed[n].adjacency)
 
 
+def blank_structures(space: CellSpace, n: int, features: FeatureMap) -> GraphBatch | None:
+    """A cell for each structure of n nodes, with any labels, where structures decide codes."""
+    if not is_decided(features, STRUCTURE):
+        return None
+    matrices = space.listed[n].adjacency
+    return space.batch([space.assemble(a, [0] * space.count_variables(a)) for a in matrices])
+
+
 def compact_domain(
     m: TaggedModel,
     space: CellSpace,
@@ -177,7 +185,7 @@ def compact_domain(
         edge_label_variables(m, forward_pairs(m.n), len(space.ops))
         domain_201_label(m, len(space.ops))
         counts = edge_labelled_counts(m, space, features, columns)
-        counts.add(code_counts(m, space, features))
+        counts.add(code_counts(m, features, blank_structures(space, m.n, features)))
         return CompactCells(m, features, columns, counts, None)
     labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
     inner = range(1, m.n - 1)
@@ -186,7 +194,7 @@ def compact_domain(
     cell_links(m, labels)
     profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
     counts = node_labelled_counts(m, space, features, profiles)
-    counts.add(code_counts(m, space, features))
+    counts.add(code_counts(m, features, blank_structures(space, m.n, features)))
     return CompactCells(m, features, columns, counts, profiles)
 
 

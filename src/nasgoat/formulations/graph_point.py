@@ -20,6 +20,7 @@ from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.graph_counts import list_operations
 
 IntArray = NDArray[np.int_]
 
@@ -107,6 +108,26 @@ class GraphPoint:
         place = self.features.space.edge_vocabulary.index
         codes = {edge: place(label) for edge, label in self.graph.edge_labels.items()}
         return codes if self.graph.directed else codes | {(v, u): c for (u, v), c in codes.items()}
+
+    def has_operation(self, o: int, u: int, v: int) -> bool:
+        """Whether edge u → v or its head v has the o-th operation, those on nodes first."""
+        nodes, edges = list_operations(self._features.space)
+        if o < len(nodes):
+            return self.codes[v] == nodes[o]
+        return self.edge_codes.get((u, v)) == edges[o - len(nodes)]
+
+    @cached_property
+    def richest(self) -> IntArray:
+        """For every operation and node the most of it on a path that ends there; acyclic graphs."""
+        nodes, edges = list_operations(self._features.space)
+        found = np.zeros((len(nodes) + len(edges), self.n), dtype=int)
+        found[: len(nodes)] = np.array(self.codes) == np.array(nodes, dtype=int)[:, None]
+        arcs = np.argwhere(np.eye(self.n) < self.A).tolist()
+        for _ in range(self.n):
+            for o in range(len(found)):
+                for u, v in arcs:
+                    found[o, v] = max(found[o, v], found[o, u] + self.has_operation(o, u, v))
+        return found
 
     @cached_property
     def row(self) -> NDArray[np.float64]:

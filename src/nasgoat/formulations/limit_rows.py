@@ -4,8 +4,8 @@ Notation
     F[v, l], F[u, v, l], A[u, v]   labels and edges, as in the domains
     d^s[u, v]    1 if the distance from u to v is s, as terms of a sum
     h[u, v, s]   1 if moreover u is a source and v a sink, where labels say which nodes are
-    D[t]         1 if the depth is at least t: some source reaches some sink at a distance s ≥ t
-    depth        Σ_t D[t], the longest distance from a source to a sink that it reaches
+    H[t]         1 if the depth is at least t: some source reaches some sink at a distance s ≥ t
+    depth        Σ_t H[t], the longest distance from a source to a sink that it reaches
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def limit_rows(
 ) -> None:
     """(limit): a row for each limit of the space.
 
-    Σ node_ops[l] F[v, l] + Σ cost[u, v, l] F[u, v, l] + edges Σ A[u, v] + depth Σ_t D[t]
+    Σ node_ops[l] F[v, l] + Σ cost[u, v, l] F[u, v, l] + edges Σ A[u, v] + depth Σ_t H[t]
     + nodes n (<=, >= or ==) bound.
 
     Args:
@@ -98,13 +98,13 @@ def _cell_depth(m: TaggedModel, pairs: Sequence[Pair]) -> Terms:
 
 
 def _longest(m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]]) -> Terms:
-    """(limit) D: a distance of at least t between some of the pairs of ends."""
+    """(limit) H: a distance of at least t between some of the pairs of ends."""
 
     def depth(g: Any) -> int:
         return max((int(g.d[pair]) for pair in ends(g) if g.d[pair] < g.n), default=0)
 
     longest = range(1, m.n)
-    D = m.variable("D", [(t,) for t in longest], pyo.Binary, lambda g, t: float(depth(g) >= t))
+    H = m.variable("H", [(t,) for t in longest], pyo.Binary, lambda g, t: float(depth(g) >= t))
     some, none = [], []
     for t in longest:
         by_pair = {
@@ -113,12 +113,12 @@ def _longest(m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]
         }
         for (u, v), far in by_pair.items():
             if far:
-                some.append(((t, u, v), linear_sum([(1.0, D[t]), *_negate(far)]) >= 0))
+                some.append(((t, u, v), linear_sum([(1.0, H[t]), *_negate(far)]) >= 0))
         every = [term for far in by_pair.values() for term in far]
-        none.append(((t,), linear_sum([(1.0, D[t]), *_negate(every)]) <= 0))
+        none.append(((t,), linear_sum([(1.0, H[t]), *_negate(every)]) <= 0))
     m.rows("limit", "depth_at_least", some)
     m.rows("limit", "depth_at_most", none)
-    return [(1.0, D[t]) for t in longest]
+    return [(1.0, H[t]) for t in longest]
 
 
 def _graph_depth(m: TaggedModel, space: GraphSpace) -> Terms:

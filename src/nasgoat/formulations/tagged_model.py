@@ -30,7 +30,7 @@ TAGS = (
     *("201_index", "201_source", "201_label", "darts"),
     *("k_g", "k_n", "k_e", "linear", "exponential", "Acq_Opt"),
     *("layers", "links", "profiles", "compositions", "caps", "QCR", "symmetry"),
-    *("limit", "graph", "structures"),
+    *("limit", "graph", "structures", "richest"),
 )
 
 

@@ -4,10 +4,13 @@ from nasgoat.kernels.blocks import (
     PAPER_BLOCKS,
     Block,
     block_names,
-    bounded_blocks,
     check_blocks,
-    explain_unbounded,
     register_block,
+)
+from nasgoat.kernels.bounded import (
+    bounded_blocks,
+    explain_unbounded,
+    keep_bounded,
     require_bounded_blocks,
     require_paper_blocks,
 )
@@ -35,6 +38,7 @@ __all__ = [
     "bounded_blocks",
     "check_blocks",
     "explain_unbounded",
+    "keep_bounded",
     "kernel_names",
     "make_kernel",
     "register_block",

@@ -20,15 +20,15 @@ operations, and two operations are joined if one ends where the other begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs import GraphBatch
+from nasgoat.kernels.deciding import DECIDING, GRAPH, LONGEST, OPERATIONS, STRUCTURE
 from nasgoat.kernels.graph_counts import (
     Counts,
     bound_longest,
@@ -37,22 +37,13 @@ from nasgoat.kernels.graph_counts import (
     count_longest,
     count_operations,
     count_shape,
-    find_most_edges,
 )
 from nasgoat.kernels.surroundings import bound_surroundings, count_surroundings
 from nasgoat.spaces import SearchSpace
 
 #: The blocks of the paper, in the order of their columns: k_g, k_n and k_e.
 PAPER_BLOCKS = ("paths", "nodes", "edges")
-#: Compositions that are searched one by one at most.
-MOST_COMPOSITIONS = 10_000
-Composition = tuple[int, ...]  # how many nodes or edges have each operation
 SAMPLE = 300  # random graphs that scale a block; their distances are known to about 5 %
-
-
-#: What decides the counts of a block: the graph without its labels, the number of each operation,
-#: or nothing less than the whole graph.
-STRUCTURE, OPERATIONS, GRAPH = "structure", "operations", "graph"
 
 
 @dataclass(frozen=True)
@@ -64,8 +55,9 @@ class Block:
         count: The counts of every graph of a batch, shape (B, counts).
         bounds: For a space the least and the largest value of each count; empty where the block
             has nothing to count.
-        decided_by: What decides the counts: :data:`STRUCTURE`, :data:`OPERATIONS` or
-            :data:`GRAPH`. Branch and bound and the mixed-integer program can't bound the last.
+        decided_by: What decides the counts (:mod:`nasgoat.kernels.deciding`): the structure, the
+            number of each operation, the most of each on a path, or nothing less than the whole
+            graph. Branch and bound and the mixed-integer program can't bound the last.
     """
 
     summary: str
@@ -139,118 +131,6 @@ def check_blocks(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in block_names() if name in names)
 
 
-def list_compositions(total: int, parts: int) -> Iterator[Composition]:
-    """All ways to write ``total`` as an ordered sum of so many numbers.
-
-    Example:
-        >>> list(list_compositions(2, 2))
-        [(0, 2), (1, 1), (2, 0)]
-    """
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in list_compositions(total - first, parts - 1):
-            yield (first, *rest)
-
-
-def count_compositions(space: SearchSpace) -> int:
-    """In how many ways the operations of a space can be shared out, at most.
-
-    Example:
-        >>> from nasgoat import nasbench101
-        >>> count_compositions(nasbench101())  # of 0 to 5 nodes among 3 operations
-        56
-    """
-    on_nodes = space.labels_on == "nodes"
-    labels = len(space.node_ops if on_nodes else space.edge_vocabulary)
-    totals = [n - 2 for n in space.sizes] if on_nodes else range(find_most_edges(space) + 1)
-    return sum(comb(total + labels - 1, labels - 1) for total in totals)
-
-
-def count_searches(space: SearchSpace, names: Sequence[str]) -> int:
-    """How many searches of its structures a space takes: one for each composition that decides.
-
-    Example:
-        >>> from nasgoat import nasbench101
-        >>> count_searches(nasbench101(), ["paths", "shape"])
-        1
-        >>> count_searches(nasbench101(), ["paths", "operations"])
-        56
-    """
-    others = [BLOCKS[name] for name in names if name not in PAPER_BLOCKS]
-    several = any(block.decided_by == OPERATIONS for block in others)
-    return count_compositions(space) if several else 1
-
-
-def explain_unbounded(space: SearchSpace, names: Sequence[str]) -> str | None:
-    """Why graphs can't be bounded under a kernel with these blocks; None if they can.
-
-    Example:
-        >>> from nasgoat import darts
-        >>> explain_unbounded(darts(), ["paths", "operations", "shape"])
-        >>> explain_unbounded(darts(), ["longest"])
-        'nothing less than the whole graph decides longest'
-    """
-    for name in names:
-        if name in PAPER_BLOCKS:
-            continue
-        if (decided_by := BLOCKS[name].decided_by) == GRAPH:
-            return f"nothing less than the whole graph decides {name}"
-        if space.layout != "cell":
-            return f"{name} can be bounded in spaces of cells alone"
-        if decided_by == OPERATIONS and (found := count_compositions(space)) > MOST_COMPOSITIONS:
-            return (
-                f"{found:,} numbers of operations decide {name}, {MOST_COMPOSITIONS:,} at most "
-                "can be searched one by one"
-            )
-    return None
-
-
-def bounded_blocks(space: SearchSpace) -> tuple[str, ...]:
-    """The blocks under which the graphs of a space can be bounded: the paper's among them.
-
-    Example:
-        >>> from nasgoat import nasbench101
-        >>> bounded_blocks(nasbench101())
-        ('paths', 'nodes', 'edges', 'operations', 'shape')
-    """
-    return tuple(name for name in block_names() if explain_unbounded(space, [name]) is None)
-
-
-def require_bounded_blocks(space: SearchSpace, names: Sequence[str], optimizer: str) -> None:
-    """Refuse blocks under which graphs can't be bounded.
-
-    Raises:
-        SettingError: If there is one.
-
-    Example:
-        >>> from nasgoat import nasbench101
-        >>> require_bounded_blocks(nasbench101(), ("paths", "operations"), "branch and bound")
-    """
-    if reason := explain_unbounded(space, names):
-        raise SettingError(
-            f"the blocks must be among {', '.join(bounded_blocks(space))} for {optimizer}, got "
-            f"{', '.join(names)}: {reason}; use the catalogue"
-        )
-
-
-def require_paper_blocks(names: Sequence[str]) -> None:
-    """Refuse blocks beside the paper's, as branch and bound does under the normalised kernel.
-
-    Raises:
-        SettingError: If there is one.
-
-    Example:
-        >>> require_paper_blocks(("paths", "edges"))
-    """
-    if not {*names} <= {*PAPER_BLOCKS}:
-        raise SettingError(
-            f"the blocks must be among {', '.join(PAPER_BLOCKS)} for branch and bound under the "
-            f"normalised kernel, got {', '.join(names)}; use the catalogue"
-        )
-
-
 def block_names() -> list[str]:
     """Names of all blocks: the paper's, and those beside them."""
     return [*PAPER_BLOCKS, *BLOCKS]
@@ -269,8 +149,8 @@ def register_block(name: str, block: Block) -> None:
     """
     if name in _OWN or not name.isidentifier():
         raise SettingError(f"a new block must have a name of its own, a plain word, got {name!r}")
-    if block.decided_by not in (STRUCTURE, OPERATIONS, GRAPH):
-        known = ", ".join((STRUCTURE, OPERATIONS, GRAPH))
+    if block.decided_by not in DECIDING:
+        known = ", ".join(DECIDING)
         raise SettingError(f"a block must be decided by one of {known}, got {block.decided_by!r}")
     BLOCKS[name] = block
 
@@ -346,7 +226,7 @@ BLOCKS = {
         bound_shape,
         STRUCTURE,
     ),
-    "longest": Block("the most of each operation on a path", count_longest, bound_longest),
+    "longest": Block("the most of each operation on a path", count_longest, bound_longest, LONGEST),
     "surroundings": Block(
         "how often each label occurs with which edges and neighbours",
         count_surroundings,

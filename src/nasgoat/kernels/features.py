@@ -284,18 +284,24 @@ class FeatureMap:
         codes = [code.encode(others[name]) for name, code in self.codes.items()]
         return np.hstack([paper, *codes]) if codes else paper
 
-    def encode_decided(self, graphs: Sequence[LabeledGraph], decided_by: str) -> NDArray[np.uint8]:
+    @property
+    def decided_by(self) -> set[str]:
+        """What decides those blocks beside the paper's that have columns."""
+        return {code.block.decided_by for code in self.codes.values() if code.width}
+
+    def encode_decided(self, batch: GraphBatch, decided_by: str) -> NDArray[np.uint8]:
         """The codes of blocks that are decided by something, 0 for those of all other blocks.
 
         Args:
-            graphs: Any graphs that have it.
-            decided_by: A structure, or the numbers of operations (:mod:`nasgoat.kernels.blocks`).
+            batch: Any graphs that have it.
+            decided_by: Structures, numbers of operations or richest paths
+                (:mod:`nasgoat.kernels.deciding`).
         """
-        found = np.zeros((len(graphs), self._others), dtype=np.uint8)
-        batch, end = self.space.batch(graphs), 0
+        found = np.zeros((len(batch), self._others), dtype=np.uint8)
+        end = 0
         for code in self.codes.values():
             start, end = end, end + code.width
-            if code.block.decided_by == decided_by:
+            if code.width and code.block.decided_by == decided_by:
                 found[:, start:end] = code.encode(code.count(batch))
         return found
 

@@ -20,21 +20,27 @@ _NOWHERE = np.int16(-1000)  # less than any count: no path leads here
 # Operations
 
 
-def _list_operations(space: SearchSpace) -> tuple[list[int], list[int]]:
+def list_operations(space: SearchSpace) -> tuple[list[int], list[int]]:
     """Codes of the operations on nodes, and of those on edges."""
     on_nodes = [space.node_vocabulary.index(label) for label in space.node_ops]
     return on_nodes, list(range(len(space.edge_vocabulary)))
 
 
+def count_labels(space: SearchSpace) -> tuple[int, int]:
+    """How many operations there are on nodes, and on edges."""
+    on_nodes, on_edges = list_operations(space)
+    return len(on_nodes), len(on_edges)
+
+
 def bound_operations(space: SearchSpace) -> list[tuple[int, int]]:
     """Least and largest number of each operation."""
-    on_nodes, on_edges = _list_operations(space)
+    on_nodes, on_edges = list_operations(space)
     return [(0, space.sizes[-1])] * len(on_nodes) + [(0, find_most_edges(space))] * len(on_edges)
 
 
 def count_operations(space: SearchSpace, batch: GraphBatch) -> Counts:
     """How often each operation occurs, on nodes and then on edges."""
-    on_nodes, on_edges = _list_operations(space)
+    on_nodes, on_edges = list_operations(space)
     found = []
     if batch.node_codes is not None:
         found += [(batch.node_codes == code).sum(axis=1) for code in on_nodes]
@@ -101,27 +107,27 @@ def _find_depths(batch: GraphBatch, sources: NDArray[np.bool_], sinks: NDArray[n
 
 def bound_longest(space: SearchSpace) -> list[tuple[int, int]]:
     """Least and largest number of each operation on a path; none where paths may run in cycles."""
-    on_nodes, on_edges = _list_operations(space)
+    on_nodes, on_edges = list_operations(space)
     n = space.sizes[-1]
     return [(0, n)] * len(on_nodes) + [(0, n - 1)] * len(on_edges) if space.acyclic else []
 
 
 def count_longest(space: SearchSpace, batch: GraphBatch) -> Counts:
     """The most of each operation on any path of an acyclic graph."""
-    on_nodes, on_edges = _list_operations(space)
+    on_nodes, on_edges = list_operations(space)
     found = []
     if batch.node_codes is not None:
         for code in on_nodes:
             own = batch.node_codes == code
-            found.append(_find_richest_path(batch, own, own[:, None, :]))
+            found.append(find_richest_path(batch, own, own[:, None, :]))
     if batch.edge_codes is not None:
         none = np.zeros((len(batch), batch.n), dtype=bool)
         edges = [batch.edge_codes == code for code in on_edges]
-        found += [_find_richest_path(batch, none, gains) for gains in edges]
+        found += [find_richest_path(batch, none, gains) for gains in edges]
     return np.stack(found, axis=1).astype(np.int64)
 
 
-def _find_richest_path(
+def find_richest_path(
     batch: GraphBatch, start: NDArray[np.bool_], gains: NDArray[np.bool_]
 ) -> NDArray[np.int16]:
     """The largest number of gains of edges on any path, and of the node that it starts from."""

@@ -13,12 +13,11 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.runs import RunMaker
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.compiled import Threads
-from nasgoat.kernels import bounded_blocks, check_blocks
+from nasgoat.kernels import bounded_blocks
 from nasgoat.solvers import SolveLimits
-from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import posterior_of
 
-from .problems import Problem, observed, random_space
+from .block_problems import FAMILIES, cell_problem, declared_problem, fitted, several_problem
+from .problems import Problem, observed
 from .test_branch_and_bound import TIES, assert_same
 
 
@@ -26,59 +25,57 @@ def list_values(pool: Pool) -> list[float]:
     return [float(proposal.lcb or 0.0) for proposal in pool]
 
 
-def fitted(
-    space: SearchSpace, form: str, blocks: tuple[str, ...], t: int, rng: np.random.Generator
-) -> GraphGP:
-    """A process with random weights on t random graphs and a random linear error."""
-    gp = GraphGP(space, form, blocks=blocks)
-    largest = 2.0 if form == "linear" else -1.0  # of a logarithm: exp needs small exponents
-    names = gp.kernel.block_weights
-    gp.kernel.set_params(**{name: float(np.exp(rng.uniform(-3, largest))) for name in names})
-    gp.graphs_ = observed(space, t, int(rng.integers(1000)))
-    rows = gp.features.rows(gp.graphs_)
-    y = rows @ rng.normal(size=rows.shape[1]) + 0.01 * rng.normal(size=len(rows))
-    y = (y - y.mean()) / (y.std() + 1e-9)
-    gp.targets_, noise = y, np.full(len(rows), 1e-3)
-    gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
-    return gp
-
-
-def random_problem(form: str, seed: int, largest: int) -> Problem:
-    rng = np.random.default_rng(seed)
-    space, t = random_space(rng, largest), int(rng.integers(1, 80))
-    known = bounded_blocks(space)
-    blocks = check_blocks([name for name in known if rng.random() < 0.6] or ["operations"])
-    gp = fitted(space, form, blocks, t, rng)
-    acquisition = LowerConfidenceBound(float(rng.choice([0.0, 1.0, 3.0]))).given(gp)
-    seen = observed(space, t, seed)[: int(rng.integers(0, t + 1))]
-    return Problem(space, acquisition, int(rng.integers(1, 8)), {space.key(g) for g in seen})
-
-
-def agrees(form: str, seed: int) -> None:
-    problem = random_problem(form, seed, 5)
+def agrees(problem: Problem) -> None:
+    """The k best equal the catalogue's, in value and number, and are proven."""
     arguments = (problem.acquisition, problem.k, problem.exclude)
-    pool = BranchAndBound(problem.space).optimize(*arguments)
+    pool = BranchAndBound(problem.space, progress=None).optimize(*arguments)
     assert_same(problem, pool, Catalogue(problem.space).optimize(*arguments))
 
 
 @pytest.mark.parametrize("form", ["linear", "exponential"])
 @pytest.mark.parametrize("seed", range(12))
 def test_the_best_graphs_under_any_blocks_are_those_of_the_catalogue(seed: int, form: str) -> None:
-    agrees(form, seed)
+    agrees(cell_problem(form, seed, 5))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["linear", "exponential"])
-def test_two_hundred_problems_under_any_blocks(form: str) -> None:
-    for seed in range(100, 200):
-        agrees(form, seed)
+@pytest.mark.parametrize("must", ["operations", "shape", "longest"])
+def test_two_hundred_problems_under_any_blocks(form: str, must: str) -> None:
+    for seed in range(100, 300):
+        agrees(cell_problem(form, seed, 5, must))
 
 
-def check_program(form: str, seed: int) -> None:
-    problem = random_problem(form, seed, 4)
+@pytest.mark.parametrize("must", ["operations", "shape", "longest"])
+@pytest.mark.parametrize("seed", range(2))
+def test_declared_graphs_under_any_blocks(seed: int, must: str) -> None:
+    agrees(declared_problem(seed, must))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("must", ["operations", "shape", "longest"])
+def test_two_hundred_problems_of_declared_graphs(must: str) -> None:
+    for seed in range(100, 300):
+        agrees(declared_problem(seed, must))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_several_cells_under_any_blocks(seed: int) -> None:
+    agrees(several_problem(seed))
+
+
+@pytest.mark.slow
+def test_two_hundred_problems_of_several_cells() -> None:
+    for seed in range(100, 300):
+        agrees(several_problem(seed))
+
+
+def check_program(problem: Problem, formulation: str = "compact") -> None:
     arguments = (problem.acquisition, problem.k, problem.exclude)
-    limits = SolveLimits(seconds=120)
-    program = MipOptimizer(problem.space, child=False, independent=True, limits=limits)
+    limits, space = SolveLimits(seconds=120), problem.space
+    program = MipOptimizer(
+        space, child=False, independent=True, limits=limits, formulation=formulation
+    )
     values = list_values(program.optimize(*arguments))
     expected = list_values(Catalogue(problem.space).optimize(*arguments))
     size = max([1.0, *map(abs, expected)])
@@ -87,18 +84,35 @@ def check_program(form: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 3, 6, 7])
 def test_the_program_knows_any_blocks(seed: int) -> None:
-    check_program("linear", seed)
+    check_program(cell_problem("linear", seed, 4))
+
+
+def test_the_program_knows_any_blocks_of_declared_graphs() -> None:
+    check_program(declared_problem(3, "longest", program=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_sixty_programs_under_any_blocks(form: str) -> None:
     for seed in range(100, 130):
-        check_program(form, seed)
+        check_program(cell_problem(form, seed, 4))
+
+
+@pytest.mark.slow
+def test_two_hundred_programs_under_longest() -> None:
+    for seed in range(100, 300):
+        check_program(cell_problem("linear", seed, 4, "longest"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("must", ["operations", "shape", "longest"])
+def test_two_hundred_programs_of_declared_graphs(must: str) -> None:
+    for seed in range(100, 300):
+        check_program(declared_problem(seed, must, program=True))
 
 
 def test_the_program_solves_in_a_child_process_too() -> None:
-    problem = random_problem("linear", 3, 4)
+    problem = cell_problem("linear", 3, 4, "operations")
     assert problem.acquisition.features.codes
     pool = MipOptimizer(problem.space).optimize(problem.acquisition, 1)
     assert str(pool.certificate.status) == "optimal"
@@ -116,24 +130,51 @@ def test_the_papers_formulation_knows_any_blocks() -> None:
     np.testing.assert_allclose(values, expected, rtol=0, atol=2e-3)
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
-def test_a_search_that_is_stopped_has_a_valid_bound(form: str) -> None:
-    space = NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=7)
-    gp = fitted(space, form, ("paths", "operations", "shape"), 30, np.random.default_rng(0))
+STOPPED = [
+    ("cells, labels on nodes", "linear", ("paths", "operations", "shape"), 20),
+    ("cells, labels on nodes", "exponential", ("paths", "operations", "shape"), 20),
+    ("cells, labels on nodes", "linear", ("paths", "longest"), 20),
+    ("cells, labels on nodes", "exponential", ("paths", "longest"), 20),
+    ("declared, acyclic", "linear", ("paths", "operations", "shape"), 20),
+    ("declared, acyclic", "linear", ("paths", "longest"), 20),
+    ("declared, undirected", "linear", ("paths", "operations"), 20),
+    ("several cells", "linear", ("paths", "longest"), 1),
+]
+
+
+@pytest.mark.parametrize(("family", "form", "blocks", "least"), STOPPED)
+def test_a_search_that_is_stopped_has_a_valid_bound(
+    family: str, form: str, blocks: tuple[str, ...], least: int
+) -> None:
+    space = FAMILIES[family]
+    gp = fitted(space, form, blocks, 30, np.random.default_rng(0))
     acquisition = LowerConfidenceBound().given(gp)
     optimum = Catalogue(space).optimize(acquisition)[0].lcb
     assert optimum is not None
-    steps = 0
+    steps, best = 0, np.inf
     with ThreadPoolExecutor(2) as pool:
         maker = RunMaker(acquisition.features, acquisition, None, Threads(2, pool))
-        (run,) = BranchAndBound(space)._make_runs(maker)
-        best, found = np.inf, run.go_on(np.inf)
-        while found is not None:
-            best = min([best, *(value for _, _, value in found)])
-            assert min(best, run.open_bound()) <= optimum + TIES
-            steps, found = steps + 1, run.go_on(best)
+        every = BranchAndBound(space, progress=None)._make_runs(maker)
+        for at, run in enumerate(every):
+            found = run.go_on(best)
+            while found is not None:
+                best = min([best, *(value for _, _, value in found)])
+                left = [other.open_bound() for other in every[at:]]
+                assert min([best, *left]) <= optimum + TIES
+                steps, found = steps + 1, run.go_on(best)
     assert best == pytest.approx(optimum, abs=TIES)
-    assert steps > 20
+    assert steps > least
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_time_limit_leaves_a_bound_below_the_optimum(seed: int) -> None:
+    problem = declared_problem(seed, "operations") if seed % 2 else cell_problem("linear", seed, 5)
+    arguments = (problem.acquisition, problem.k, problem.exclude)
+    stopped = BranchAndBound(problem.space, progress=None, time_limit=0.0).optimize(*arguments)
+    wanted = Catalogue(problem.space).optimize(*arguments)
+    if len(wanted):
+        assert stopped.certificate.bound is not None
+        assert stopped.certificate.bound <= list_values(wanted)[0] + TIES
 
 
 def test_shapes_of_long_chains_are_bounded_by_relaxations() -> None:

@@ -2,18 +2,19 @@
 
 Notation (docs/branch-and-bound.md)
     C           columns of all blocks beside the paper's: thermometer codes, 0 or 1
-    N           a *composition*: how many variables have each label
+    N, ℓ        a *summary*: how many variables have each label; the most of each on a path
 
-What the structure decides is the same for all graphs of a shape; what the numbers of operations
-decide is the same for all graphs of a composition. So for the graphs of one shape and composition
-the codes are constants: a fixed column under the linear kernel, a fixed factor of the kernel vector
-under the exponential one. Each composition is searched on its own, with rows that hold its numbers.
+What the structure decides is the same for all graphs of a shape; what the numbers of operations or
+the richest paths decide is the same for all graphs of a summary. So for the graphs of one shape and
+summary the codes are constants: a fixed column under the linear kernel, a fixed factor of the
+kernel vector under the exponential one. Each summary is searched on its own: rows hold its numbers,
+and labels that lead to other richest paths are dropped.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
-from nasgoat.acquisition.branch.cells.records import Tables
+from nasgoat.acquisition.branch.cells.records import LimitRows, Tables
 from nasgoat.acquisition.branch.cells.reference import measure_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
@@ -36,14 +37,26 @@ from nasgoat.acquisition.branch.exponential.model import (
     give_codes,
 )
 from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
-from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Run
+from nasgoat.acquisition.branch.records import MARGIN, Builds, Floats, Found, Integers, Run
 from nasgoat.compiled import Threads
+from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.blocks import OPERATIONS, STRUCTURE, Composition, list_compositions
+from nasgoat.kernels.deciding import (
+    LONGEST,
+    NOTHING,
+    OPERATIONS,
+    STRUCTURE,
+    Summary,
+    has_only_paths,
+    list_summaries,
+    realise_on_path,
+)
+from nasgoat.kernels.graph_counts import find_richest_path
 from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate.posterior import ExponentialPosterior
 
 _CHUNK = 10_000  # graphs that are counted at a time
+_KEPT = 5_000_000  # bounds of shapes that are kept for when their summaries are searched
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,29 +73,48 @@ class BlockCodes:
         >>> space = NodeLabeledSpace(4, ["conv", "pool"])
         >>> (block,) = Listing(space, False).blocks()
         >>> codes = BlockCodes(FeatureMap(space, ("paths", "operations")), block)
-        >>> len(codes.compositions[2]), codes.find((1, 1)).shape == (len(block.adjacency), 8)
-        (3, True)
+        >>> codes.find(codes.summaries[1]).shape == (len(block.adjacency), 8), len(codes.summaries)
+        (True, 3)
     """
 
     features: FeatureMap
     block: Block
 
     @cached_property
-    def compositions(self) -> dict[int, list[Composition]]:
-        """By number of variables the compositions to search on their own; empty if none has to."""
-        if all(code.block.decided_by != OPERATIONS for code in self.features.codes.values()):
-            return {}
+    def summaries(self) -> list[Summary]:
+        """The summaries to search on their own; empty if none has to."""
+        on_nodes = self.block.space.labels_on == "nodes"
         totals = np.unique(self.block.shapes.variables).tolist()
-        return {total: list(list_compositions(total, self.block.labels)) for total in totals}
+        labels = (self.block.labels, 0) if on_nodes else (0, self.block.labels)
+        every = [(total, 0) if on_nodes else (0, total) for total in totals]
+        paths = has_only_paths(self.block.space)
+        return list(list_summaries(every, labels, self.features.decided_by, paths))
 
-    def find(self, composition: Composition | None) -> NDArray[np.uint8]:
-        """The codes of every shape, shape (P, C), for graphs of this composition."""
-        if composition is None:
-            return self._by_structure
-        any_shape = int(np.argmax(self.block.shapes.variables == sum(composition)))
-        labels = np.repeat(np.arange(len(composition)), composition)
-        graph = self.block.graph(any_shape, labels)
-        return self._by_structure | self.features.encode_decided([graph], OPERATIONS)
+    def find(self, held: Summary) -> NDArray[np.uint8]:
+        """The codes of every shape, shape (P, C), for graphs of this summary."""
+        return add_summary(self.features, self._by_structure, held)
+
+    def fits(self, held: Summary) -> NDArray[np.bool_]:
+        """Which shapes may have graphs of this summary, shape (P,)."""
+        found = np.ones(len(self._depth), dtype=bool)
+        if held.numbers is not None:
+            found &= self.block.shapes.variables == sum(held.numbers)
+        if held.longest is not None:
+            found &= (self._depth <= sum(held.longest)) & (self._depth >= max(held.longest))
+            found &= self.block.shapes.variables >= sum(held.longest)
+        return found
+
+    @cached_property
+    def _depth(self) -> Integers:
+        """The most variables on a path of each shape."""
+        shapes, adjacency = self.block.shapes, self.block.adjacency
+        batch = GraphBatch(adjacency, shapes.nodes.astype(np.int8))
+        inner = np.zeros(adjacency.shape[:2], dtype=bool)
+        if self.block.space.labels_on == "edges":
+            return find_richest_path(batch, inner, adjacency).astype(np.int64)
+        place = np.arange(adjacency.shape[1])
+        inner = (place > 0) & (place < shapes.nodes[:, None] - 1)
+        return find_richest_path(batch, inner, inner[:, None, :]).astype(np.int64)
 
     @cached_property
     def _by_structure(self) -> NDArray[np.uint8]:
@@ -91,44 +123,70 @@ class BlockCodes:
         chunks = [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]
         return np.concatenate(
             [
-                self.features.encode_decided([self.block.graph(s, none) for s in chunk], STRUCTURE)
+                self.features.encode_decided(
+                    self.block.space.batch([self.block.graph(s, none) for s in chunk]), STRUCTURE
+                )
                 for chunk in chunks
             ]
         )
 
 
-def hold_composition(block: Block, composition: Composition | None) -> list[Limit]:
-    """Limits that hold the number of each label."""
-    if composition is None:
-        return []
-    named = zip(block.space.ops, composition, strict=True)
-    if block.space.labels_on == "nodes":
-        return [Limit("composition", "==", count, node_ops={op: 1.0}) for op, count in named]
-    return [Limit("composition", "==", count, edge_ops={op: 1.0}) for op, count in named]
+def add_summary(
+    features: FeatureMap, by_structure: NDArray[np.uint8], held: Summary
+) -> NDArray[np.uint8]:
+    """The codes of structures, shape (P, C), and what the summary of their graphs decides."""
+    found = by_structure
+    for value, decided_by in zip(held, (OPERATIONS, LONGEST), strict=True):
+        if value is not None:
+            batch = realise_on_path(features.space, [value])
+            found = found | features.encode_decided(batch, decided_by)
+    return found
 
 
-class CompositionRun:
-    """One composition after the other, the one of lowest bound first.
+def hold_summary(block: Block, held: Summary) -> LimitRows:
+    """All limits of a block's space, and what holds the summary of its graphs."""
+    more: list[Limit] = []
+    if held.numbers is not None:
+        on_nodes = block.space.labels_on == "nodes"
+        for op, count in zip(block.space.ops, held.numbers, strict=True):
+            own, none = {op: 1.0}, dict[str, float]()
+            nodes, edges = (own, none) if on_nodes else (none, own)
+            more.append(Limit("numbers", "==", count, node_ops=nodes, edge_ops=edges))
+    # Where a graph is a single path, its numbers say it all.
+    said = held.numbers is not None and has_only_paths(block.space)
+    return make_limit_rows(block, more=more, longest=() if said else held.longest or ())
+
+
+class SummaryRun:
+    """One summary after the other, the one of lowest bound first.
 
     Args:
-        codes: The codes, and the shapes that they belong to.
-        bound: A lower bound of every shape for graphs of a composition, infinite for shapes with
-            another number of variables.
-        start: Begins the search of a composition below shapes with these bounds.
+        block: Makes graphs of shapes.
+        summaries: All that graphs of its shapes can have.
+        bound: Bounds every shape for graphs of a summary, infinite for shapes without: yields None
+            whenever it may pause, and the bounds at last.
+        start: Begins the search of a summary below shapes with these bounds.
         floor: A valid bound on everything, for as long as no better one is known.
+        without: Bounds every shape without codes, and the least that codes add alone: together a
+            bound on everything (superadditivity); no such bound if None.
     """
 
     def __init__(
         self,
-        codes: BlockCodes,
-        bound: Callable[[Composition], Floats],
-        start: Callable[[Composition, Floats], Run],
+        block: Builds,
+        summaries: Sequence[Summary],
+        bound: Callable[[Summary], Iterator[Floats | None]],
+        start: Callable[[Summary, Floats], Run],
         floor: Callable[[], float],
+        without: tuple[Iterator[Floats | None], float] | None = None,
     ) -> None:
-        self.block = codes.block
+        self.block = block
+        self._without, self._lowest = without, -np.inf
         self._bound, self._start, self._floor = bound, start, floor
-        self._unbounded = [c for found in codes.compositions.values() for c in found]
-        self._waiting: list[tuple[float, Composition]] = []  # a heap, by bounds
+        self._unbounded = list(summaries)
+        self._bounding: Iterator[Floats | None] | None = None  # of the last one of these
+        self._waiting: list[tuple[float, int, Summary]] = []  # a heap, by bounds
+        self._known: dict[Summary, Floats] = {}  # bounds of shapes, while there is room for them
         self._run: Run | None = None
         self._done = 0
 
@@ -139,29 +197,71 @@ class CompositionRun:
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
+        if self._without is not None:
+            self._bound_without()
+            return []
         if self._unbounded:
-            composition = self._unbounded.pop()
-            lowest = float(self._bound(composition).min(initial=np.inf))
-            heapq.heappush(self._waiting, (lowest, composition))
-            self._done += 1
+            self._bound_next()
             return []
         if self._run is None:
             if not self._waiting or self._waiting[0][0] >= best + MARGIN:
                 return None
-            _, composition = heapq.heappop(self._waiting)
-            self._run = self._start(composition, self._bound(composition))
+            self._run = self._start_next()
+            if self._run is None:
+                return []
         found = self._run.go_on(best)
         if found is None:
             self._done, self._run = self.nodes, None
             return []
         return found
 
+    def _bound_without(self) -> None:
+        """Bound the shapes without codes, or some of them."""
+        if self._without is not None and (roots := next(self._without[0])) is not None:
+            self._lowest = float(roots.min(initial=np.inf)) + self._without[1]
+            self._without = None
+
+    def _bound_next(self) -> None:
+        """Bound the shapes of one more summary, or some of them."""
+        held = self._unbounded[-1]
+        self._bounding = self._bounding or self._bound(held)
+        roots = next(self._bounding)
+        if roots is None:
+            return
+        self._bounding = None
+        self._unbounded.pop()
+        self._done += 1
+        lowest = float(roots.min(initial=np.inf))
+        if lowest < np.inf:
+            heapq.heappush(self._waiting, (lowest, len(self._waiting), held))
+            if (len(self._known) + 1) * len(roots) <= _KEPT:
+                self._known[held] = roots
+
+    def _start_next(self) -> Run | None:
+        """The search of the summary of lowest bound; None if its shapes are not bounded yet."""
+        held = self._waiting[0][-1]
+        roots = self._known.pop(held, None)
+        if roots is None:
+            self._bounding = self._bounding or self._bound(held)
+            roots = next(self._bounding)
+            if roots is None:
+                return None
+            self._bounding = None
+        heapq.heappop(self._waiting)
+        return self._start(held, roots)
+
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""
         if self._unbounded:
-            return self._floor()
+            return max(self._floor(), self._lowest)
         waiting = self._waiting[0][0] if self._waiting else np.inf
         return max(min(waiting, self._run.open_bound() if self._run else np.inf), self._floor())
+
+
+def bound_codes(columns: Floats) -> float:
+    """The least that any codes are worth by themselves, given their columns, (C, 1 + r)."""
+    lengths = np.linalg.norm(columns[:, 1:], axis=1)
+    return float(np.minimum(columns[:, 0] - lengths, 0.0).sum())
 
 
 def start_linear(
@@ -171,27 +271,29 @@ def start_linear(
     block = codes.block
     changes = measure_changes(tables, block.shapes, block.classes, block.labels)
 
-    def bound(composition: Composition) -> Floats:
+    def bound(held: Summary, coded: bool = True) -> Iterator[Floats]:
         found = np.full(len(block.shapes.home), np.inf)
-        known = codes.find(composition)
+        known, fits = codes.find(held) * coded, codes.fits(held)
         for group in block.groups:
-            if block.shapes.variables[group.rows[0]] == sum(composition):
-                coded = add_codes(tables, group, known)
-                found[group.rows] = bound_structures(tables, block.shapes, changes, coded)
-        return found
+            if fits[group.rows].any():
+                some = group.take(np.flatnonzero(fits[group.rows]))
+                with_codes = add_codes(tables, some, known)
+                found[some.rows] = bound_structures(tables, block.shapes, changes, with_codes)
+        yield found
 
-    def start(composition: Composition | None, roots: Floats | None) -> LinearRun | RelaxedRun:
-        limits = make_limit_rows(block, more=hold_composition(block, composition))
-        known = codes.find(composition)
-        if is_relaxed(block):
+    def start(held: Summary, roots: Floats | None) -> LinearRun | RelaxedRun:
+        limits = hold_summary(block, held)
+        known = codes.find(held)
+        if is_relaxed(block) and not len(limits.longest):
             return RelaxedRun.of(block, tables, limits, known)
         return LinearRun(
             block, tables, limits, floor, threads, codes=known, roots=roots, changes=changes
         )
 
-    if codes.compositions:
-        return CompositionRun(codes, bound, start, floor)
-    return start(None, None)
+    if codes.summaries:
+        without = bound(NOTHING, coded=False), bound_codes(tables.codes)
+        return SummaryRun(block, codes.summaries, bound, start, floor, without)
+    return start(NOTHING, None)
 
 
 def start_exponential(
@@ -205,20 +307,19 @@ def start_exponential(
     """The search of a block under the exponential kernel."""
     block, features = codes.block, codes.features
 
-    def give(composition: Composition | None) -> Factors:
-        return give_codes(factors, features, posterior, codes.find(composition).astype(float))
+    def give(held: Summary) -> Factors:
+        return give_codes(factors, features, posterior, codes.find(held).astype(float))
 
-    def bound(composition: Composition) -> Floats:
-        fits = block.shapes.variables == sum(composition)
-        return np.where(fits, bound_exponential(block, give(composition), model), np.inf)
+    def bound(held: Summary) -> Iterator[Floats]:
+        yield np.where(codes.fits(held), bound_exponential(block, give(held), model), np.inf)
 
-    def state(composition: Composition | None, roots: Floats) -> ExponentialProblem:
-        limits = make_limit_rows(block, more=hold_composition(block, composition))
-        return ExponentialProblem(block, give(composition), model, limits, roots)
+    def state(held: Summary, roots: Floats) -> ExponentialProblem:
+        return ExponentialProblem(block, give(held), model, hold_summary(block, held), roots)
 
-    def start(composition: Composition, roots: Floats) -> ExponentialRun:
-        return ExponentialRun(state(composition, roots), threads)
+    def start(held: Summary, roots: Floats) -> ExponentialRun:
+        return ExponentialRun(state(held, roots), threads)
 
-    if codes.compositions:
-        return CompositionRun(codes, bound, start, floor)
-    return start_labellings(state(None, bound_exponential(block, give(None), model)), threads)
+    if codes.summaries:
+        return SummaryRun(block, codes.summaries, bound, start, floor)
+    every = bound_exponential(block, give(NOTHING), model)
+    return start_labellings(state(NOTHING, every), threads)

@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 
 from nasgoat.acquisition.branch import runs
-from nasgoat.acquisition.branch.block_codes import BlockCodes
 from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
@@ -33,7 +32,13 @@ from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import Threads, one_blas_thread
 from nasgoat.errors import SettingError, SpaceError
-from nasgoat.kernels import bounded_blocks, require_bounded_blocks, require_paper_blocks
+from nasgoat.kernels import (
+    block_names,
+    keep_bounded,
+    require_bounded_blocks,
+    require_paper_blocks,
+)
+from nasgoat.kernels.deciding import STRUCTURE
 from nasgoat.memory import choose_limit
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
@@ -86,11 +91,11 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
-        self._codes: dict[Any, BlockCodes] = {}
+        self._codes: dict[Any, Any] = {}  # of blocks beside the paper's, by their names
         self._declared: DeclaredListing | None = None
         if space.layout == "graph":
             self._declared = DeclaredListing(cast(GraphSpace, space), progress)
-        self._pairs: CellPairs | None = None
+        self._pairs: dict[bool, CellPairs] = {}  # of several cells, by whether graphs are rows
         cells = cast(CellSpace, space)  # asked for nothing where graphs are declared
         self._memory = choose_limit(memory)
         room = time_limit, self._memory
@@ -102,8 +107,8 @@ class BranchAndBound:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """The blocks of the kernels that it knows."""
-        return bounded_blocks(self.space)
+        """The blocks that a kernel may have here, all of them together."""
+        return keep_bounded(self.space, block_names())
 
     def load_code(self, exponential: bool = False) -> None:
         """Compile, or load, the machine code that a search of this space needs; once in a process.
@@ -202,7 +207,7 @@ class BranchAndBound:
         """The same search within further limits; what it has listed serves both."""
         limited = copy(self)
         limited.space = self.space.constrain(*limits)
-        limited._pairs = self._pairs and self._pairs.limit(limited.space)
+        limited._pairs = {whole: x.limit(limited.space) for whole, x in self._pairs.items()}
         if self._declared is not None:
             limited._declared = self._declared.limit(cast(GraphSpace, limited.space))
         cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
@@ -302,16 +307,17 @@ class BranchAndBound:
         if isinstance(maker.acquisition.posterior, _ENUMERATED):
             return list(maker.list_exponential(self._exponential))
         if self.space.cells:
-            return [maker.make_of_cells(self._list_pairs())]
+            whole = bool(maker.features.decided_by - {STRUCTURE})
+            return [maker.make_of_cells(self._list_pairs(whole))]
         if isinstance(listing, DeclaredListing):
             return list(maker.list_declared(listing))
         return list(maker.list_linear(listing))
 
-    def _list_pairs(self) -> CellPairs:
+    def _list_pairs(self, whole: bool = False) -> CellPairs:
         """The rows of all cells; listed once."""
-        if self._pairs is None:
-            self._pairs = CellPairs.of(self.space)
-        return self._pairs
+        if whole not in self._pairs:
+            self._pairs[whole] = CellPairs.of(self.space, whole)
+        return self._pairs[whole]
 
     def _finish(self, run: Run, best: KBest | Sieve, deadline: float | None) -> bool:
         """Go on until all is explored, or the time is up: then False."""

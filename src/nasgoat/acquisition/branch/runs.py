@@ -27,6 +27,7 @@ from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.convex.several_cells import CellsRun
+from nasgoat.acquisition.branch.declared.codes import DeclaredCodes, start_declared
 from nasgoat.acquisition.branch.declared.search import DeclaredRun
 from nasgoat.acquisition.branch.declared.structures import DeclaredListing
 from nasgoat.acquisition.branch.declared.tables import make_declared_tables
@@ -78,7 +79,7 @@ class RunMaker:
     acquisition: LinearAcquisition
     deadline: float | None
     threads: Threads
-    codes: dict[Any, BlockCodes] = field(default_factory=dict)
+    codes: dict[Any, Any] = field(default_factory=dict)
     memory: float = inf
 
     def list_linear(self, listing: Listing) -> Iterator[Run]:
@@ -110,7 +111,13 @@ class RunMaker:
                 continue
             asked = self.features, posterior, self.acquisition.sqrt_beta
             threads = self._share(len(block.adjacency) >= _FEW)
-            yield DeclaredRun(block, make_declared_tables(*asked, block), floor, threads)
+            tables = make_declared_tables(*asked, block)
+            if self.features.codes:
+                key = self.features.blocks, id(block)
+                codes = self.codes.setdefault(key, DeclaredCodes(self.features, block))
+                yield start_declared(codes, tables, floor, threads)
+                continue
+            yield DeclaredRun(block, tables, floor, threads)
 
     def make_of_cells(self, pairs: CellPairs) -> Run:
         """The run of several cells at once, under that kernel."""
@@ -144,9 +151,9 @@ class RunMaker:
 
     def _code(self, block: Block) -> BlockCodes:
         """The codes of the blocks beside the paper's, counted once for a space."""
-        return self.codes.setdefault(
-            (self.features.blocks, id(block)), BlockCodes(self.features, block)
-        )
+        key = self.features.blocks, id(block)
+        found: BlockCodes = self.codes.setdefault(key, BlockCodes(self.features, block))
+        return found
 
     def bound_space(self) -> float:
         """A lower bound on every graph of the space, from its pairs of nodes one by one.

@@ -235,17 +235,25 @@ class DepthFirstRun:
     _search: Search
 
     def __init__(
-        self, block: Any, total: int, floor: Callable[[], float], threads: Threads, scout: bool
+        self,
+        block: Any,
+        total: int,
+        floor: Callable[[], float],
+        threads: Threads,
+        scout: bool,
+        chosen: Integers | None = None,
     ) -> None:
-        """Begin with ``total`` shapes; see the subclasses for the rest."""
+        """Begin with ``total`` shapes, or with those chosen; see the subclasses for the rest."""
         self.block = block
         self._floor = floor
         self._threads = threads
         self._rooted = 0  # shapes that were bounded in groups
-        self.roots = np.full(total, -np.inf)
+        self._chosen = np.arange(total) if chosen is None else chosen
+        self.roots = np.full(total, np.inf)
+        self.roots[self._chosen] = -np.inf
         self._workers = [self._new_worker() for _ in range(threads.total)]
-        step = max(total // _SCOUTED, 1) if scout else 1
-        self._begin(Phase.SCOUT if scout else Phase.ROOT, np.arange(total)[::step])
+        step = max(len(self._chosen) // _SCOUTED, 1) if scout else 1
+        self._begin(Phase.SCOUT if scout else Phase.ROOT, self._chosen[::step])
 
     def _new_worker(self) -> Worker:
         """The arrays of one thread."""
@@ -303,7 +311,7 @@ class DepthFirstRun:
 
     def _next_phase(self) -> None:
         if self._phase is Phase.SCOUT:
-            self._begin(Phase.ROOT, np.arange(len(self.roots)))
+            self._begin(Phase.ROOT, self._chosen)
         else:
             self._begin(Phase.SEARCH, np.argsort(self.roots, kind="stable"))
 

@@ -19,21 +19,27 @@ import numpy as np
 
 from nasgoat.acquisition.branch.cells.records import LimitRows, Prefixes, Shapes, Stack
 from nasgoat.acquisition.branch.cells.structures import Block
-from nasgoat.acquisition.branch.records import Floats, Index
-from nasgoat.compiled import inner
+from nasgoat.acquisition.branch.records import Floats, Index, Integers
+from nasgoat.compiled import called, inner
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
 
 EPSILON = 1e-9  # limits with decimal coefficients hold up to this
 _FAR = 1000  # more than any distance
 
 
-def make_limit_rows(block: Block, floating: bool = False, more: Sequence[Limit] = ()) -> LimitRows:
+def make_limit_rows(
+    block: Block,
+    floating: bool = False,
+    more: Sequence[Limit] = (),
+    longest: Sequence[int] = (),
+) -> LimitRows:
     """All limits of the block's space as rows; none where nodes float: too little is known then.
 
     Args:
         block: The shapes.
         floating: Whether some of their nodes float.
         more: Limits beside those of the space.
+        longest: The most of each label on a path, where that is held.
     """
     shapes, prefix_states = block.shapes, block.prefix_states
     limits = [*block.space.all_limits, *more]
@@ -50,6 +56,7 @@ def make_limit_rows(block: Block, floating: bool = False, more: Sequence[Limit] 
         place=place,
         shape=np.zeros((total, len(shapes.nodes))),
         last_label=np.zeros((total, block.labels)),
+        longest=np.array(longest, dtype=np.int64),
     )
     for k, (limit, sign) in enumerate(rows):
         costs = _list_label_costs(block, limit)
@@ -235,6 +242,42 @@ def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t
                     stack.origin[t, i, total] = stack.origin[t, i, c]
                     total += 1
             stack.width[t, i] = total
+    if len(limits.longest) == 0:
+        return True
+    return has_longest(shapes, limits.longest, stack.states, stack.richest, p)
+
+
+@called
+def has_longest(
+    shapes: Shapes, longest: Integers, labels: Integers, richest: Integers, p: Index
+) -> bool:
+    """Whether open labels (-1) of a structure can make these the most of each label on a path.
+
+    For each label two paths are looked for: the richest one if no open variable gets the label, and
+    if all of them do. What is held must lie between. ``richest`` is scratch, (2, n).
+    """
+    on_edges = shapes.ends.shape[1] > 0
+    for x in range(len(longest)):
+        richest[:] = 0
+        if on_edges:
+            for i in range(shapes.variables[p]):  # by tails: what leads to a tail comes first
+                u, v, y = shapes.ends[p, i, 0], shapes.ends[p, i, 1], labels[i]
+                for end in range(2):
+                    more = 1 if y == x or (end == 1 and y < 0) else 0
+                    richest[end, v] = max(richest[end, v], richest[end, u] + more)
+        else:
+            for v in range(1, shapes.nodes[p] - 1):
+                y = labels[v - 1]
+                for end in range(2):
+                    for u in range(1, v):
+                        if shapes.distance[p, u, v] == 1:
+                            richest[end, v] = max(richest[end, v], richest[end, u])
+                    richest[end, v] += 1 if y == x or (end == 1 and y < 0) else 0
+        least, most = np.int64(0), np.int64(0)
+        for v in range(shapes.nodes[p]):
+            least, most = max(least, richest[0, v]), max(most, richest[1, v])
+        if least > longest[x] or most < longest[x]:
+            return False
     return True
 
 

@@ -87,6 +87,7 @@ class LimitRows(NamedTuple):
     place: Integers  # (P, V) row of ``state`` that holds for a variable
     shape: Floats  # (K, P) cost of what is known of a shape
     last_label: Floats  # (K, Q) cost of the last inner node and of its edge to the sink
+    longest: Integers  # (L,) the most of each label on a path, exactly; no entries if any may be
 
 
 class Problem(NamedTuple):
@@ -162,6 +163,7 @@ class Stack(NamedTuple):
     order_bound: Floats  # (V + 1, D)
     next: Integers  # (V + 1,) place of the next state to try
     place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
+    richest: Integers  # (2, n) scratch: the most of a label on a path to a node, at least, at most
 
 
 class Scratch(NamedTuple):
@@ -179,7 +181,7 @@ class Scratch(NamedTuple):
     potentials: Potentials
 
 
-def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
+def new_stack(variables: int, labels: int, width: int, domain: int, nodes: int) -> Stack:
     """An empty stack; ``width`` is that of a column."""
     depth = variables + 1
     return Stack(
@@ -197,6 +199,7 @@ def new_stack(variables: int, labels: int, width: int, domain: int) -> Stack:
         order_bound=np.zeros((depth, domain)),
         next=np.zeros(depth, dtype=np.int64),
         place=new_place(),
+        richest=np.zeros((2, nodes), dtype=np.int64),
     )
 
 

@@ -241,7 +241,7 @@ class LinearRun(DepthFirstRun):
             prefixes = Prefixes(states=self._states, scratch=scratch)
         return Worker(
             prefixes=prefixes,
-            stack=new_stack(variables, labels, width, domain),
+            stack=new_stack(variables, labels, width, domain, problem.shapes.distance.shape[1]),
             scratch=new_scratch(variables, labels, domain, codes),
             order=np.zeros(0, dtype=np.int64),
             answers=new_answers(domain, variables),

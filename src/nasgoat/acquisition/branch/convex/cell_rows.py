@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.branch.records import Floats, Integers
 from nasgoat.graphs import GraphBatch, LabeledGraph, NamedGraphs
 from nasgoat.kernels import FeatureMap
+from nasgoat.kernels.blocks import code_block
 from nasgoat.spaces import CellSpace, SearchSpace
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
 from nasgoat.surrogate import LinearPosterior
@@ -53,9 +54,9 @@ class CellRows:
     present: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, name: str, space: SearchSpace) -> CellRows:
-        """The rows of a cell: all are listed."""
-        if space.labels_on == "edges":
+    def of(cls, name: str, space: SearchSpace, whole: bool = False) -> CellRows:
+        """The rows of a cell: all are listed; with ``whole`` every graph is one."""
+        if space.labels_on == "edges" and not whole:
             return cls._of_structures(name, cast(CellSpace, space))
         batches = [batch for batch in space.enumerate() if len(batch)]
         batch = GraphBatch.join(batches) if batches else space.batch([])
@@ -102,6 +103,21 @@ class CellRows:
                     first = len(self.features.path_types)
                     label[e] = columns[[first + column[u, v, code] for code in range(labels)]]
         return start, label
+
+    def list_codes(
+        self, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
+    ) -> Floats:
+        """Columns of the codes of blocks beside the paper's, (S, 1 + r), of each row."""
+        found = np.zeros((len(self.batch), 1 + posterior.R.shape[1]))
+        end = sum(features.widths) - sum(code.width for code in features.codes.values())
+        for name, code in features.codes.items():
+            part = slice(end, end := end + code.width)
+            cell, _, block = name.rpartition(".")
+            if cell == self.name and code.width:
+                own = code_block(block, self.space)
+                columns = np.column_stack([posterior.w[part], sqrt_beta * posterior.R[part]])
+                found += own.scale * own.encode(own.count(self.batch)) @ columns
+        return found
 
     def list_costs(self, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
         """What each row adds to each limit, (K, S), and the labels of all places, (K, E, L)."""
@@ -187,10 +203,10 @@ class CellPairs:
     second: Side
 
     @classmethod
-    def of(cls, space: SearchSpace) -> CellPairs:
-        """List the rows of every cell."""
+    def of(cls, space: SearchSpace, whole: bool = False) -> CellPairs:
+        """List the rows of every cell; with ``whole`` every graph is one."""
         cells = sorted(
-            (CellRows.of(name, cell) for name, cell in space.cells.items()),
+            (CellRows.of(name, cell, whole) for name, cell in space.cells.items()),
             key=lambda cell: len(cell.batch),
         )
         return cls(space, Side.of(cells[-1:]), Side.of(cells[:-1]))
@@ -248,7 +264,7 @@ class CellPairs:
             start, label = cell.list_columns(own, part, sqrt_beta)
             terms = [limit.cells.get(cell.name, _NOTHING) for limit, _ in self._limits]
             total, cost = cell.list_costs(terms)
-            starts.append(start)
+            starts.append(start + cell.list_codes(features, posterior, sqrt_beta))
             labels.append(label)
             fixed.append((signs[:, None] * total).T)
             costs.append(signs[:, None, None] * cost)

@@ -71,6 +71,8 @@ def _load_reference(
     shapes, pair, own = problem.shapes, problem.tables.pair, problem.tables.own
     n, star = shapes.allowed.shape[1], len(own) - 1
     reference[:] = 0.0
+    if len(problem.summary.given) > 0:
+        add_to(reference, problem.summary.given[s])
     for i in range(n):
         a = stack.label[i] if stack.label[i] >= 0 else star
         add_to(reference, own[a])

@@ -6,6 +6,8 @@ or of which an isomorphic copy remains (docs/branch-and-bound.md, "Why nothing i
 
 from __future__ import annotations
 
+import numpy as np
+
 from nasgoat.acquisition.branch.cells.domains import EPSILON
 from nasgoat.acquisition.branch.declared.records import DeclaredProblem, DeclaredStack, DegreeRules
 from nasgoat.acquisition.branch.records import Index
@@ -72,7 +74,7 @@ def narrow_labels(
             if kept < 0:
                 return False
             again = kept > 0
-    return True
+    return has_declared_longest(problem, stack, s)
 
 
 @inner
@@ -215,7 +217,62 @@ def is_leaf(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
             spent += rows.node[k, x] if i < n else rows.edge[k, x]
         if spent > rows.cap[k] + EPSILON:
             return False
+    return has_declared_longest(problem, stack, s)
+
+
+@called
+def has_declared_longest(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
+    """Whether open labels can still make the held ones the most of each label on a path.
+
+    For each label two paths are looked for: the richest one if nothing open gets the label, and if
+    all that is open does. What is held must lie between.
+    """
+    held = problem.summary
+    for x in range(len(held.nodes)):
+        if held.nodes[x] >= 0 and not _is_between(problem, stack, s, x, held.nodes[x], False):
+            return False
+    for x in range(len(held.edges)):
+        if held.edges[x] >= 0 and not _is_between(problem, stack, s, x, held.edges[x], True):
+            return False
     return True
+
+
+@called
+def _is_between(
+    problem: DeclaredProblem, stack: DeclaredStack, s: Index, x: Index, held: Index, on_edges: bool
+) -> bool:
+    """Whether ``held`` is between the least and the most of label x on the richest path."""
+    shapes, richest = problem.shapes, stack.richest
+    n, only = shapes.allowed.shape[1], len(problem.rules.weight) == 1
+    for end in range(2):
+        most = np.int64(0)
+        for v in range(n):
+            y = stack.label[v]
+            richest[end, v] = 0 if on_edges else _count_label(y, x, end, problem, s, v)
+            most = max(most, richest[end, v])
+        again = True
+        while again:  # the nodes of a structure may come in any order
+            again = False
+            for e in range(shapes.edges[s]):
+                u, v, y = shapes.ends[s, e, 0], shapes.ends[s, e, 1], stack.label[n + e]
+                if on_edges:
+                    more = 1 if only or y == x or (end == 1 and y < 0) else 0
+                else:
+                    more = _count_label(stack.label[v], x, end, problem, s, v)
+                if richest[end, u] + more > richest[end, v]:
+                    richest[end, v] = richest[end, u] + more
+                    most, again = max(most, richest[end, v]), True
+        if (most > held) if end == 0 else (most < held):
+            return False
+    return True
+
+
+@inner
+def _count_label(
+    y: Index, x: Index, end: Index, problem: DeclaredProblem, s: Index, v: Index
+) -> int:
+    """1 if node v has label x or, at the upper end, may still get it."""
+    return 1 if y == x or (end == 1 and y < 0 and problem.shapes.allowed[s, v, x] == 1) else 0
 
 
 @inner

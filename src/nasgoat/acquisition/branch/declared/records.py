@@ -72,6 +72,15 @@ class DeclaredTables(NamedTuple):
     delta: Floats  # (M, L, L, 1 + r) δ(l, a, b)
     reach: Floats  # (L, L, 2) least mean part, longest vector of δ(l, a, b) for all l
     gram: Floats  # (K + 1, K + 1) largest products of interactions; the last row is δ's
+    codes: Floats  # (columns, 1 + r) of the blocks beside the paper's
+
+
+class DeclaredSummary(NamedTuple):
+    """What is known of all graphs of a search (Lemma 10); empty arrays where nothing is."""
+
+    given: Floats  # (S, 1 + r) column of the codes of each structure
+    nodes: Integers  # (L,) the most of each label of nodes on a path, -1 for any
+    edges: Integers  # (M,) the same of edges
 
 
 class DeclaredProblem(NamedTuple):
@@ -81,6 +90,7 @@ class DeclaredProblem(NamedTuple):
     rules: DegreeRules
     rows: DeclaredRows
     tables: DeclaredTables
+    summary: DeclaredSummary
 
 
 class DeclaredStack(NamedTuple):
@@ -100,6 +110,7 @@ class DeclaredStack(NamedTuple):
     next: Integers  # (V + 1,) place of the next state to try
     place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
     load: Integers  # (2, 2, n) least and largest sums of weights: incoming, then outgoing edges
+    richest: Integers  # (2, n) scratch: the most of a label on a path to a node, at least, at most
 
 
 class DeclaredScratch(NamedTuple):
@@ -124,6 +135,12 @@ class DeclaredScratch(NamedTuple):
     bound: Floats  # (1,) of the node whose labels are listed
 
 
+def know_nothing(tables: DeclaredTables) -> DeclaredSummary:
+    """The summary of a search of all graphs."""
+    none = np.zeros(0, dtype=np.int64)
+    return DeclaredSummary(np.zeros((0, tables.own.shape[1])), none, none)
+
+
 def new_declared_stack(variables: int, domain: int, n: int) -> DeclaredStack:
     """Stack for that many nodes and edges, and states of one of them."""
     depth = variables + 1
@@ -142,6 +159,7 @@ def new_declared_stack(variables: int, domain: int, n: int) -> DeclaredStack:
         next=np.zeros(depth, dtype=np.int64),
         place=new_place(),
         load=np.zeros((2, 2, n), dtype=np.int64),
+        richest=np.zeros((2, n), dtype=np.int64),
     )
 
 

@@ -28,9 +28,12 @@ from nasgoat.acquisition.branch.declared.records import (
     NODE_VARIABLES,
     VARIABLES,
     DeclaredProblem,
+    DeclaredRows,
     DeclaredScratch,
     DeclaredStack,
+    DeclaredSummary,
     DeclaredTables,
+    know_nothing,
     new_declared_scratch,
     new_declared_stack,
 )
@@ -43,12 +46,14 @@ from nasgoat.acquisition.branch.records import (
     Answers,
     Floats,
     Index,
+    Integers,
     add_to,
     dot,
     new_answers,
 )
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
+    Phase,
     Steps,
     Walk,
     Worker,
@@ -167,6 +172,8 @@ def _begin_listing(
     # The column of what is labelled: the reference without its open nodes.
     column = scratch.column[0]
     column[:] = 0.0
+    if len(problem.summary.given) > 0:
+        add_to(column, problem.summary.given[s])
     for i in range(n):
         if stack.label[i] >= 0:
             _add_node(problem, stack, column, s, i, i)
@@ -331,6 +338,9 @@ class DeclaredRun(DepthFirstRun):
         floor: A valid bound on everything, for as long as no better one is known.
         threads: Threads that share the work.
         listed: Labellings of nodes, and of edges, up to which they are listed.
+        held: What is known of all graphs that are looked for; nothing if None.
+        rows: Limits in place of the block's, where more than these are held.
+        chosen: Structures to search; all if None.
     """
 
     _search = staticmethod(search_declared)
@@ -342,10 +352,14 @@ class DeclaredRun(DepthFirstRun):
         floor: Callable[[], float],
         threads: Threads = ALONE,
         listed: tuple[int, int] = _LISTED,
+        held: DeclaredSummary | None = None,
+        rows: DeclaredRows | None = None,
+        chosen: Integers | None = None,
     ) -> None:
-        self._problem = DeclaredProblem(block.shapes, block.rules, block.rows, tables)
+        held, rows = held or know_nothing(tables), rows or block.rows
+        self._problem = DeclaredProblem(block.shapes, block.rules, rows, tables, held)
         self._listed = listed
-        super().__init__(block, len(block.adjacency), floor, threads, scout=False)
+        super().__init__(block, len(block.adjacency), floor, threads, scout=False, chosen=chosen)
 
     def _new_worker(self) -> Worker:
         tables, shapes = self._problem.tables, self._problem.shapes
@@ -358,6 +372,11 @@ class DeclaredRun(DepthFirstRun):
             order=np.zeros(0, dtype=np.int64),
             answers=new_answers(_ANSWERS, variables),
         )
+
+    def search_below(self, roots: Floats) -> None:
+        """Go on below the structures with these bounds."""
+        self.roots = roots
+        self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 
     def open_bound(self) -> float:
         """A lower bound on everything that is not explored yet."""

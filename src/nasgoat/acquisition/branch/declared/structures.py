@@ -57,6 +57,16 @@ class DeclaredBlock:
     rules: DegreeRules
     rows: DeclaredRows
 
+    def hold_numbers(self, numbers: Sequence[int]) -> DeclaredRows:
+        """The limits of the space, and rows that hold how often each operation occurs."""
+        space = self.space
+        at = len(space.node_ops)
+        on_nodes = zip(space.node_ops, numbers[:at], strict=True)
+        on_edges = zip(space.edge_ops, numbers[at:], strict=True)
+        more = [Limit("numbers", "==", N, node_ops={op: 1.0}) for op, N in on_nodes]
+        more += [Limit("numbers", "==", N, edge_ops={op: 1.0}) for op, N in on_edges]
+        return _make_rows(space, self.n, self.shapes.edges, self.adjacency, self.roles, more)
+
     def measure_tables(self, features: int) -> float:
         """Bytes of the tables of a posterior with so many features."""
         labels = len(self.space.node_vocabulary) + 1
@@ -217,10 +227,15 @@ def _list_ends(adjacency: NDArray[np.bool_]) -> tuple[Bytes, Integers]:
 
 
 def _make_rows(
-    space: GraphSpace, n: int, edges: Integers, adjacency: NDArray[np.bool_], roles: Bytes
+    space: GraphSpace,
+    n: int,
+    edges: Integers,
+    adjacency: NDArray[np.bool_],
+    roles: Bytes,
+    more: Sequence[Limit] = (),
 ) -> DeclaredRows:
     """All limits of the space as rows; a structure and its roles fix nodes, edges and depth."""
-    rows = [(x, sign) for x in space.all_limits for sign in SIGNS[x.sense]]
+    rows = [(x, sign) for x in (*space.all_limits, *more) for sign in SIGNS[x.sense]]
     words, ops = space.node_vocabulary or ("",), space.edge_vocabulary or ("",)
     none = np.zeros(roles.shape, dtype=bool)
     first = roles == 0 if space.sources else none

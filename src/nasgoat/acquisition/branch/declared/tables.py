@@ -26,7 +26,7 @@ def make_declared_tables(
 ) -> DeclaredTables:
     """The columns of a posterior for the pair classes of a block."""
     space = block.space
-    own, path, edge = _read_columns(features, posterior, sqrt_beta, block.n)
+    own, path, edge, codes = _read_columns(features, posterior, sqrt_beta, block.n)
     labels = len(own)
     fit = block.rules.weight[:, None, None] <= np.minimum(
         block.rules.high[1][:, None], block.rules.high[0][None, :]
@@ -43,7 +43,7 @@ def make_declared_tables(
     known = [tuple(x) for x in block.classes.tolist()]
     one_way = np.array([k for k, (x, y) in enumerate(known) if x <= y])
     home = [known.index((min(x), max(x))) for x in known]
-    own, pair, delta = _compress(one_way, own, pair, delta)
+    own, pair, delta, codes = _compress(own, pair[one_way], delta, codes)
     place = np.searchsorted(one_way, home)
     pair = np.where((there <= back)[:, None, None, None], pair[place], pair[place].swapaxes(1, 2))
     free = np.arange(bool(space.sources), labels - bool(space.sinks))
@@ -63,13 +63,14 @@ def make_declared_tables(
         delta=np.ascontiguousarray(delta),
         reach=reach,
         gram=_spread(_multiply_classes(both[one_way], free, delta, fit), place),
+        codes=codes,
     )
 
 
 def _read_columns(
     features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, n: int
-) -> tuple[Floats, Floats, Floats]:
-    """Columns of nodes (L), of paths (n + 1, L, L) and of edges (M, L, L)."""
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Columns of nodes (L), of paths (n + 1, L, L), of edges (M, L, L) and of codes."""
     columns = make_feature_columns(features, posterior, sqrt_beta, n)
     space = features.space
     labels, ops = max(len(space.node_vocabulary), 1), max(len(space.edge_vocabulary), 1)
@@ -79,24 +80,24 @@ def _read_columns(
     own = path[0, np.arange(labels), np.arange(labels)].copy()
     path[0] = path[n] = 0.0  # no pair of two nodes is at distance 0; n is "unreachable"
     edge = np.zeros((ops, labels, labels, columns.shape[1]))
+    after = len(s) + len(features.edge_types)
     if space.edge_vocabulary:
         a, b, code = np.array(features.edge_types).T
-        edge[code, a, b] = columns[len(s) :]
+        edge[code, a, b] = columns[len(s) : after]
         if not space.directed:
-            edge[code, b, a] = columns[len(s) :]
-    return own, path, edge
+            edge[code, b, a] = columns[len(s) : after]
+    return own, path, edge, columns[after:]
 
 
-def _compress(one_way: Integers, own: Floats, pair: Floats, delta: Floats) -> list[Floats]:
+def _compress(*tables: Floats) -> list[Floats]:
     """The same columns with vectors in as few dimensions as they span: all products are kept."""
-    tables = (own, pair[one_way], delta)
     flat = np.concatenate([table.reshape(-1, table.shape[-1]) for table in tables])
     seen: dict[bytes, int] = {}
     place = [seen.setdefault(row[1:].tobytes(), len(seen)) for row in flat]
     vectors = np.zeros((len(seen), flat.shape[1] - 1))
     vectors[place] = flat[:, 1:]
     few = len(vectors) <= _PIVOTED
-    if len(vectors) < vectors.shape[1] or few:
+    if vectors.shape[1] > 0 and (len(vectors) < vectors.shape[1] or few):
         found = qr(vectors.T, mode="r", pivoting=few)
         order = found[1] if few else np.arange(len(vectors))
         size = np.abs(np.diag(found[0]))
@@ -105,7 +106,8 @@ def _compress(one_way: Integers, own: Floats, pair: Floats, delta: Floats) -> li
         vectors[order] = found[0][:rank].T
     short = np.column_stack([flat[:, 0], vectors[place]])
     parts = np.split(short, np.cumsum([table[..., 0].size for table in tables])[:-1])
-    return [part.reshape(*x.shape[:-1], -1) for part, x in zip(parts, tables, strict=True)]
+    width = short.shape[1]
+    return [part.reshape(*x.shape[:-1], width) for part, x in zip(parts, tables, strict=True)]
 
 
 def _multiply_classes(

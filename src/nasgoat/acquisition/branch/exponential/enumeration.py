@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.branch.cells.domains import EPSILON
+from nasgoat.acquisition.branch.cells.domains import EPSILON, has_longest
 from nasgoat.acquisition.branch.cells.records import LimitRows, Shapes
 from nasgoat.acquisition.branch.exponential.model import ExponentialProblem, Factors, Model
 from nasgoat.acquisition.branch.records import (
@@ -51,10 +51,12 @@ class Labelling(NamedTuple):
     needed: Floats  # (V + 1, K) what the variables from t on use up at least
     labels: Integers  # (V,)
     place: Integers  # (4,) POSITION, DEPTH, NODES, SHAPE
+    richest: Integers  # (2, n) scratch of what limits say about paths
 
 
-def new_labelling(variables: int, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
-    """An empty state for that many variables and labels."""
+def new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
+    """An empty state for these structures and that many labels."""
+    variables = max(int(shapes.variables.max()), 1)
     depth, m, columns = variables + 1, factors.path.shape[-1], factors.square.shape[1]
     return Labelling(
         kernel=np.zeros((depth, m)),
@@ -66,6 +68,7 @@ def new_labelling(variables: int, labels: int, factors: Factors, limits: LimitRo
         needed=np.zeros((depth, len(limits.cap))),
         labels=np.full(variables, -1, dtype=np.int64),
         place=new_place(),
+        richest=np.zeros((2, shapes.distance.shape[1]), dtype=np.int64),
     )
 
 
@@ -112,7 +115,10 @@ def search_labellings(
             place[DEPTH] -= 1
             continue
         state.labels[t] = k
-        if _is_affordable(limits, state, s, t, k):
+        if _is_affordable(limits, state, s, t, k) and (
+            len(limits.longest) == 0
+            or has_longest(shapes, limits.longest, state.labels, state.richest, s)
+        ):
             _extend(factors, shapes, state, s, t, k)
             place[DEPTH] = t + 1
     return PAUSED, 0.0
@@ -275,8 +281,7 @@ class ExponentialRun:
     def __init__(self, problem: ExponentialProblem, threads: Threads) -> None:
         self._problem, self._threads, self.block = problem, threads, problem.block
         order = np.argsort(problem.roots, kind="stable")
-        variables = max(int(self.block.shapes.variables.max()), 1)
-        given = (variables, self.block.labels, problem.factors, problem.limits)
+        given = (self.block.shapes, self.block.labels, problem.factors, problem.limits)
         self._workers = [
             _Worker(new_labelling(*given), order[j :: threads.total].copy())
             for j in range(threads.total)
