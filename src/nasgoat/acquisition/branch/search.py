@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nasgoat.acquisition.branch.cells.records import Prefixes
-from nasgoat.acquisition.branch.message_passing import AnyStack
+from nasgoat.acquisition.branch.message_passing import AnyStack, note_domains
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -40,6 +40,7 @@ from nasgoat.acquisition.branch.records import (
 from nasgoat.compiled import Threads, called, inner
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
+_ROUNDS = 2  # of the bound of a shape; those of structures, before a look below them, take one
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
 _SCOUTING = 4_000  # nodes spent on it at most
 Step = Callable[..., Any]
@@ -113,11 +114,14 @@ def make_search(walk: Walk, steps: Steps) -> Search:
                     return FOUND, found
                 if found == 0:
                     continue
-            rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
+            keep = prefixes is not None or not rooting
+            rounds = np.int64(_ROUNDS if t == 0 and keep else 1)
             sizes = measure(problem, prefixes, stack, scratch, s, t)
-            lower = bound(problem, prefixes, stack, scratch, sizes, s, t, rounds)
+            lower = bound(problem, prefixes, stack, scratch, sizes, s, t, rounds, keep, threshold)
             if rooting:
                 roots[s] = lower
+                if prefixes is not None:
+                    note_domains(prefixes, stack, s, lower, threshold)
             elif lower < threshold:
                 choose(problem, stack, scratch, sizes.open, s, t, threshold)
                 order_states(stack, t)
@@ -278,10 +282,10 @@ class DepthFirstRun:
         """Whether all shapes have their bounds."""
         return self._phase is Phase.SEARCH
 
-    def bound_shapes(self) -> Floats:
-        """Bounds of all shapes, without a look below them."""
+    def bound_shapes(self, best: float = np.inf) -> Floats:
+        """Bounds of all shapes, without a look below them; where above ``best``, not their best."""
         while not self.bounded:
-            self.go_on(np.inf)
+            self.go_on(best)
         return self.roots
 
     def _step(self, worker: Worker, best: float) -> list[Found]:
