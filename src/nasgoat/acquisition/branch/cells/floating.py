@@ -17,7 +17,6 @@ from nasgoat.acquisition.branch.cells.records import PairTables, Tables
 from nasgoat.acquisition.branch.cells.structures import Block, make_prefix_block
 from nasgoat.acquisition.branch.cells.tables import (
     find_interactions,
-    find_largest_products,
     find_shifts,
     make_edge_columns,
     make_feature_columns,
@@ -93,7 +92,6 @@ def make_floating_tables(
     wide = np.concatenate([paths, *means])[None]
     both = find_interactions(labels, wide)
     table = np.zeros((len(open_distances), labels, labels, n, wide.shape[-1]))
-    vectors = [both[0, d].reshape(-1, wide.shape[-1])[:, 1:] for d in range(n)]
     for c, options in enumerate(open_distances):
         mean = wide[0, n + c]
         if c < n - 2:
@@ -101,11 +99,10 @@ def make_floating_tables(
         else:
             added = np.repeat((options[:, :1, inner] - mean[:1, inner]), labels, axis=1)
         table[c, :, :, : len(options)] = np.moveaxis(added, 0, 2)
-        vectors.append(added.reshape(-1, wide.shape[-1])[:, 1:])
     counts = np.array([0] * n + [len(options) for options in open_distances], dtype=np.int64)
-    gram = find_largest_products(vectors)[None]
+    nothing = np.zeros((1, len(counts), len(counts)))  # prefixes take Ω in its place
     return Tables(
-        pairs=PairTables(path=wide, both=both, both_gram=gram),
+        pairs=PairTables(path=wide, both=both, both_gram=nothing),
         shift=find_shifts(labels, wide),
         edge=make_edge_columns(features, columns)[None],
         option=table,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
-from nasgoat.acquisition.branch.cells.parts import split_vectors
+from nasgoat.acquisition.branch.cells.parts import can_split, split_vectors
 from nasgoat.acquisition.branch.cells.records import States, Tables
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.structures import Block, list_prefix_states
@@ -80,7 +80,7 @@ class GrowingRun:
     ) -> None:
         self._space, self._n, self._floor = space, n, floor
         self._make_tables = partial(make_floating_tables, space, posterior, sqrt_beta, n)
-        self._tables: dict[int, Tables] = {}  # by the known nodes of stems; 0: of none yet
+        self._tables: dict[int, Tables] = {}  # by known nodes; 0: before they are split
         self._known: dict[int, States] = {}  # of the first stems with so many known nodes
         self._threads = threads
         self._waiting: list[list[Stem]] = [[] for _ in range(n - 1)]  # by known nodes
@@ -173,21 +173,22 @@ class GrowingRun:
         k, lowest = stems.rows.shape[1], float(stems.bound.min())
         matrices = matrices_of(stems.rows)
         self.block = make_floating_block(self._space, self._n, matrices, stems.last_label)
-        if k not in self._tables:
-            self._tables[k] = split_vectors(self._tables[0], self.block)
+        size = k if can_split(self._tables[0]) else self._n  # one basis may serve all
+        if size not in self._tables:
+            self._tables[size] = split_vectors(self._tables[0], self.block)
         self._run = LinearRun(
             self.block,
-            self._tables[k],
+            self._tables[size],
             make_limit_rows(self.block, floating=k < self._n - 2),
             lambda: max(lowest, self._floor()),
             self._threads,
             scout=False,
             roots=roots,
             allowed=stems.allowed,
-            like=self._known.get(k),
+            like=self._known.get(size),
         )
         if self._run.states is not None:
-            self._known.setdefault(k, self._run.states)
+            self._known.setdefault(size, self._run.states)
         self._bounded = stems if roots is None else None
 
     def _end(self, run: LinearRun, best: float) -> None:

@@ -19,24 +19,40 @@ from nasgoat.acquisition.branch.cells.structures import Block
 from nasgoat.acquisition.branch.cells.tables import measure_states
 from nasgoat.acquisition.branch.records import Floats
 
+_LONGEST = 400  # entries of vectors for which a basis is looked for: that takes their cube
 _REGULAR = 1e-2  # of the trace, spread over all directions: none is without length
 
 
 def split_vectors(tables: Tables, block: Block) -> Tables:
     """The tables in the basis, and with the parts, that suit the shapes of a block of prefixes."""
+    if not can_split(tables):
+        return turn_tables(tables, None, 0)
     changes, interactions = _measure_changes(tables, block), _measure_interactions(tables, block)
     if not np.trace(changes) > 0 or not np.trace(interactions) > 0:
-        return tables
+        return turn_tables(tables, None, 0)
     basis = _find_basis(changes, interactions)
     long = np.einsum("ij,ik,kj->j", basis, changes, basis, optimize=True)
     wide = np.einsum("ij,ik,kj->j", basis, interactions, basis, optimize=True)
     return turn_tables(tables, basis, _find_split(long, wide))
 
 
-def turn_tables(tables: Tables, basis: Floats, split: int) -> Tables:
-    """The same columns, their vectors in another orthonormal basis (its columns), in two parts."""
+def can_split(tables: Tables) -> bool:
+    """Whether a basis is looked for: not where vectors are very long."""
+    return tables.option.shape[-1] <= _LONGEST
+
+
+def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
+    """The same columns with Ω of two parts, their vectors in another orthonormal basis.
+
+    Args:
+        tables: The columns.
+        basis: The basis as columns; that of the tables if None.
+        split: Entries of the first part.
+    """
 
     def turn(columns: Floats) -> Floats:
+        if basis is None:
+            return columns
         return np.concatenate([columns[..., :1], columns[..., 1:] @ basis], axis=-1)
 
     pairs = tables.pairs._replace(path=turn(tables.pairs.path), both=turn(tables.pairs.both))
