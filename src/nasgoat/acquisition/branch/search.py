@@ -40,7 +40,7 @@ from nasgoat.acquisition.branch.records import (
 from nasgoat.compiled import Threads, called, inner
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
-_ROUNDS = 2  # of the bound of a shape; those of structures, before a look below them, take one
+_ROUNDS = 2  # of the bound of a shape; one where it is bounded before a look below it
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
 _SCOUTING = 4_000  # nodes spent on it at most
 Step = Callable[..., Any]
@@ -114,7 +114,9 @@ def make_search(walk: Walk, steps: Steps) -> Search:
                     return FOUND, found
                 if found == 0:
                     continue
-            keep = prefixes is not None or not rooting
+            keep = not rooting
+            if prefixes is not None:  # those that grow hand down their states
+                keep = keep or len(prefixes.states.allowed) > 0
             rounds = np.int64(_ROUNDS if t == 0 and keep else 1)
             sizes = measure(problem, prefixes, stack, scratch, s, t)
             lower = bound(problem, prefixes, stack, scratch, sizes, s, t, rounds, keep, threshold)
@@ -235,6 +237,7 @@ class DepthFirstRun:
     """
 
     block: Any  # has ``graph``: labels back into a graph
+    most_nodes: int = _PAUSE  # between two looks at the clock
     _problem: Any
     _search: Search
 
@@ -298,7 +301,7 @@ class DepthFirstRun:
             self.roots,
             self._phase is Phase.ROOT,
             best,
-            _PAUSE,
+            min(_PAUSE, self.most_nodes),
             worker.answers,
         )
         worker.done = status == DONE

@@ -32,6 +32,7 @@ from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
 
 _FIRST = 5  # nodes of the stems to begin with
+_BOUNDED = 100  # stems between two looks at the clock: one takes up to some ms
 _STEMS = 48  # stems that get a node at a time
 _DIVING = 4  # every so many turns the deepest stems come first, for good graphs early
 
@@ -187,6 +188,8 @@ class GrowingRun:
             allowed=stems.allowed,
             like=self._known.get(size),
         )
+        if roots is None:
+            self._run.most_nodes = _BOUNDED
         if self._run.states is not None:
             self._known.setdefault(size, self._run.states)
         self._bounded = stems if roots is None else None
