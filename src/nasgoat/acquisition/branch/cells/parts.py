@@ -38,7 +38,7 @@ def split_vectors(tables: Tables, block: Block) -> Tables:
 
 def can_split(tables: Tables) -> bool:
     """Whether a basis is looked for: not where vectors are very long."""
-    return tables.option.shape[-1] <= _LONGEST
+    return bool(tables.option.shape[-1] <= _LONGEST)
 
 
 def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
