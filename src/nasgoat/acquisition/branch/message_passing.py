@@ -26,12 +26,25 @@ from typing import Any
 
 import numpy as np
 
-from nasgoat.acquisition.branch.cells.records import Prefixes, Scratch, Stack
+from nasgoat.acquisition.branch.cells.records import (
+    FIRST_LENGTH,
+    FIRST_OMEGA,
+    FIRST_OVER,
+    SECOND_LENGTH,
+    SECOND_OMEGA,
+    SECOND_OVER,
+    USUAL_OMEGA,
+    WIDER,
+    Prefixes,
+    Scratch,
+    Stack,
+)
 from nasgoat.acquisition.branch.declared.records import DeclaredScratch, DeclaredStack
 from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, Integers, Potentials, Sizes
 from nasgoat.compiled import called, inner
 
 _TINY = 1e-150
+_LEAST = 0.05  # ω of a part is never taken smaller than this part of its largest value
 _FLOOR = 1e-2  # c and ‖U‖ are never taken smaller than this part of their largest value
 #: Takes potentials, messages (V, V, D · lanes), the number of states of each variable, the number
 #: of open variables, and whether they are visited forwards.
@@ -44,8 +57,11 @@ AnyScratch = Scratch | DeclaredScratch
 Fill = Callable[..., None]
 #: Takes problem, prefixes, stack, scratch, sizes, shape and depth.
 Rescale = Callable[..., None]
-#: Takes problem, prefixes, stack, scratch, sizes, shape, depth and rounds.
-Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index], float]
+#: Takes prefixes, stack, scratch, depth, the number of open variables, and what bound is enough.
+Narrow = Callable[..., bool]
+#: Takes problem, prefixes, stack, scratch, sizes, shape, depth, rounds, whether to keep the bounds
+#: of each further choice, and what bound is enough.
+Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index, bool, float], float]
 
 
 def _make_messages(lanes: int) -> tuple[Message, Message]:
@@ -141,17 +157,32 @@ def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: In
 
 @inner
 def _keep_move_bounds(
-    stack: AnyStack, potentials: Potentials, t: Index, total: Index, lower: float
+    stack: AnyStack, potentials: Potentials, t: Index, total: Index, lower: float, first: bool
 ) -> None:
-    """The bound of each further choice (after Lemma 3), from what the variables have kept."""
+    """The bound if one variable takes a given state: what the last sweep, or one before, proves."""
     for y in range(total):
         i = potentials.open[y]
         least = np.inf
         for c in range(stack.width[t, i]):
             least = min(least, potentials.belief[i, c])
         for c in range(stack.width[t, i]):
-            more = potentials.kept[i] * (potentials.belief[i, c] - least)
-            stack.move_bound[t, i, c] = lower + more
+            bound = lower + potentials.kept[i] * (potentials.belief[i, c] - least)
+            stack.move_bound[t, i, c] = bound if first else max(bound, stack.move_bound[t, i, c])
+
+
+@inner
+def note_domains(
+    prefixes: Prefixes, stack: AnyStack, s: Index, lower: float, threshold: float
+) -> None:
+    """Note which states shape s can have in a graph whose value is below the threshold."""
+    allowed = prefixes.states.allowed
+    if len(allowed) == 0:
+        return
+    allowed[s] = 0
+    for i in range(allowed.shape[1] if lower < threshold else 0):
+        for c in range(stack.width[0, i]):
+            if stack.move_bound[0, i, c] < threshold:
+                allowed[s, i, stack.domain[0, i, c]] = 1
 
 
 @inner
@@ -166,16 +197,45 @@ def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -
                 choice[i] = c
 
 
-def make_bound(fill_potentials: Fill, rescale: Rescale) -> Bound:
+@inner
+def _widen(
+    prefixes: Prefixes | None, scale: Floats, factor: Floats, sizes: Sizes, t: Index
+) -> float:
+    """Choose each ε of Lemma 2 for the noted lengths; returns what ω adds to the bound on the norm.
+
+    2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0, in each part of the entries; ε = ω / ‖U‖ is best at
+    states that matter.
+    """
+    omega: float = sizes.omega
+    floor = _FLOOR * sizes.length + _TINY
+    if prefixes is None:
+        length: float = max(scale[t, 1], floor)
+        factor[WIDE] = 1.0 + omega / length
+        return omega * omega + omega * length
+    parts = prefixes.scratch.parts
+    first = parts[FIRST_OMEGA] * max(scale[t, 3], _LEAST) / max(scale[t, 2], floor)
+    second = parts[SECOND_OMEGA] * max(scale[t, 4], _LEAST) / max(scale[t, 1], floor)
+    factor[WIDE], parts[WIDER] = 1.0 + second, first - second
+    parts[FIRST_OVER] = 1.0 + (1.0 / first if first > 0.0 else 0.0)
+    parts[SECOND_OVER] = 1.0 + (1.0 / second if second > 0.0 else 0.0)
+    return 0.0  # Ω is part of the potentials
+
+
+@inner
+def _narrow_nothing(*_: Any) -> bool:
+    """All states stay."""
+    return True
+
+
+def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow_nothing) -> Bound:
     """The bound on all completions of a search node, for one kind of potentials.
 
-    With ``rounds`` above 0 it keeps the bounds of each further choice, and every round but the
-    first is taken around the states that looked best in the one before. Without, it is the bound of
-    a shape: one pair of sweeps and nothing kept.
+    Every round but the first is taken around the states that looked best in the one before.
 
     Args:
         fill_potentials: Writes θ_i and θ_ij of all open variables, given ρ and 1 + ε.
         rescale: Writes the c and ‖U‖ of the states of lowest belief to ``stack.scale``.
+        narrow: Drops states whose bound is enough before another round; False if that leaves none.
     """
     sweep = make_sweep(1)
 
@@ -189,28 +249,40 @@ def make_bound(fill_potentials: Fill, rescale: Rescale) -> Bound:
         s: Index,
         t: Index,
         rounds: Index,
+        keep: bool,
+        enough: float,
     ) -> float:
-        total, mean, square, norm, longest, omega = sizes
+        total, mean, square, norm, longest, _ = sizes
         potentials, scale = scratch.potentials, stack.scale
         _start_messages(stack, potentials, t, total)
         scale[t, 0] = scale[t - 1, 0] if t > 0 else norm
         scale[t, 1] = scale[t - 1, 1] if t > 0 else longest
+        if prefixes is not None:
+            parts = prefixes.scratch.parts
+            scale[t, 1] = scale[t - 1, 1] if t > 0 else parts[SECOND_LENGTH]
+            scale[t, 2] = scale[t - 1, 2] if t > 0 else parts[FIRST_LENGTH]
+            scale[t, 3] = scale[t - 1, 3] if t > 0 else USUAL_OMEGA
+            scale[t, 4] = scale[t - 1, 4] if t > 0 else USUAL_OMEGA
         best = -np.inf
-        for _ in range(max(rounds, 1)):
+        for turn in range(rounds):
             # States with a tiny norm must not stretch the potentials beyond what rounding bears.
             c = max(scale[t, 0], _FLOOR * norm + _TINY)
-            length = max(scale[t, 1], _FLOOR * longest + _TINY)
-            # 2 U·W ≤ ε ‖U‖² + ω² / ε for every ε > 0; ε = ω / ‖U‖ is best at states that matter.
-            scratch.factor[RHO], scratch.factor[WIDE] = 0.5 / c, 1.0 + omega / length
+            scratch.factor[RHO] = 0.5 / c
+            widened = _widen(prefixes, scale, scratch.factor, sizes, t)
             fill_potentials(problem, prefixes, stack, scratch, s, t, total)
+            known = mean - (square + c * c + widened) / (2 * c)
             for half in range(2):
                 sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
-            rest = square + c * c + omega * omega + omega * length
-            lower = potentials.bound[0] + mean - rest / (2 * c)
-            best = max(best, lower)
-            if rounds > 0:
-                if lower == best:
-                    _keep_move_bounds(stack, potentials, t, total, lower)
+                if keep:
+                    lower = potentials.bound[0] + known
+                    _keep_move_bounds(stack, potentials, t, total, lower, turn + half == 0)
+            best = max(best, potentials.bound[0] + known)
+            if best >= enough:
+                break
+            if turn + 1 < rounds and not narrow(prefixes, stack, scratch, t, total, enough):
+                best = enough
+                break
+            if keep or turn + 1 < rounds:
                 _choose_best(stack, scratch, t, total)
                 rescale(problem, prefixes, stack, scratch, sizes, s, t)
         return best

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nasgoat.acquisition.branch.cells.records import Prefixes
-from nasgoat.acquisition.branch.message_passing import AnyStack
+from nasgoat.acquisition.branch.message_passing import AnyStack, note_domains
 from nasgoat.acquisition.branch.records import (
     DEPTH,
     DONE,
@@ -40,6 +40,7 @@ from nasgoat.acquisition.branch.records import (
 from nasgoat.compiled import Threads, called, inner
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
+_ROUNDS = 2  # of the bound of a shape; one where it is bounded before a look below it
 _SCOUTED = 64  # shapes of a large block that are searched first, for good graphs early
 _SCOUTING = 4_000  # nodes spent on it at most
 Step = Callable[..., Any]
@@ -113,11 +114,16 @@ def make_search(walk: Walk, steps: Steps) -> Search:
                     return FOUND, found
                 if found == 0:
                     continue
-            rounds = np.int64(0) if rooting else np.int64(1 if t > 0 else 2)
+            keep = not rooting
+            if prefixes is not None:  # those that grow hand down their states
+                keep = keep or len(prefixes.states.allowed) > 0
+            rounds = np.int64(_ROUNDS if t == 0 and keep else 1)
             sizes = measure(problem, prefixes, stack, scratch, s, t)
-            lower = bound(problem, prefixes, stack, scratch, sizes, s, t, rounds)
+            lower = bound(problem, prefixes, stack, scratch, sizes, s, t, rounds, keep, threshold)
             if rooting:
                 roots[s] = lower
+                if prefixes is not None:
+                    note_domains(prefixes, stack, s, lower, threshold)
             elif lower < threshold:
                 choose(problem, stack, scratch, sizes.open, s, t, threshold)
                 order_states(stack, t)
@@ -231,6 +237,7 @@ class DepthFirstRun:
     """
 
     block: Any  # has ``graph``: labels back into a graph
+    most_nodes: int = _PAUSE  # between two looks at the clock
     _problem: Any
     _search: Search
 
@@ -286,10 +293,10 @@ class DepthFirstRun:
         """Whether all shapes have their bounds."""
         return self._phase is Phase.SEARCH
 
-    def bound_shapes(self) -> Floats:
-        """Bounds of all shapes, without a look below them."""
+    def bound_shapes(self, best: float = np.inf) -> Floats:
+        """Bounds of all shapes, without a look below them; where above ``best``, not their best."""
         while not self.bounded:
-            self.go_on(np.inf)
+            self.go_on(best)
         return self.roots
 
     def _step(self, worker: Worker, best: float) -> list[Found]:
@@ -302,7 +309,7 @@ class DepthFirstRun:
             self.roots,
             self._phase is Phase.ROOT,
             best,
-            _PAUSE,
+            min(_PAUSE, self.most_nodes),
             worker.answers,
         )
         worker.done = status == DONE

@@ -116,6 +116,8 @@ def open_domains(shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Ind
                 last, sink = states.last[x], states.sink[x]
                 if (states.label[x] == labels) != (i == 0) or (last or sink) > reach + 1:
                     continue
+                if len(states.allowed) and states.allowed[s, i, x] == 0:
+                    continue
                 # Of several inner nodes without inner successor the last one has the largest label.
                 if last == 0 and reach == 0 and states.label[x] > shapes.last_label[s]:
                     continue

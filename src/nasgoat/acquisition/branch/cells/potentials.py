@@ -7,11 +7,13 @@ Notation (docs/branch-and-bound.md; see also ``products``)
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from nasgoat.acquisition.branch.cells.products import place_pairs
 from nasgoat.acquisition.branch.cells.records import (
+    FIRST_OVER,
+    SECOND_OVER,
+    WIDER,
     PairTables,
     Prefixes,
     Problem,
@@ -19,8 +21,9 @@ from nasgoat.acquisition.branch.cells.records import (
     Shapes,
     Stack,
 )
+from nasgoat.acquisition.branch.cells.scale import rescale
 from nasgoat.acquisition.branch.message_passing import make_bound
-from nasgoat.acquisition.branch.records import RHO, WIDE, Index, Sizes
+from nasgoat.acquisition.branch.records import RHO, WIDE, Index
 from nasgoat.compiled import inner
 
 
@@ -72,7 +75,14 @@ def _fill_unary(
             if prefixes is not None:
                 mean += prefixes.states.added[q, x, 0]
                 along += prefixes.scratch.along[x]
-            scratch.potentials.unary[i, c] = mean - rho * (2 * along + wide * scratch.norm[i, c])
+            square = wide * scratch.norm[i, c]
+            if prefixes is not None:
+                found = prefixes.scratch
+                square += found.parts[WIDER] * found.first_norm[i, c]
+                if label < labels:
+                    square += found.parts[FIRST_OVER] * found.own_spread[0, i, label]
+                    square += found.parts[SECOND_OVER] * found.own_spread[1, i, label]
+            scratch.potentials.unary[i, c] = mean - rho * (2 * along + square)
 
 
 @inner
@@ -94,15 +104,26 @@ def _fill_labels(
 
 
 @inner
-def _find_least_option(prefixes: Prefixes, d: Index, a: Index, b: Index, rho: float) -> float:
-    """The least that two labels can add at any of the distances that code d leaves open."""
-    option, options = prefixes.states.option, prefixes.states.options
-    code = d - (len(options) - len(option))
-    column, along = option[code, a, b], prefixes.scratch.option_along[code, a, b]
-    least = 1e300
-    for e in range(options[d]):
-        least = min(least, column[e, 0] - 2 * rho * along[e])
-    return least
+def _find_least_options(prefixes: Prefixes, d: Index, source: bool, rho: float) -> None:
+    """What two labels add at least if they are so far apart, or further, or without a path.
+
+    Code d says which distances are open. From the source there is a path, so that a distance beyond
+    them all gets the price of a contradiction.
+    """
+    states, found = prefixes
+    code = d - (len(states.options) - len(states.option))
+    total = states.options[d]
+    first = 1 if source else 0  # distance of the first option
+    for a in range(1 if source else found.least.shape[0]):
+        for b in range(found.least.shape[1]):
+            column, along = states.option[code, a, b], found.option_along[code, a, b]
+            lowest = 4.0 / rho if source else column[0, 0] - 2 * rho * along[0]
+            for back in range(found.least.shape[2]):
+                far = found.least.shape[2] - 1 - back
+                e = far - first
+                if 0 <= e < total:
+                    lowest = min(lowest, column[e, 0] - 2 * rho * along[e])
+                found.least[a, b, far] = lowest
 
 
 @inner
@@ -118,23 +139,24 @@ def _fill_rows(
 ) -> None:
     """The part of θ_ij that depends on the label of i and the state of j (Lemma 4); no label: 0."""
     states, found = prefixes
-    rho, wide = scratch.factor[RHO], scratch.factor[WIDE]
-    labels, d = stack.move.shape[2], scratch.apart[i, j]
+    rho, wide, wider = scratch.factor[RHO], scratch.factor[WIDE], found.parts[WIDER]
+    labels, d, gram = stack.move.shape[2], scratch.apart[i, j], found.link_gram
     for e in range(stack.width[t, j]):
         y = stack.domain[t, j, e]
         b, first, second = states.label[y], states.link[y, 0], states.link[y, 1]
-        floating = d > 0 and states.options[d] > 0 and b < labels
         for a in range(labels + 1):
             value = 0.0
             if a < labels:
-                product = found.link_gram[i, a, first] + found.link_gram[i, a, second]
+                product = wide * (gram[0, i, a, first] + gram[0, i, a, second])
+                product += wider * (gram[1, i, a, first] + gram[1, i, a, second])
                 if b < labels:
-                    product += scratch.gram[i, j, a, b]
-                value = -2 * rho * wide * product
+                    product += wide * scratch.gram[i, j, a, b]
+                    product += wider * found.first_gram[i, j, a, b]
+                    product += 0.5 * found.parts[FIRST_OVER] * found.spread[0, i, j, a, b]
+                    product += 0.5 * found.parts[SECOND_OVER] * found.spread[1, i, j, a, b]
+                value = -2 * rho * product
                 if d > 0 and states.options[d] == 0:
                     value += pairs.both[size, d, a, b, 0] - 2 * rho * scratch.both_along[d, a, b]
-            if floating:  # the source has no label: any row of the options is its own
-                value += _find_least_option(prefixes, d, a if a < labels else 0, b, rho)
             found.row[a, e] = value
 
 
@@ -152,27 +174,41 @@ def _fill_states(
     """θ_ij of a prefix: the rows of labels, and what the links of states add."""
     states, found = prefixes
     potentials, labels, columns = scratch.potentials, stack.move.shape[2], stack.width[t, j]
-    at, rho = potentials.pair_at[i, j], scratch.factor[RHO]
+    at, rho, q = potentials.pair_at[i, j], scratch.factor[RHO], shapes.last_label[s]
     # The price is of the size of c: enough to matter, harmless to rounding.
     factor, price = -2 * rho * scratch.factor[WIDE], 4.0 / rho
+    more, products = -2 * rho * found.parts[WIDER], found.link_gram
     far = np.int64(shapes.distance[shapes.home[s], i, j])
-    if far == 0 or states.options[far] > 0:
+    floating = states.options[far] > 0
+    if floating:
+        _find_least_options(prefixes, far, i == 0, rho)
+    if far == 0 or floating:
         far, price = np.int64(0), 0.0
     for c in range(stack.width[t, i]):
         x = stack.domain[t, i, c]
-        first, second, row = states.link[x, 0], states.link[x, 1], found.row[states.label[x]]
-        gram, clash = states.gram[shapes.last_label[s], x], states.clash[far, x]
+        first, second, a = states.link[x, 0], states.link[x, 1], states.label[x]
+        row, clash, needed = found.row[a], states.clash[far, x], states.needed[x]
+        gram, first_gram = states.gram[0, q, x], states.gram[1, q, x]
         e = 0
         while e < columns:
             y = stack.domain[t, j, e]
             b, length = states.label[y], found.run[j, e]
             side = 0.0
             if b < labels:
-                side = found.link_gram[j, b, first] + found.link_gram[j, b, second]
+                side = factor * (products[0, j, b, first] + products[0, j, b, second])
+                side += more * (products[1, j, b, first] + products[1, j, b, second])
             for z in range(length):
                 potentials.pair[at + e + z] = (
-                    row[e + z] + factor * side + factor * gram[y + z] + price * clash[y + z]
+                    row[e + z]
+                    + side
+                    + factor * gram[y + z]
+                    + more * first_gram[y + z]
+                    + price * clash[y + z]
                 )
+            if floating:  # the source has no label: any row of the options is its own
+                least = found.least[a if a < labels else 0, b]
+                for z in range(length):
+                    potentials.pair[at + e + z] += least[needed[y + z]]
             e += length
         at += columns
 
@@ -190,66 +226,39 @@ def _find_runs(prefixes: Prefixes, stack: Stack, t: Index, j: Index) -> None:
 
 
 @inner
-def _add_up_pairs(
-    stack: Stack,
+def _narrow(
     prefixes: Prefixes | None,
+    stack: Stack,
     scratch: Scratch,
-    y: Index,
+    t: Index,
     total: Index,
-    q: Index,
-    t: Index,
-) -> tuple[float, float]:
-    """Σ_j p_i(x)·p_j(y) and Σ_j p·p_ij over the noted states of later variables j."""
-    labels, i = stack.move.shape[2], scratch.potentials.open[y]
-    x = stack.domain[t, i, scratch.choice[i]]
-    a = x if prefixes is None else prefixes.states.label[x]
-    product = across = 0.0
-    for z in range(y + 1, total):
-        j = scratch.potentials.open[z]
-        other = stack.domain[t, j, scratch.choice[j]]
-        b = other if prefixes is None else prefixes.states.label[other]
-        if a < labels and b < labels:
-            product += scratch.gram[i, j, a, b]
-            if scratch.apart[i, j] > 0:
-                across += scratch.both_along[scratch.apart[i, j], a, b]
-        if prefixes is not None:
-            states, gram = prefixes.states, prefixes.scratch.link_gram
-            product += states.gram[q, x, other]
-            for f in range(2):
-                if a < labels:
-                    product += gram[i, a, states.link[other, f]]
-                if b < labels:
-                    product += gram[j, b, states.link[x, f]]
-    return product, across
-
-
-@inner
-def _rescale(
-    problem: Problem,
-    prefixes: Prefixes | None,
-    stack: Stack,
-    scratch: Scratch,
-    sizes: Sizes,
-    s: Index,
-    t: Index,
-) -> None:
-    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
-    labels, q = stack.move.shape[2], problem.shapes.last_label[s]
-    cross = own = 0.0
-    for y in range(sizes.open):
-        i = scratch.potentials.open[y]
-        x = stack.domain[t, i, scratch.choice[i]]
-        a = x if prefixes is None else prefixes.states.label[x]
-        cross += 2 * scratch.along[i, a] if a < labels else 0.0
-        if prefixes is not None:
-            cross += 2 * prefixes.scratch.along[x]
-        product, across = _add_up_pairs(stack, prefixes, scratch, y, sizes.open, q, t)
-        own += scratch.norm[i, scratch.choice[i]] + 2 * product
-        cross += 2 * across
-    length = math.sqrt(max(own, 0.0))
-    stack.scale[t, 1] = length
-    stack.scale[t, 0] = math.sqrt(max(sizes.square + cross + (length + sizes.omega) ** 2, 0.0))
+    enough: float,
+) -> bool:
+    """Drop states of prefixes whose bound is enough; False if a variable has none left."""
+    if prefixes is None:
+        return True
+    potentials, found = scratch.potentials, prefixes.scratch
+    for y in range(total):
+        i, kept = potentials.open[y], 0
+        for c in range(stack.width[t, i]):
+            if stack.move_bound[t, i, c] >= enough:
+                continue
+            stack.domain[t, i, kept] = stack.domain[t, i, c]
+            stack.origin[t, i, kept] = stack.origin[t, i, c]
+            stack.move_bound[t, i, kept] = stack.move_bound[t, i, c]
+            potentials.belief[i, kept] = potentials.belief[i, c]
+            scratch.norm[i, kept] = scratch.norm[i, c]
+            found.first_norm[i, kept] = found.first_norm[i, c]
+            for z in range(total):
+                j = potentials.open[z]
+                stack.message[t, j, i, kept] = stack.message[t, j, i, c]
+            kept += 1
+        stack.width[t, i] = kept
+        if kept == 0:
+            return False
+    place_pairs(stack, potentials, t, total)
+    return True
 
 
 #: Lower bound on all completions of a search node (Lemmas 2 and 3).
-bound_completions = make_bound(_fill_potentials, _rescale)
+bound_completions = make_bound(_fill_potentials, rescale, _narrow)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 
 from nasgoat.acquisition.branch.cells.records import (
+    FIRST_LENGTH,
+    SECOND_LENGTH,
     Changes,
     PairTables,
     Prefixes,
@@ -21,7 +23,8 @@ from nasgoat.acquisition.branch.cells.records import (
     Shapes,
     Stack,
 )
-from nasgoat.acquisition.branch.records import Index, Potentials, Sizes, dot
+from nasgoat.acquisition.branch.cells.spread import measure_spread
+from nasgoat.acquisition.branch.records import Floats, Index, Potentials, Sizes, dot
 from nasgoat.compiled import called, inner
 
 
@@ -34,12 +37,14 @@ def measure_products(
     size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
     total = _list_open(shapes, prefixes, stack, scratch, s, t)
     if t == 0:
-        _look_up_moves(shapes, changes, stack, scratch, s)
+        _look_up_moves(shapes, changes, prefixes, stack, scratch, s)
     else:
-        _measure_moves(stack, scratch, t, total)
+        _measure_moves(prefixes, stack, scratch, t, total)
     if prefixes is not None:
         _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
     omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
+    if prefixes is not None:
+        omega = measure_spread(prefixes, scratch, total)
     longest = _measure_norms(prefixes, stack, scratch, q, t, total)
     square = dot(stack.reference[t], stack.reference[t])
     return Sizes(
@@ -64,7 +69,7 @@ def _list_open(
         if stack.states[i] < 0:
             listed.open[total] = i
             total += 1
-    block = 0
+    place_pairs(stack, listed, t, total)
     for y in range(total):
         for z in range(y + 1, total):
             i, j = listed.open[y], listed.open[z]
@@ -77,13 +82,24 @@ def _list_open(
             scratch.apart[i, j] = apart
             if apart > 0:
                 scratch.pairs[apart] += 1
-            listed.pair_at[i, j] = block
-            block += stack.width[t, i] * stack.width[t, j]
     return total
 
 
 @inner
-def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
+def place_pairs(stack: Stack, listed: Potentials, t: Index, total: Index) -> None:
+    """Note where the potentials of each two open variables begin."""
+    block = 0
+    for y in range(total):
+        for z in range(y + 1, total):
+            i, j = listed.open[y], listed.open[z]
+            listed.pair_at[i, j] = block
+            block += stack.width[t, i] * stack.width[t, j]
+
+
+@inner
+def _measure_moves(
+    prefixes: Prefixes | None, stack: Stack, scratch: Scratch, t: Index, total: int
+) -> None:
     """Products of the moves with p and with each other."""
     labels, listed = stack.move.shape[2], scratch.potentials.open
     for y in range(total):
@@ -91,16 +107,42 @@ def _measure_moves(stack: Stack, scratch: Scratch, t: Index, total: int) -> None
         for a in range(labels):
             move = stack.move[t, i, a]
             scratch.along[i, a] = dot(stack.reference[t], move)
-            scratch.square[i, a] = dot(move, move)
+            if prefixes is None:
+                scratch.square[i, a] = dot(move, move)
+            else:
+                first, whole = _dot_parts(move, move, prefixes.states.split)
+                scratch.square[i, a], prefixes.scratch.first_square[i, a] = whole, first
             for z in range(y + 1, total):
                 j = listed[z]
                 for b in range(labels):
-                    scratch.gram[i, j, a, b] = dot(move, stack.move[t, j, b])
+                    other = stack.move[t, j, b]
+                    if prefixes is None:
+                        scratch.gram[i, j, a, b] = dot(move, other)
+                    else:
+                        first, whole = _dot_parts(move, other, prefixes.states.split)
+                        scratch.gram[i, j, a, b] = whole
+                        prefixes.scratch.first_gram[i, j, a, b] = first
+
+
+@inner
+def _dot_parts(a: Floats, b: Floats, split: Index) -> tuple[float, float]:
+    """The product of the first parts of the vectors of two columns, and of all of them."""
+    first = rest = 0.0
+    for x in range(1, split + 1):
+        first += a[x] * b[x]
+    for x in range(split + 1, len(a)):
+        rest += a[x] * b[x]
+    return first, first + rest
 
 
 @inner
 def _look_up_moves(
-    shapes: Shapes, changes: Changes, stack: Stack, scratch: Scratch, s: Index
+    shapes: Shapes,
+    changes: Changes,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    scratch: Scratch,
+    s: Index,
 ) -> None:
     """The same while every variable is open: products of moves are known by change classes."""
     p, labels = shapes.home[s], stack.move.shape[2]
@@ -110,11 +152,16 @@ def _look_up_moves(
             scratch.along[i, a] = dot(stack.reference[0], changes.move[k, a])
             scratch.square[i, a] = changes.square[k, a]
             stack.move[0, i, a, 0] = changes.move[k, a, 0]
+            if prefixes is not None:
+                prefixes.scratch.first_square[i, a] = prefixes.states.first_square[k, a]
         for j in range(i + 1, shapes.variables[p]):
             c = shapes.class_pair[p, i, j]
             for a in range(labels):
                 for b in range(labels):
                     scratch.gram[i, j, a, b] = changes.gram[c, a, b]
+                    if prefixes is not None:
+                        found = prefixes.scratch
+                        found.first_gram[i, j, a, b] = prefixes.states.first_gram[c, a, b]
 
 
 @inner
@@ -150,12 +197,17 @@ def _measure_links(
             i = listed.open[y]
             for a in range(stack.move.shape[2]):
                 if t == 0:  # every variable is open: known by change classes
-                    product = states.link_gram[q, shapes.change_class[p, i], a, f]
+                    products = states.link_gram[:, q, shapes.change_class[p, i], a, f]
+                    product, first = products[0], products[1]
                 else:
-                    product = 0.0
-                    for e in range(len(link)):
-                        product += stack.move[t, i, a, 1 + e] * link[e]
-                found.link_gram[i, a, f] = product
+                    first = rest = 0.0
+                    for e in range(states.split):
+                        first += stack.move[t, i, a, 1 + e] * link[e]
+                    for e in range(states.split, len(link)):
+                        rest += stack.move[t, i, a, 1 + e] * link[e]
+                    product = first + rest
+                found.link_gram[0, i, a, f] = product
+                found.link_gram[1, i, a, f] = first
     for x in range(len(found.used)):
         if found.used[x] == 1:
             first, second = states.link[x, 0], states.link[x, 1]
@@ -197,21 +249,32 @@ def _measure_norms(
 ) -> float:
     """‖p_i(x)‖² of every state; returns Σ_i max_x ‖p_i(x)‖²."""
     labels = stack.move.shape[2]
-    longest = 0.0
+    longest = longest_first = longest_second = 0.0
     for y in range(total):
         i = scratch.potentials.open[y]
-        largest = 0.0
+        largest = largest_first = largest_second = 0.0
         for c in range(stack.width[t, i]):
             x = stack.domain[t, i, c]
             label = x if prefixes is None else prefixes.states.label[x]
             length = scratch.square[i, label] if label < labels else 0.0
             if prefixes is not None:
-                states, gram = prefixes.states, prefixes.scratch.link_gram
-                length += states.gram[q, x, x]
+                states, found = prefixes
+                length += states.gram[0, q, x, x]
+                first = found.first_square[i, label] if label < labels else 0.0
+                first += states.gram[1, q, x, x]
                 if label < labels:
-                    length += 2 * gram[i, label, states.link[x, 0]]
-                    length += 2 * gram[i, label, states.link[x, 1]]
+                    for f in range(2):
+                        length += 2 * found.link_gram[0, i, label, states.link[x, f]]
+                        first += 2 * found.link_gram[1, i, label, states.link[x, f]]
+                found.first_norm[i, c] = first
+                largest_first = max(largest_first, first)
+                largest_second = max(largest_second, length - first)
             scratch.norm[i, c] = length
             largest = max(largest, length)
         longest += largest
+        longest_first += largest_first
+        longest_second += largest_second
+    if prefixes is not None:
+        prefixes.scratch.parts[FIRST_LENGTH] = math.sqrt(longest_first)
+        prefixes.scratch.parts[SECOND_LENGTH] = math.sqrt(longest_second)
     return longest

@@ -27,6 +27,10 @@ from nasgoat.acquisition.branch.records import (
     new_potentials,
 )
 
+#: Places in ``StateScratch.parts``: ε₁ - ε₂, and for each part its largest ω and ‖U‖ and 1 + 1/ε.
+WIDER, FIRST_OMEGA, SECOND_OMEGA, FIRST_LENGTH, SECOND_LENGTH, FIRST_OVER, SECOND_OVER = range(7)
+USUAL_OMEGA = 0.8  # √Ω at states that matter, as a share of its largest value, before it is known
+
 
 class Shapes(NamedTuple):
     """Structures or prefixes whose variables have no states yet."""
@@ -67,6 +71,8 @@ class Tables(NamedTuple):
     option: Floats  # (codes, L, L, n, 1 + r) interaction of two labels at each open distance
     options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
     codes: Floats  # (columns, 1 + r) of the blocks beside the paper's; the same for every size
+    split: int  # entries of a vector that form its first part
+    spread: Floats  # (2, 2, sizes, n, n, L, L) Ω of both parts: by two tails, and by two heads
 
 
 class Changes(NamedTuple):
@@ -111,15 +117,21 @@ class States(NamedTuple):
     last: Integers  # (X,) distance to the last inner node, 0 for no path
     sink: Integers  # (X,) distance to the sink
     added: Floats  # (Q, X, 1 + r) column of its features with the last two nodes, centred
-    gram: Floats  # (Q, X, X) products of the vectors
+    gram: Floats  # (2, Q, X, X) products of the vectors, and of their first parts
     link: Integers  # (X, 2) the links of a state
     link_vector: Floats  # (Q, links, r) their vectors; those with the sink carry the centre
-    link_gram: Floats  # (Q, C, L, links) their products with the changes of each class
+    link_gram: Floats  # (2, Q, C, L, links) their products with the changes of each class
+    first_square: Floats  # (C, L) squared length of the first part of a change
+    first_gram: Floats  # (class pairs, L, L) products of the first parts of two changes
     clash: NDArray[np.int8]  # (n, X, X) whether states contradict each other at that distance
+    needed: NDArray[np.int8]  # (X, X) least distance that two states allow, n for no path at all
     fixed: Floats  # (Q, 3, 1 + r) of the last nodes; centre of a labelled node; of the source
     reach: Integers  # (P, V) longest distance from a node to another one of the prefix
     option: Floats  # as in ``Tables``
     options: Integers
+    split: int
+    spread: Floats  # (2, 2, n, n, L, L), of the size that is searched
+    allowed: NDArray[np.uint8]  # (S, V, X) states that shapes may be in; no rows if all are
 
 
 class StateScratch(NamedTuple):
@@ -127,12 +139,22 @@ class StateScratch(NamedTuple):
 
     along: Floats  # (X,) p · vector of a state
     link_along: Floats  # (links,) p · vector of a link
-    link_gram: Floats  # (V, L, links) p_i(l) · vector of a link
+    link_gram: Floats  # (2, V, L, links) p_i(l) · vector of a link, and of their first parts
+    first_square: Floats  # (V, L) ‖p_i(l)‖² of the first part
+    first_gram: Floats  # (V, V, L, L) p_i(l) · p_j(l') of the first parts, i < j
+    first_norm: Floats  # (V, D) squared length of the first part of the whole change by a state
+    parts: Floats  # (7,) WIDER and so on
+    often: Integers  # (2, V, n) pairs at that distance in which a node is the tail, or the head
+    kinds: Integers  # (2, V, n) the distances of such pairs
+    many: Integers  # (2, V) how many
+    own_spread: Floats  # (2, V, L) Ω of both parts: what one label adds
+    spread: Floats  # (2, V, V, L, L) and what two labels add, i < j
     option_along: Floats  # (codes, L, L, n) p · p_ij(l, l') at each open distance
     used: Integers  # (X,) whether a state is in some domain
     used_link: Integers  # (links,) the same for links
     mask: Integers  # (V, 2) distances that a node can still have to the last inner node and sink
     row: Floats  # (L + 1, D) the part of θ_ij that depends on one label and one state
+    least: Floats  # (L, L, n + 1) least that two labels add at a distance of that or more
     run: Integers  # (V, D) neighbouring states of one label from here on
 
 
@@ -156,7 +178,7 @@ class Stack(NamedTuple):
     move_bound: Floats  # (V + 1, V, D) lower bound if variable i takes that state
     message: Floats  # (V + 1, V, V, D) what pair {i, j} has handed to variable j
     origin: Integers  # (V + 1, V, D) place of a state in the domain of the depth below
-    scale: Floats  # (V + 1, 2) the c and ‖U‖ of the bound
+    scale: Floats  # (V + 1, 5) the c and ‖U‖ of the bound; of prefixes ‖U‖ and ω of both parts
     states: Integers  # (V,) -1 while open
     variable: Integers  # (V + 1,) variable that is branched on
     order: Integers  # (V + 1, D) its states, lowest bound first
@@ -192,7 +214,7 @@ def new_stack(variables: int, labels: int, width: int, domain: int, nodes: int) 
         move_bound=np.zeros((depth, variables, domain)),
         message=np.zeros((depth, variables, variables, domain)),
         origin=np.zeros((depth, variables, domain), dtype=np.int64),
-        scale=np.zeros((depth, 2)),
+        scale=np.zeros((depth, 5)),
         states=np.full(variables, -1, dtype=np.int64),
         variable=np.zeros(depth, dtype=np.int64),
         order=np.zeros((depth, domain), dtype=np.int64),
@@ -209,12 +231,22 @@ def new_state_scratch(states: States, variables: int, labels: int, domain: int) 
     return StateScratch(
         along=np.zeros(total),
         link_along=np.zeros(links),
-        link_gram=np.zeros((variables, labels, links)),
+        link_gram=np.zeros((2, variables, labels, links)),
+        first_square=np.zeros((variables, labels)),
+        first_gram=np.zeros((variables, variables, labels, labels)),
+        first_norm=np.zeros((variables, domain)),
+        parts=np.zeros(7),
+        often=np.zeros((2, variables, len(states.options)), dtype=np.int64),
+        kinds=np.zeros((2, variables, len(states.options)), dtype=np.int64),
+        many=np.zeros((2, variables), dtype=np.int64),
+        own_spread=np.zeros((2, variables, labels)),
+        spread=np.zeros((2, variables, variables, labels, labels)),
         option_along=np.zeros(states.option.shape[:-1]),
         used=np.zeros(total, dtype=np.int64),
         used_link=np.zeros(links, dtype=np.int64),
         mask=np.zeros((variables, 2), dtype=np.int64),
         row=np.zeros((labels + 1, domain)),
+        least=np.zeros((labels, labels, len(states.clash) + 1)),
         run=np.zeros((variables, domain), dtype=np.int64),
     )
 

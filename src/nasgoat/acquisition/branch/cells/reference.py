@@ -48,10 +48,16 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
         places = shapes.size, shapes.nodes, shapes.distance, classes.home
         _measure_nodes(path, tables.shift, *places, bool(shapes.last_label[0] < 0), own, move)
     square = np.einsum("clr,clr->cl", move[..., 1:], move[..., 1:])
-    gram = np.zeros((len(classes.pairs), labels, labels))
-    _multiply(move, classes.pairs, gram)
+    gram = multiply_changes(move, classes)
     given = np.zeros((0, path.shape[-1]))
     return Changes(own=own, move=move, square=square, gram=gram, given=given)
+
+
+def multiply_changes(move: Floats, classes: ChangeClasses) -> Floats:
+    """Products of the changes of each two classes that some shape has, by their labels."""
+    gram = np.zeros((len(classes.pairs), move.shape[1], move.shape[1]))
+    _multiply(move, classes.pairs, gram)
+    return gram
 
 
 @compiled

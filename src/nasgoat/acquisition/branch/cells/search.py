@@ -25,6 +25,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Problem,
     Scratch,
     Stack,
+    States,
     Tables,
     new_scratch,
     new_stack,
@@ -187,6 +188,9 @@ class LinearRun(DepthFirstRun):
         codes: Of the blocks beside the paper's, for each structure; none if None.
         roots: Bounds of all shapes, where they are known.
         changes: Changes of all classes, where they are known.
+        allowed: Which states of each prefix are searched, (S, V, X); all if None. When a prefix
+            gets its bound, those that can't lead to better graphs are taken out.
+        like: States of another block under the same tables: what is the same is not made again.
     """
 
     _search = staticmethod(search)
@@ -202,13 +206,15 @@ class LinearRun(DepthFirstRun):
         codes: NDArray[np.uint8] | None = None,
         roots: Floats | None = None,
         changes: Changes | None = None,
+        allowed: NDArray[np.uint8] | None = None,
+        like: States | None = None,
     ) -> None:
         if changes is None:
             changes = measure_changes(tables, block.shapes, block.classes, block.labels)
         if codes is not None:
             changes = changes._replace(given=codes @ tables.codes)
         self._tables = tables
-        self._states = measure_states(block, tables, changes)
+        self.states = measure_states(block, tables, changes, allowed, like)
         self._problem = Problem(tables.pairs, block.shapes, limits, changes)
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)
@@ -232,13 +238,13 @@ class LinearRun(DepthFirstRun):
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)
         domain = labels
-        if self._states is not None:
-            domain *= int(np.bincount(self._states.label).max())  # states of one label
+        if self.states is not None:
+            domain *= int(np.bincount(self.states.label).max())  # states of one label
         codes, width = len(self._tables.options), problem.pairs.path.shape[-1]
         prefixes = None
-        if self._states is not None:
-            scratch = new_state_scratch(self._states, variables, labels, domain)
-            prefixes = Prefixes(states=self._states, scratch=scratch)
+        if self.states is not None:
+            scratch = new_state_scratch(self.states, variables, labels, domain)
+            prefixes = Prefixes(states=self.states, scratch=scratch)
         return Worker(
             prefixes=prefixes,
             stack=new_stack(variables, labels, width, domain, problem.shapes.distance.shape[1]),

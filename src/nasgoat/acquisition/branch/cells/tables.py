@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.records import Changes, PairTables, States, Tables
+from nasgoat.acquisition.branch.cells.reference import multiply_changes
 from nasgoat.acquisition.branch.cells.structures import Block, PrefixStates
 from nasgoat.acquisition.branch.records import Floats, Integers
 from nasgoat.kernels import FeatureMap
@@ -43,13 +44,16 @@ def make_tables(
     edges = np.stack([make_edge_columns(features, values) for values in columns])
     labels = paths.shape[2] - 3 if features.space.node_vocabulary else 0  # no source, sink or "*"
     both = find_interactions(labels, paths)
+    gram, spread = _multiply_interactions(both)
     return Tables(
-        pairs=PairTables(path=paths, both=both, both_gram=_multiply_interactions(both)),
+        pairs=PairTables(path=paths, both=both, both_gram=gram),
         shift=find_shifts(labels, paths),
         edge=edges,
         option=np.zeros((0, labels, labels, 1, both.shape[-1])),
         options=np.zeros(paths.shape[1], dtype=np.int64),
         codes=columns[0][len(features.path_types) + len(features.edge_types) :],
+        split=0,
+        spread=np.stack([np.zeros_like(spread), spread]),
     )
 
 
@@ -126,24 +130,55 @@ def find_interactions(labels: int, paths: Floats) -> Floats:
     )
 
 
-def _multiply_interactions(both: Floats) -> Floats:
-    """For each two distances the largest product of two interactions; never negative."""
+def _multiply_interactions(both: Floats) -> tuple[Floats, Floats]:
+    """For each two distances the largest product of two interactions; never negative.
+
+    Then the same given the labels of both tails, and of both heads: half of each (Lemma 2, Ω).
+    """
     sizes, n, labels, _, width = both.shape
     if labels == 0:
-        return np.zeros((sizes, n, n))
+        return np.zeros((sizes, n, n)), np.zeros((2, sizes, n, n, 0, 0))
     vectors = both[..., 1:].reshape(sizes, n * labels * labels, width - 1)
     products = vectors @ vectors.swapaxes(1, 2)
-    products = products.reshape(sizes, n, labels * labels, n, labels * labels)
-    return np.ascontiguousarray(np.maximum(products.max(axis=(2, 4)), 0.0))
+    products = products.reshape(sizes, n, labels, labels, n, labels, labels)
+    tails, heads = products.max(axis=(3, 6)), products.max(axis=(2, 5))
+    largest = np.ascontiguousarray(np.maximum(tails.max(axis=(2, 4)), 0.0))
+    return largest, 0.5 * np.stack([tails, heads]).swapaxes(3, 4)
 
 
-def measure_states(block: Block, tables: Tables, changes: Changes) -> States | None:
-    """What the states of prefixes add besides the changes of their labels; None for structures."""
+def measure_states(
+    block: Block,
+    tables: Tables,
+    changes: Changes,
+    allowed: NDArray[np.uint8] | None = None,
+    like: States | None = None,
+) -> States | None:
+    """What the states of prefixes add besides the changes of their labels; None for structures.
+
+    ``allowed`` says which states of each shape are searched, (S, V, X); all if None. ``like`` are
+    the states of another block under the same tables, to take from what is the same.
+    """
     found = block.prefix_states
     if found is None:
         return None
-    size, labels = int(block.shapes.size[0]), block.labels
-    paths = tables.pairs.path[size]
+    states = like or _measure_ends(found, tables, int(block.shapes.size[0]), block.labels)
+    first = slice(tables.split)
+    halves = [(changes.move[..., 1:], states.link_vector)]
+    halves += [(moves[..., first], links[..., first]) for moves, links in halves]
+    return states._replace(
+        link_gram=np.stack([np.einsum("clr,qkr->qclk", m, k, optimize=True) for m, k in halves]),
+        first_square=(halves[1][0] ** 2).sum(axis=2),
+        first_gram=multiply_changes(
+            np.ascontiguousarray(changes.move[..., : tables.split + 1]), block.classes
+        ),
+        reach=found.reach,
+        allowed=np.zeros((0, 0, 0), dtype=np.uint8) if allowed is None else allowed,
+    )
+
+
+def _measure_ends(found: PrefixStates, tables: Tables, size: int, labels: int) -> States:
+    """What states add by their pairs with the last two nodes: the same for every block."""
+    paths, n = tables.pairs.path[size], found.reach.shape[1] + 2
     source, out = found.label == labels, labels + 1
     code = np.where(source, 0, found.label + 1)
     added, fixed = [], []
@@ -155,24 +190,33 @@ def measure_states(block: Block, tables: Tables, changes: Changes) -> States | N
         ends = paths[0, out, out] + paths[0, tail, tail] + paths[1, tail, out]
         added.append(both - np.where(source[:, None], first, inner))
         fixed.append([ends, inner, first])
-    vector = np.array(added)[..., 1:]
+    vector, nothing = np.array(added)[..., 1:], np.zeros((0, 0, 0))
     link, link_vector = _find_links(found, labels, paths)
-    moves = changes.move[..., 1:].reshape(-1, vector.shape[-1])
-    link_gram = [(moves @ links.T).reshape(*changes.square.shape, -1) for links in link_vector]
     return States(
         label=found.label,
         last=found.last,
         sink=found.sink,
         added=np.array(added),
-        gram=np.ascontiguousarray(vector @ vector.swapaxes(1, 2)),
+        gram=np.stack(
+            [
+                v @ v.swapaxes(1, 2)
+                for v in (vector, np.ascontiguousarray(vector[..., : tables.split]))
+            ]
+        ),
         link=link,
         link_vector=link_vector,
-        link_gram=np.array(link_gram),
-        clash=_find_clashes(found, int(block.shapes.nodes[0]) + 2),
+        link_gram=nothing,
+        first_square=nothing,
+        first_gram=nothing,
+        clash=_find_clashes(found, n),
+        needed=_find_needed(found, n),
         fixed=np.array(fixed),
         reach=found.reach,
         option=tables.option,
         options=tables.options,
+        split=tables.split,
+        spread=np.ascontiguousarray(tables.spread[:, :, size]),
+        allowed=np.zeros((0, 0, 0), dtype=np.uint8),
     )
 
 
@@ -204,6 +248,17 @@ def _find_clashes(found: PrefixStates, n: int) -> NDArray[np.int8]:
     cut = (far > 0) & ((near == 0) | (near > d + far))
     cut |= found.sink[None, :, None] > d + found.sink[None, None, :]
     return np.ascontiguousarray(cut.astype(np.int8))
+
+
+def _find_needed(found: PrefixStates, n: int) -> NDArray[np.int8]:
+    """The least distance between nodes in two states, (X, X); n if no path can lead there.
+
+    The same inequality, solved for d: it is at least 1, and what the two distances differ by.
+    """
+    near, far = found.last[:, None], found.last[None, :]
+    to_last = np.where(far > 0, np.where(near > 0, near - far, n), 1)
+    needed = np.maximum(found.sink[:, None] - found.sink[None, :], to_last)
+    return np.ascontiguousarray(needed.clip(1, n).astype(np.int8))
 
 
 def find_largest_products(vectors: list[Floats]) -> Floats:
