@@ -157,9 +157,10 @@ def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: In
 
 @inner
 def _keep_move_bounds(
-    stack: AnyStack, potentials: Potentials, t: Index, total: Index, lower: float, first: bool
+    stack: AnyStack, potentials: Potentials, t: Index, total: Index, known: float, first: bool
 ) -> None:
     """The bound if one variable takes a given state: what the last sweep, or one before, proves."""
+    lower = potentials.bound[0] + known
     for y in range(total):
         i = potentials.open[y]
         least = np.inf
@@ -187,7 +188,7 @@ def note_domains(
 
 @inner
 def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -> None:
-    """Note for every open variable the state of lowest belief."""
+    """Note for every open variable the state of lowest belief: the next round is around it."""
     belief, choice = scratch.potentials.belief, scratch.choice
     for y in range(total):
         i = scratch.potentials.open[y]
@@ -222,6 +223,19 @@ def _widen(
 
 
 @inner
+def _start_scale(prefixes: Prefixes | None, scale: Floats, sizes: Sizes, t: Index) -> None:
+    """Begin with the scale of the search node above, at the root with the largest lengths."""
+    scale[t, 0] = scale[t - 1, 0] if t > 0 else sizes.norm
+    scale[t, 1] = scale[t - 1, 1] if t > 0 else sizes.length
+    if prefixes is not None:
+        parts = prefixes.scratch.parts
+        scale[t, 1] = scale[t - 1, 1] if t > 0 else parts[SECOND_LENGTH]
+        scale[t, 2] = scale[t - 1, 2] if t > 0 else parts[FIRST_LENGTH]
+        scale[t, 3] = scale[t - 1, 3] if t > 0 else USUAL_OMEGA
+        scale[t, 4] = scale[t - 1, 4] if t > 0 else USUAL_OMEGA
+
+
+@inner
 def _narrow_nothing(*_: Any) -> bool:
     """All states stay."""
     return True
@@ -229,8 +243,6 @@ def _narrow_nothing(*_: Any) -> bool:
 
 def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow_nothing) -> Bound:
     """The bound on all completions of a search node, for one kind of potentials.
-
-    Every round but the first is taken around the states that looked best in the one before.
 
     Args:
         fill_potentials: Writes θ_i and θ_ij of all open variables, given ρ and 1 + ε.
@@ -252,17 +264,10 @@ def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow
         keep: bool,
         enough: float,
     ) -> float:
-        total, mean, square, norm, longest, _ = sizes
+        total, mean, square, norm, _, _ = sizes
         potentials, scale = scratch.potentials, stack.scale
         _start_messages(stack, potentials, t, total)
-        scale[t, 0] = scale[t - 1, 0] if t > 0 else norm
-        scale[t, 1] = scale[t - 1, 1] if t > 0 else longest
-        if prefixes is not None:
-            parts = prefixes.scratch.parts
-            scale[t, 1] = scale[t - 1, 1] if t > 0 else parts[SECOND_LENGTH]
-            scale[t, 2] = scale[t - 1, 2] if t > 0 else parts[FIRST_LENGTH]
-            scale[t, 3] = scale[t - 1, 3] if t > 0 else USUAL_OMEGA
-            scale[t, 4] = scale[t - 1, 4] if t > 0 else USUAL_OMEGA
+        _start_scale(prefixes, scale, sizes, t)
         best = -np.inf
         for turn in range(rounds):
             # States with a tiny norm must not stretch the potentials beyond what rounding bears.
@@ -274,14 +279,12 @@ def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow
             for half in range(2):
                 sweep(potentials, stack.message[t], stack.width[t], total, half == 0)
                 if keep:
-                    lower = potentials.bound[0] + known
-                    _keep_move_bounds(stack, potentials, t, total, lower, turn + half == 0)
+                    _keep_move_bounds(stack, potentials, t, total, known, turn + half == 0)
             best = max(best, potentials.bound[0] + known)
             if best >= enough:
-                break
+                return best
             if turn + 1 < rounds and not narrow(prefixes, stack, scratch, t, total, enough):
-                best = enough
-                break
+                return enough
             if keep or turn + 1 < rounds:
                 _choose_best(stack, scratch, t, total)
                 rescale(problem, prefixes, stack, scratch, sizes, s, t)

@@ -248,7 +248,7 @@ def _is_between(
         most = np.int64(0)
         for v in range(n):
             y = stack.label[v]
-            richest[end, v] = 0 if on_edges else _count_label(y, x, end, problem, s, v)
+            richest[end, v] = 0 if on_edges else _count_label(y, x, end, shapes.allowed[s, v, x])
             most = max(most, richest[end, v])
         again = True
         while again:  # the nodes of a structure may come in any order
@@ -258,7 +258,7 @@ def _is_between(
                 if on_edges:
                     more = 1 if only or y == x or (end == 1 and y < 0) else 0
                 else:
-                    more = _count_label(stack.label[v], x, end, problem, s, v)
+                    more = _count_label(stack.label[v], x, end, shapes.allowed[s, v, x])
                 if richest[end, u] + more > richest[end, v]:
                     richest[end, v] = richest[end, u] + more
                     most, again = max(most, richest[end, v]), True
@@ -268,11 +268,9 @@ def _is_between(
 
 
 @inner
-def _count_label(
-    y: Index, x: Index, end: Index, problem: DeclaredProblem, s: Index, v: Index
-) -> int:
-    """1 if node v has label x or, at the upper end, may still get it."""
-    return 1 if y == x or (end == 1 and y < 0 and problem.shapes.allowed[s, v, x] == 1) else 0
+def _count_label(y: Index, x: Index, end: Index, may: Index) -> int:
+    """1 if a node's label y is x or, at the upper end, may still become x."""
+    return 1 if y == x or (end == 1 and y < 0 and may == 1) else 0
 
 
 @inner
