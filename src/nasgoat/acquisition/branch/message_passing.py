@@ -268,7 +268,7 @@ def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow
         potentials, scale = scratch.potentials, stack.scale
         _start_messages(stack, potentials, t, total)
         _start_scale(prefixes, scale, sizes, t)
-        best = -np.inf
+        best: float = -np.inf
         for turn in range(rounds):
             # States with a tiny norm must not stretch the potentials beyond what rounding bears.
             c = max(scale[t, 0], _FLOOR * norm + _TINY)
