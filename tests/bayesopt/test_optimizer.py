@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from nasgoat import (
     Catalogue,
     ChainSpace,
     EdgeLabeledSpace,
+    GraphGP,
     LabeledGraph,
     LowerConfidenceBound,
     NodeLabeledSpace,
@@ -22,6 +24,7 @@ from nasgoat import (
     search,
 )
 from nasgoat.acquisition import (
+    Acquisition,
     ExpectedImprovement,
     Status,
     ThompsonSampling,
@@ -85,30 +88,26 @@ def told(settings: Settings, seed: int = 0, optimizer: str = "auto") -> Optimize
     return asker
 
 
-def test_a_batch_by_improvement_believes_what_it_proposed() -> None:
-    asker = told(Settings(acquisition="ei"))
+@pytest.mark.parametrize(
+    ("settings", "make"),
+    [
+        (Settings(acquisition="ei"), lambda gp, _: ExpectedImprovement(gp)),
+        (Settings(batch_strategy="spread"), lambda gp, beta: LowerConfidenceBound(beta, gp)),
+    ],
+    ids=["improvement", "spread"],
+)
+def test_a_batch_believes_what_it_proposed(
+    settings: Settings, make: Callable[[GraphGP, float], Acquisition]
+) -> None:
+    asker = told(settings)
     proposals = asker.ask(3)
     assert asker.surrogate is not None
     taken = {SPACE.key(graph) for graph, _ in asker.observations}
     for i, proposal in enumerate(proposals):
         before = [p.graph for p in proposals[:i]]
         believed = asker.surrogate.believing(before) if before else asker.surrogate
-        best = Catalogue(SPACE).optimize(ExpectedImprovement(believed), 1, taken)[0]
-        assert proposal.graph == best.graph
-        assert proposal.lcb == pytest.approx(best.lcb, abs=1e-6)  # believed one by one, or at once
-        taken.add(SPACE.key(proposal.graph))
-
-
-def test_a_batch_that_spreads_believes_what_it_proposed() -> None:
-    asker = told(Settings(batch_strategy="spread"))
-    proposals = asker.ask(3)
-    assert asker.surrogate is not None
-    taken = {SPACE.key(graph) for graph, _ in asker.observations}
-    for i, proposal in enumerate(proposals):
-        before = [p.graph for p in proposals[:i]]
-        believed = asker.surrogate.believing(before) if before else asker.surrogate
-        beta = asker.settings.sqrt_betas[(10 + i) % 5]
-        best = Catalogue(SPACE).optimize(LowerConfidenceBound(beta, believed), 1, taken)[0]
+        function = make(believed, asker.settings.sqrt_betas[(10 + i) % 5])
+        best = Catalogue(SPACE).optimize(function, 1, taken)[0]
         assert proposal.graph == best.graph
         assert proposal.lcb == pytest.approx(best.lcb, abs=1e-6)  # believed one by one, or at once
         taken.add(SPACE.key(proposal.graph))
