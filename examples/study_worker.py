@@ -36,7 +36,7 @@ def work(study_name: str, space_name: str, objective: str, evaluations: int) -> 
     address = StorageAddress.of(os.environ["NASGOAT_STORAGE"])
     storage = write_persistently(  # processes that begin together all try to make the tables
         lambda: optuna.storages.RDBStorage(
-            address.full, heartbeat_interval=HEARTBEAT, failed_trial_callback=repeat_once
+            address.full, heartbeat_interval=HEARTBEAT, heartbeat_stale_trial_callback=repeat_once
         )
     )
     evaluator = Isolated(objective)  # a crash costs one evaluation, not this process

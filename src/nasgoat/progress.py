@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -66,3 +67,22 @@ def say_if_slow(
         yield
     finally:
         timer.cancel()
+
+
+@contextmanager
+def quieten_optuna() -> Iterator[None]:
+    """Let Optuna only warn inside: what it tells of its studies is said by nasgoat itself.
+
+    Example:
+        >>> import logging
+        >>> with quieten_optuna():
+        ...     logging.getLogger("optuna").isEnabledFor(logging.INFO)
+        False
+    """
+    optuna = logging.getLogger("optuna")
+    level = optuna.level
+    optuna.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.setLevel(level)

@@ -1,6 +1,8 @@
 """GoatSampler: uniqueness, history, maximising, other parameters, exhaustion."""
 
 import math
+import subprocess
+import sys
 import threading
 import warnings
 from pathlib import Path
@@ -86,6 +88,22 @@ def test_waiting_for_others_changes_no_proposal(monkeypatch: pytest.MonkeyPatch)
         study.optimize(edges, n_trials=12)
         found.append([trial.params["graph"] for trial in study.trials])
     assert found[0] == found[1]
+
+
+def test_optuna_tells_of_trials_and_not_of_searches(tmp_path: Path) -> None:
+    script = """
+import optuna, nasgoat
+space = nasgoat.NodeLabeledSpace((2, 5), ["a", "b"], max_edges=6)
+measure = lambda graph: float(len(graph.edges))
+nasgoat.search(measure, space, 3, storage="sqlite:///study.db", study="ours", progress=None)
+study = optuna.create_study(sampler=nasgoat.GoatSampler(space), study_name="theirs")
+study.optimize(lambda trial: measure(nasgoat.suggest_graph(trial, space)), n_trials=1)
+"""
+    command = [sys.executable, "-c", script]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr
+    assert "Trial 0 finished" in told
+    assert "theirs" in told
+    assert "ours" not in told
 
 
 def test_it_minimises_and_maximises() -> None:

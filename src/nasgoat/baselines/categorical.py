@@ -28,6 +28,7 @@ from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import Slots
 from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.progress import quieten_optuna
 from nasgoat.spaces import CellSpace, SearchSpace
 
 NOTHING = "none"
@@ -210,16 +211,11 @@ class OptunaTpe(CategoricalSearch):
     infeasible_is_worst: ClassVar[bool] = False
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
-        level = optuna.logging.get_verbosity()
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        try:
-            with warnings.catch_warnings():
-                # GPSampler announces that it is experimental; there is nothing to do about it.
-                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-                study = self._study(int(rng.integers(2**31)))
-                return self._collect(k, taken, rng, lambda: self._question(study))
-        finally:
-            optuna.logging.set_verbosity(level)
+        with quieten_optuna(), warnings.catch_warnings():
+            # GPSampler announces that it is experimental; there is nothing to do about it.
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study = self._study(int(rng.integers(2**31)))
+            return self._collect(k, taken, rng, lambda: self._question(study))
 
     def _list_distributions(self) -> dict[str, BaseDistribution]:
         choices = self.encoded.parameters.items()

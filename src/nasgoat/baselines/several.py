@@ -32,6 +32,7 @@ from nasgoat.baselines.categorical import CategoricalSpace
 from nasgoat.bayesopt.front_functions import spread_weights
 from nasgoat.errors import MissingPackageError
 from nasgoat.graphs import LabeledGraph
+from nasgoat.progress import quieten_optuna
 from nasgoat.spaces import SearchSpace
 
 Metrics = Mapping[str, float]
@@ -182,13 +183,13 @@ class OptunaSeveral(SeveralMethod):
             name: CategoricalDistribution(values) for name, values in choices
         }
         constraints = (lambda trial: trial.user_attrs[_VIOLATION]) if self.limits else None
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        with warnings.catch_warnings():
+        directions = ["minimize"] * len(self.names)
+        with quieten_optuna(), warnings.catch_warnings():
             # Of constraints_func, which Optuna 5 deprecates and 4 has no replacement for, too.
             warnings.simplefilter("ignore", FutureWarning)
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             sampler = self.make_sampler(constraints)
-        self.study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(self.names))
+            self.study = optuna.create_study(sampler=sampler, directions=directions)
         self._trial: Trial | None = None
 
     def _begin(self, graph: LabeledGraph) -> LabeledGraph:

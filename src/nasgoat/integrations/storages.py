@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-import optuna
 from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 from sqlalchemy.engine import URL, make_url
@@ -27,8 +26,6 @@ from nasgoat.errors import MissingPackageError, StorageError, StudyError
 from nasgoat.safe_files import replace_file
 
 logger = logging.getLogger(__name__)
-optuna.logging.set_verbosity(optuna.logging.WARNING)
-optuna.logging.disable_propagation()
 
 T = TypeVar("T")
 

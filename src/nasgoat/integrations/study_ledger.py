@@ -44,6 +44,7 @@ from nasgoat.integrations.study_format import (
     refuse_damage,
 )
 from nasgoat.integrations.trial_graphs import GraphParameters
+from nasgoat.progress import quieten_optuna
 from nasgoat.spaces import SearchSpace
 
 #: Where Optuna looks for the names of a study's values, and for the limits of a trial.
@@ -166,7 +167,8 @@ class StudyLedger:
     def _create_study(self, storage: RDBStorage) -> int:
         """A new study that minimises every objective, under the names that Optuna shows."""
         names = self._objectives.names
-        study: int = storage.create_new_study([StudyDirection.MINIMIZE] * len(names), self.name)
+        with quieten_optuna():
+            study: int = storage.create_new_study([StudyDirection.MINIMIZE] * len(names), self.name)
         if not self._objectives.plain:
             storage.set_study_system_attr(study, METRIC_NAMES, list(names))
         return study
