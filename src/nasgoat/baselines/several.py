@@ -25,6 +25,7 @@ import numpy as np
 import optuna
 from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from nasgoat.acquisition import initial_design
@@ -183,7 +184,7 @@ class OptunaSeveral(SeveralMethod):
             name: CategoricalDistribution(values) for name, values in choices
         }
         constraints = (lambda trial: trial.user_attrs[_VIOLATION]) if self.limits else None
-        directions = ["minimize"] * len(self.names)
+        directions = [StudyDirection.MINIMIZE] * len(self.names)
         with quieten_optuna(), warnings.catch_warnings():
             # Of constraints_func, which Optuna 5 deprecates and 4 has no replacement for, too.
             warnings.simplefilter("ignore", FutureWarning)
