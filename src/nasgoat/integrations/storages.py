@@ -127,8 +127,8 @@ def mask_passwords(text: str) -> str:
     return text
 
 
-def open_storage(address: StorageAddress) -> RDBStorage:
-    """The Optuna storage at an address.
+def open_storage(address: StorageAddress, named: StorageAddress | None = None) -> RDBStorage:
+    """The Optuna storage at an address, which errors may call by another name.
 
     Raises:
         StudyError: If what is there can't be used.
@@ -136,6 +136,7 @@ def open_storage(address: StorageAddress) -> RDBStorage:
     """
     connection = {"timeout": 30} if address.is_file else {"connect_timeout": _CONNECT_SECONDS}
     options = {"connect_args": connection, "pool_pre_ping": not address.is_file}
+    named = named or address
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -144,11 +145,11 @@ def open_storage(address: StorageAddress) -> RDBStorage:
         reason = explain_briefly(problem)
         if address.is_file:
             error = StorageError if any(w in reason.lower() for w in _NO_ROOM) else StudyError
-            raise error(f"the study {address} must be usable, got {reason}") from None
-        raise StorageError(f"the storage {address} must answer, got {reason}") from None
+            raise error(f"the study {named} must be usable, got {reason}") from None
+        raise StorageError(f"the storage {named} must answer, got {reason}") from None
     except (SQLAlchemyError, RuntimeError, ValueError, AssertionError, OSError) as problem:
         raise StudyError(
-            f"the storage {address} must be usable, got {explain_briefly(problem)}"
+            f"the storage {named} must be usable, got {explain_briefly(problem)}"
         ) from None
 
 

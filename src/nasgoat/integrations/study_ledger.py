@@ -158,7 +158,7 @@ class StudyLedger:
 
     def _fill(self, path: Path) -> None:
         """A new study file with the study in it."""
-        storage = open_storage(StorageAddress.of(path))
+        storage = open_storage(StorageAddress.of(path), self.address)
         study = self._create_study(storage)
         storage.set_study_user_attr(study, DECLARATION, self._declaration)
         storage.remove_session()
