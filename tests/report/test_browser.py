@@ -175,7 +175,7 @@ def test_the_tab_key_goes_through_the_page_in_order(
             )
         )
     assert seen[0][0] == "Skip to the content"
-    assert seen[1][0] == "The best cell"
+    assert seen[1][0] == "The best graph"
     heights = [top for _, top, _ in seen[1:]]
     assert heights == sorted(heights)
     assert all(outline != "none" for *_, outline in seen)

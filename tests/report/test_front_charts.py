@@ -80,7 +80,7 @@ def test_three_objectives_make_three_charts_and_one_makes_none() -> None:
     assert all(f'id="front-{pair}-title"' in html for pair in ("0-1", "0-2", "1-2"))
     assert 'id="front-heading"' not in search_page(made(nasbench201(), 12))
     single = search_page(search(minimise=["latency"], limits=["energy <= 3"]))
-    assert "The best cell by latency" in single
+    assert "The best graph by latency" in single
 
 
 def test_a_point_shows_its_cell_when_hovered_over_or_focused(

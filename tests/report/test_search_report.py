@@ -27,12 +27,12 @@ def titles(html: str) -> list[str]:
 def test_a_search_has_every_section() -> None:
     run = made(nasbench201(), 12, failed={7: "no memory"})
     assert titles(search_page(run)) == [
-        "The best cell",
+        "The best graph",
         "History",
         "Proposals and certificates",
         "The surrogate over time",
         "Failures",
-        "Gallery of cells",
+        "Gallery of graphs",
         "The search space",
         "Repeat this search",
     ]

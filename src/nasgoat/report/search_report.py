@@ -44,7 +44,7 @@ def _make_page(search: ReportedSearch) -> str:
     classes = assign_classes(space.labels)
     history = chart_history(search)
     first = search.objectives.names[0]
-    title = "The best cell" if search.objectives.plain else f"The best cell by {first}"
+    title = "The best graph" if search.objectives.plain else f"The best graph by {first}"
     bodies = {
         ("front", "The front"): show_front(search, classes),
         ("best", title): _show_best(search, classes),
@@ -54,7 +54,7 @@ def _make_page(search: ReportedSearch) -> str:
         ("surrogate", "The surrogate over time"): _show_surrogate(search),
         ("failures", "Failures"): _tabulate_failures(search),
         ("known", "Known results"): _show_known(search, classes),
-        ("gallery", "Gallery of cells"): show_gallery(search, classes),
+        ("gallery", "Gallery of graphs"): show_gallery(search, classes),
         ("space", "The search space"): _show_space(search),
         ("repeat", "Repeat this search"): _show_command(search),
     }
@@ -71,7 +71,7 @@ def _show_best(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
     best = search.best
     if best is None:
         return None
-    title = f"The best cell, evaluation {best.number + 1}"
+    title = f"The best graph, evaluation {best.number + 1}"
     picture = draw_cell(best.graph, classes, "best-cell", title, large=True)
     same = len({t.graph for t in search.done if t.error == best.error})
     ties = f" {format_count(same - 1, 'other graph')} came out equal." if same > 1 else ""
