@@ -267,6 +267,13 @@ def show(rows: list[Row]) -> None:
         mean = np.mean([r["volumes"] for r in runs], axis=0)
         print(f"| {text} | {known} | {len(runs)} | {' | '.join(f'{v:.3f}' for v in mean)} |")
     plain = [row for row in rows if row["known"] == NOTHING]
+    other = {(r["problem"], r["seed"]): r["volumes"] for r in rows if r["known"] == IN_TURN}
+    both = [(r, other[case]) for r in plain if (case := (r["problem"], r["seed"])) in other]
+    if len(both) > 1:
+        apart = np.array([np.subtract(volumes, row["volumes"]) for row, volumes in both])
+        error = apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+        told = [f"{m:+.4f} ± {e:.4f}" for m, e in zip(apart.mean(axis=0), error, strict=True)]
+        print(f"\nin turn less as it is, {len(apart)} pairs of runs: {'; '.join(told)}")
     for what, kinds, form in (("places", PLACES, ".4f"), ("causes", CAUSES, ".1f")):
         print(f"\n| problem | after | {' | '.join(kinds)} |\n|---|---|{'---|' * len(kinds)}")
         for text in dict.fromkeys(row["problem"] for row in plain):
