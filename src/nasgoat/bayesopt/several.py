@@ -78,10 +78,14 @@ class SeveralProposer:
     ) -> None:
         self._space, self._told = space, told
         self.objectives, self._settings = objectives, settings
-        self._costs = {name: KnownCost.of(space, f"sum({name})") for name in objectives.known}
+        self._costs = self._list_costs()
         #: The surrogates by what they predict: a value, a limit, or failures.
         self.surrogates = self._fit_all(fit)
         self._ranges = self._scale_observed()
+
+    def _list_costs(self) -> dict[str, KnownCost]:
+        """The values that need no surrogate."""
+        return {name: KnownCost.of(self._space, f"sum({name})") for name in self.objectives.known}
 
     def _fit_all(self, fit: Fit) -> dict[str, GraphGP]:
         told, objectives = self._told, self.objectives
@@ -116,7 +120,7 @@ class SeveralProposer:
     def believe(self, graphs: Sequence[LabeledGraph]) -> None:
         """Take these graphs to come out as predicted."""
         if graphs:
-            means = np.column_stack([part.predict(graphs)[0] for part in self._list_parts(0.0)])
+            means = np.column_stack([part.predict(graphs)[0] for part in self.list_parts(0.0)])
             self._ranges = np.concatenate([self._ranges, means])
             self.surrogates = {n: gp.believing(graphs) for n, gp in self.surrogates.items()}
 
@@ -149,7 +153,8 @@ class SeveralProposer:
             found = minimise(self._make_relaxed(place), 1, exclude)
         return [replace(p, probability=self._find_probability(p.graph)) for p in found]
 
-    def _list_parts(self, sqrt_beta: float) -> list[Part]:
+    def list_parts(self, sqrt_beta: float) -> list[Part]:
+        """A lower bound of every value that is minimised, or the cost that is known."""
         return [
             self._costs[name]
             if name in self._costs
@@ -178,7 +183,7 @@ class SeveralProposer:
     def _make_function(self, place: int) -> SeveralAcquisition:
         betas = self._settings.sqrt_betas
         sqrt_beta = betas[place % len(betas)]
-        parts, limits = self._list_parts(sqrt_beta), self._list_limits(sqrt_beta)
+        parts, limits = self.list_parts(sqrt_beta), self._list_limits(sqrt_beta)
         limited, bounds = [part for part, _ in limits], [bound for _, bound in limits]
         if not self.objectives.several:
             return Constrained([*parts, *limited], bounds)
@@ -195,7 +200,7 @@ class SeveralProposer:
         if limits := self._list_limits(sqrt_beta):
             bounds = [bound for _, bound in limits]
             return Chebyshev([part for part, _ in limits], [1.0] * len(limits), bounds)
-        return weigh(self._list_parts(sqrt_beta), place, self._ranges)
+        return weigh(self.list_parts(sqrt_beta), place, self._ranges)
 
     def _find_probability(self, graph: LabeledGraph) -> float | None:
         """The probability that a graph keeps all measured limits; None without any."""
