@@ -152,7 +152,7 @@ def measure_gain(
         return Gain(None, None, margin)
     stretch = max(1.0, process.check_.spread or 1.0)
     best = recommend([space.key(graph) for graph in graphs], errors)
-    reached = best.error + CAUTION * (best.uncertainty or 0.0)
+    reached = best.shift(CAUTION)
     acquisition = LowerConfidenceBound(SQRT_BETA * stretch, process)
     pool = optimizer.optimize(acquisition, 1, exclude)
     if pool.certificate.status is Status.EXHAUSTED:
