@@ -3,7 +3,8 @@
 After each batch what is left to gain is measured, and so is the bound of Optuna's own terminator on
 the same trials, until both would have stopped at the smallest ε or the evaluations are used up. A
 stop is right if the true regret there is within ε. ``--keep FILE`` holds every step; runs there are
-not repeated.
+not repeated, and with ``--show`` they are all that counts. Seeds come one after the other, each
+with every table, so that what was cut off is balanced.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import argparse
 import json
 import warnings
 from collections import defaultdict
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,17 @@ from nasgoat import Optimizer
 from nasgoat.acquisition import Catalogue
 from nasgoat.bayesopt import Gain, StopRule
 from nasgoat.benchmarks import Benchmark, benchmark
+from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS
 from nasgoat.integrations import GraphParameters
 
-TABLES = ("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120")
+TABLES = (
+    *("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120", "macro/cifar10", "nb101"),
+    *(f"nbgraph/{dataset}" for dataset in GRAPH_DATASETS),
+)
 SHARES = (0.02, 0.05, 0.1)  # ε as a share of the optimum
 BOUNDS = ("gain", "optuna")
+Steps = list[dict[str, Any]]
+Judged = tuple[float, str]  # a share and a bound
 
 
 def run(
@@ -86,39 +93,70 @@ def find_stop(steps: list[dict[str, Any]], rule: StopRule, bound: str) -> dict[s
     return None
 
 
+def show(name: str, optimum: float, runs: list[Steps], evaluations: int) -> dict[Judged, Tally]:
+    """Print for each ε and bound: runs that stop, evaluations, and stops within ε; count them."""
+    counted: dict[Judged, Tally] = {}
+    for share in SHARES:
+        epsilon = share * optimum
+        for bound in BOUNDS:
+            stops = [find_stop(steps, StopRule(epsilon), bound) for steps in runs]
+            ended = [stop for stop in stops if stop]
+            used = [s["evaluations"] if s else evaluations for s in stops]
+            right = sum(stop["regret"] <= epsilon for stop in ended)
+            tally = counted[share, bound] = Tally(len(runs), len(ended), right, sum(used))
+            print(f"| {name} | {epsilon:.2f} | {bound} | {tally} |", flush=True)
+    return counted
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Runs, those that stopped, those that were right to, and the evaluations of all."""
+
+    runs: int = 0
+    ended: int = 0
+    right: int = 0
+    used: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        sums = (a + b for a, b in zip(astuple(self), astuple(other), strict=True))
+        return Tally(*sums)
+
+    def __str__(self) -> str:
+        says = f"{self.right} of {self.ended}" if self.ended else "–"
+        return f"{self.ended} of {self.runs} | {self.used / self.runs:.0f} | {says}"
+
+
 def main() -> None:
-    """Print for each table and ε: runs that stop, evaluations, and stops within ε."""
+    """Run what is missing, then print each table, and all of them together."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=TABLES)
     parser.add_argument("--seeds", default="0:20", help="first:last")
     parser.add_argument("--evaluations", type=int, default=160)
     parser.add_argument("--keep", type=Path, help="JSON lines of every step; runs there are reused")
+    parser.add_argument("--show", action="store_true", help="run nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # Optuna's terminator is experimental
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    first, last = map(int, options.seeds.split(":"))
+    seeds = range(*map(int, options.seeds.split(":")))
     kept = _read(options.keep)
+    tables = {name: benchmark(name) for name in options.tables}
+    catalogues: dict[str, Catalogue] = {}
+    for seed in () if options.show else seeds:
+        for name, table in tables.items():
+            if (name, seed) not in kept:
+                if name not in catalogues:
+                    catalogues[name] = Catalogue(table.space)
+                kept[name, seed] = run(table, catalogues[name], seed, options.evaluations)
+                _write(options.keep, name, seed, kept[name, seed])
     print("| table | ε | bound | runs that stop | evaluations (mean) | within ε |")
     print("|---|---|---|---|---|---|")
-    for name in options.tables:
-        table = benchmark(name)
-        catalogue = Catalogue(table.space)
-        runs = []
-        for seed in range(first, last):
-            if (name, seed) not in kept:
-                kept[name, seed] = run(table, catalogue, seed, options.evaluations)
-                _write(options.keep, name, seed, kept[name, seed])
-            runs.append(kept[name, seed])
-        for share in SHARES:
-            epsilon = share * table.optimum
-            for bound in BOUNDS:
-                stops = [find_stop(steps, StopRule(epsilon), bound) for steps in runs]
-                ended = [stop for stop in stops if stop]
-                used = mean(s["evaluations"] if s else options.evaluations for s in stops)
-                right = sum(stop["regret"] <= epsilon for stop in ended)
-                says = f"{right} of {len(ended)}" if ended else "–"
-                head = f"| {name} | {epsilon:.2f} | {bound} | {len(ended)} of {len(runs)} "
-                print(f"{head}| {used:.0f} | {says} |", flush=True)
+    total: dict[Judged, Tally] = defaultdict(Tally)
+    for name, table in tables.items():
+        if runs := [kept[name, seed] for seed in seeds if (name, seed) in kept]:
+            for judged, tally in show(name, table.optimum, runs, options.evaluations).items():
+                total[judged] += tally
+    for (share, bound), tally in total.items():
+        print(f"| all | {share:.0%} | {bound} | {tally} |")
 
 
 def _read(path: Path | None) -> dict[tuple[str, int], list[dict[str, Any]]]:

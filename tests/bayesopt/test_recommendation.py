@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nasgoat import LabeledGraph, Optimizer, Settings, nasbench201, search
 from nasgoat.acquisition import Proposal, Status
 from nasgoat.bayesopt import MemoryLedger, Stop
-from nasgoat.bayesopt.recommendation import estimate_errors, recommend
+from nasgoat.bayesopt.recommendation import estimate_errors, list_contenders, recommend
 from nasgoat.errors import SettingError
 from nasgoat.spaces import EdgeLabeledSpace
 
@@ -77,6 +77,30 @@ def test_one_lucky_number_does_not_beat_many_good_ones() -> None:
     assert recommend("ab", [2.95, 3.0]).place == 0
 
 
+def test_contenders_may_be_better_than_the_recommended_and_the_likeliest_comes_first() -> None:
+    graphs, errors = "aaaabcd", [2.5, 3.5, 2.5, 3.5, 2.7, 3.6, 9.0]
+    assert recommend(graphs, errors).place == 0
+    found = list_contenders(graphs, errors)  # one standard error of an evaluation is 0.577
+    assert [graphs[contender.place] for contender in found] == ["b", "a", "c"]
+
+
+def test_without_noise_only_the_best_is_a_contender() -> None:
+    assert [c.place for c in list_contenders("abca", [3.0, 2.5, 4.0, 3.0])] == [1]
+
+
+def test_what_came_out_lowest_is_repeated_whatever_the_surrogate_expects_of_it() -> None:
+    optimizer = Optimizer(SPACE, Settings("linear", repeats=3), initial=24, progress=None)
+    graphs = [proposal.graph for proposal in optimizer.ask(24)]
+    lucky = max(graphs, key=measure)
+    for graph in graphs:
+        optimizer.tell(graph, min(map(measure, graphs)) - 0.1 if graph == lucky else measure(graph))
+    (proposal,) = optimizer.ask(1)
+    assert proposal.certificate.status is Status.REPEAT and proposal.graph == lucky
+    assert optimizer.surrogate is not None and proposal.mean is not None
+    means, _ = optimizer.surrogate.predict(graphs)
+    assert np.sum(means < proposal.mean) >= 3  # by its mean it would not have been among three
+
+
 def test_a_graph_told_a_thousand_times_is_not_recommended_for_that() -> None:
     rng = np.random.default_rng(0)
     errors = [*(9 + 0.1 * rng.standard_normal(1000)), 5.0, 5.1]
@@ -109,6 +133,17 @@ def test_one_proposal_in_five_repeats_a_promising_graph_up_to_its_limit() -> Non
     assert len(optimizer.observations) - len(times) == repeats
 
 
+def test_where_errors_turn_out_to_have_no_noise_only_the_best_is_repeated() -> None:
+    optimizer = Optimizer(SPACE, Settings(repeats=3), initial=10, progress=None)
+    best, repeats = np.inf, 0
+    for batch in ask_and_tell(optimizer, 10, NoisyErrors(sd=0.0)):
+        repeated = [p.graph for p in batch if p.certificate.status is Status.REPEAT]
+        assert all(measure(graph) == best for graph in repeated)
+        best = min(best, *(measure(p.graph) for p in batch))
+        repeats += len(repeated)
+    assert 2 <= repeats < 8
+
+
 def test_a_deterministic_search_repeats_nothing() -> None:
     optimizer = Optimizer(SPACE, initial=10, progress=None)
     ask_and_tell(optimizer, 8, NoisyErrors())
@@ -130,8 +165,8 @@ def test_a_repeat_that_failed_counts_and_one_under_way_is_not_asked_for_again() 
 
 def test_repeats_count_as_evaluations_and_the_recommended_graph_has_several() -> None:
     errors = NoisyErrors()
-    result = search(errors, SPACE, 60, settings=Settings(repeats=6), progress=None)
-    assert len(result.evaluations) == errors.calls == 60
+    result = search(errors, SPACE, 80, settings=Settings(repeats=6), progress=None)
+    assert len(result.evaluations) == errors.calls == 80
     assert result.best.times > 1 and result.best.uncertainty is not None
     own = [e.error for e in result.evaluations if e.graph == result.best.graph]
     assert result.best.error == pytest.approx(np.mean(own))

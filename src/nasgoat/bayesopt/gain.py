@@ -7,12 +7,17 @@ Notation
             nothing of what lies below the best of them
     c       how much too sure that process is of itself: root mean square of its leave-one-out
             residuals in units of their standard deviations, but at least 1
-    L       min of μ - 2.5 c σ over all graphs that were not evaluated, or a proven bound below it
+    ν       variance of what is particular to a graph: what the fit calls noise, less the noise that
+            repeated evaluations show. Where none was repeated, all of it: a table without noise
+            whose errors the kernel cannot explain has a large one, and the band of σ alone is
+            narrow there
+    L       min of μ - 2.5 c σ over all graphs that were not evaluated, or a proven bound below it,
+            less 2.5 c √ν: σ + √ν is at least √(σ² + ν), the deviation of a graph's own error
 
     bound    = y* - error(L), but at least 0: no graph is better than the best by more than that;
                how often this holds is measured by benchmarks/stopping.py
-    expected = Σ_x Φ((z(y* - ε) - μ(x)) / c σ(x)): how many graphs among those that were not
-               evaluated are to be expected below y* - ε; only where all graphs are listed
+    expected = Σ_x Φ((z(y* - ε) - μ(x)) / c √(σ(x)² + ν)): how many graphs among those that were
+               not evaluated are to be expected below y* - ε; only where all graphs are listed
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ import numpy as np
 from scipy.stats import norm
 
 from nasgoat.acquisition import AcquisitionOptimizer, LowerConfidenceBound, Status
-from nasgoat.bayesopt.recommendation import CAUTION, recommend
+from nasgoat.bayesopt.recommendation import CAUTION, estimate_errors, recommend
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
@@ -152,20 +157,36 @@ def measure_gain(
         return Gain(None, None, margin)
     stretch = max(1.0, process.check_.spread or 1.0)
     best = recommend([space.key(graph) for graph in graphs], errors)
-    reached = best.error + CAUTION * (best.uncertainty or 0.0)
+    reached = best.shift(CAUTION)
+    particular = _find_particular(process, graphs, errors)
     acquisition = LowerConfidenceBound(SQRT_BETA * stretch, process)
     pool = optimizer.optimize(acquisition, 1, exclude)
     if pool.certificate.status is Status.EXHAUSTED:
         return Gain(0.0, 0.0, margin, stretch)
     bound, least = None, pool.certificate.bound
     if least is not None:
+        least -= SQRT_BETA * stretch * np.sqrt(particular)
         bound = max(reached - float(process.to_error(np.array([least]))[0]), 0.0)
-    expected = _count_better(process, optimizer, reached - margin, stretch)
+    expected = _count_better(process, optimizer, reached - margin, stretch, particular)
     return Gain(bound, expected, margin, stretch)
 
 
+def _find_particular(
+    process: GraphGP, graphs: Sequence[LabeledGraph], errors: Sequence[float]
+) -> float:
+    """ν: the fitted noise variance, less that of repeated evaluations about their means."""
+    targets = process.scale_.to_target(np.asarray(errors, dtype=float))
+    estimate = estimate_errors([process.space.key(graph) for graph in graphs], targets.tolist())[0]
+    shown = estimate.times * (estimate.uncertainty or 0.0) ** 2
+    return max(process.noise_ - shown, 0.0)
+
+
 def _count_better(
-    process: GraphGP, optimizer: AcquisitionOptimizer, error: float, stretch: float
+    process: GraphGP,
+    optimizer: AcquisitionOptimizer,
+    error: float,
+    stretch: float,
+    particular: float,
 ) -> float | None:
     """How many graphs beside the observed ones are expected below an error, if all are listed."""
     score = getattr(optimizer, "score", None)
@@ -175,8 +196,8 @@ def _count_better(
         error = max(error, np.finfo(float).tiny)
     z = process.scale_.to_target(np.array([error]))
     every, observed = score(process.posterior_), process.predict(process.graphs_)
-    below = [
-        norm.cdf((z - mean) / np.maximum(stretch * std, _SMALLEST_SD)).sum()
-        for mean, std in (every, observed)
-    ]
+    below = []
+    for mean, std in (every, observed):
+        own = np.maximum(stretch * np.sqrt(std**2 + particular), _SMALLEST_SD)
+        below.append(norm.cdf((z - mean) / own).sum())
     return max(float(below[0] - below[1]), 0.0)

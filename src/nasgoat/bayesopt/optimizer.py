@@ -34,6 +34,7 @@ from nasgoat.bayesopt.evidence import (
     list_voices,
 )
 from nasgoat.bayesopt.learner import Learner
+from nasgoat.bayesopt.recommendation import list_contenders
 from nasgoat.bayesopt.several import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
 from nasgoat.graphs import LabeledGraph
@@ -45,7 +46,6 @@ _FALLBACK_SECONDS = 5.0  # of local search, where the acquisition optimiser gave
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 _EXPLORING_STREAM = 4
 REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
-PROMISING = 3  # observed graphs of lowest μ - σ: what is worth a repeat
 
 
 class Optimizer(Learner):
@@ -161,18 +161,27 @@ class Optimizer(Learner):
         return sum(i % REPEAT_EVERY == REPEAT_EVERY - 1 for i in range(start, start + k))
 
     def _propose_repeats(self, count: int) -> list[Proposal]:
-        """The most promising graphs that were evaluated fewer times than they may be."""
+        """Graphs to evaluate again, those first whose own errors say that they may be the best.
+
+        The surrogate smooths over neighbours, so that it ranks the best graph 10th or 20th among
+        those observed: it has no say here.
+        """
         if self.settings.repeats == 1 or count == 0 or self.surrogate is None:
             return []
-        graphs = self.surrogate.graphs_
+        keys = [self.space.key(graph) for graph in self._graphs]
+        graphs = [
+            self._graphs[estimate.place]
+            for estimate in list_contenders(keys, self._errors)
+            if (key := keys[estimate.place]) not in self._pending
+            and self._count_times(key) < self.settings.repeats
+        ][:count]
+        if not graphs:
+            return []
         mean, std = self.surrogate.predict(graphs)
-        proposals = []
-        for i in np.argsort(mean - std, kind="stable")[:PROMISING]:
-            key = self.space.key(graphs[i])
-            if key not in self._pending and self._count_times(key) < self.settings.repeats:
-                again = Certificate(Status.REPEAT)
-                proposals.append(Proposal(graphs[i], again, float(mean[i]), float(std[i])))
-        return proposals[:count]
+        again = Certificate(Status.REPEAT)
+        return [
+            Proposal(graph, again, float(mean[i]), float(std[i])) for i, graph in enumerate(graphs)
+        ]
 
     def _count_times(self, key: bytes) -> int:
         """How often a graph was evaluated."""

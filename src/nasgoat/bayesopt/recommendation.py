@@ -9,6 +9,9 @@ Notation
 
 The graph of lowest ȳ_i + 2 s / √m_i is recommended: one that is known to be good rather than one
 that may be. Its estimated error is ȳ_i, with standard error s / √m_i.
+
+Graphs that may be better than it are worth another evaluation, the one of lowest ȳ_i - s / √m_i
+first: one that came out well once, or is known to be good.
 """
 
 from __future__ import annotations
@@ -37,6 +40,10 @@ class Estimate:
     error: float
     uncertainty: float | None
     times: int
+
+    def shift(self, by: float) -> float:
+        """The error plus so many standard errors, which are 0 where nothing is known of them."""
+        return self.error + by * (self.uncertainty or 0.0)
 
 
 def estimate_errors(graphs: Sequence[Hashable], errors: Sequence[float]) -> list[Estimate]:
@@ -75,5 +82,23 @@ def recommend(graphs: Sequence[Hashable], errors: Sequence[float]) -> Estimate:
         >>> recommend("abbb", [2.9, 2.4, 3.6, 3.0]).place  # 2.9 was one evaluation, 3.0 are three
         1
     """
+    return min(estimate_errors(graphs, errors), key=lambda estimate: estimate.shift(CAUTION))
+
+
+def list_contenders(graphs: Sequence[Hashable], errors: Sequence[float]) -> list[Estimate]:
+    """The graphs that may be the best, by lowest mean error less one standard error.
+
+    Those are left out for which that is above the mean plus two standard errors of the recommended
+    one: without noise, all but the best.
+
+    Example:
+        >>> errors = [2.9, 2.4, 3.6, 3.0, 9.0]
+        >>> [contender.place for contender in list_contenders("abbbc", errors)]
+        [0, 1]
+        >>> [contender.place for contender in list_contenders("abc", [5.0, 3.0, 4.0])]
+        [1]
+    """
     found = estimate_errors(graphs, errors)
-    return min(found, key=lambda estimate: estimate.error + CAUTION * (estimate.uncertainty or 0.0))
+    highest = min(estimate.shift(CAUTION) for estimate in found)
+    contenders = [estimate for estimate in found if estimate.shift(-1.0) <= highest]
+    return sorted(contenders, key=lambda estimate: estimate.shift(-1.0))

@@ -71,8 +71,8 @@ class Settings:
         sqrt_beta: √β of ``"lcb"`` with the strategy ``"top"``.
         sqrt_betas: The √β of ``"lcb"`` with the strategy ``"portfolio"``.
         restarts: Further random starts of the hyperparameter search.
-        repeats: How often a promising graph is evaluated, where errors are noisy; one proposal in
-            five may be a repeat. 1 repeats nothing.
+        repeats: How often a graph is evaluated that may be the best by its own errors, where they
+            are noisy; one proposal in five may be a repeat. 1 repeats nothing.
         time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
             the same when a search is resumed.
         optimizer_memory: Megabytes that minimising the acquisition may take, half of what is free
