@@ -23,6 +23,7 @@ from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
 from nasgoat.acquisition.branch.cells.parts import can_split, split_vectors
 from nasgoat.acquisition.branch.cells.records import States, Tables
+from nasgoat.acquisition.branch.cells.reference import no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.structures import Block, list_prefix_states
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers
@@ -31,7 +32,8 @@ from nasgoat.spaces import CellSpace
 from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
 
-_FIRST = 5  # nodes of the stems to begin with
+import os
+_FIRST = int(os.environ.get("FIRST", "3"))  # nodes of the stems to begin with
 _BOUNDED = 100  # stems between two looks at the clock: one takes up to some ms
 _STEMS = 48  # stems that get a node at a time
 _DIVING = 4  # every so many turns the deepest stems come first, for good graphs early
@@ -43,7 +45,10 @@ class Stem(NamedTuple):
     bound: float
     last_label: int  # of the last inner node
     rows: tuple[int, ...]
+    names: tuple[int, ...]  # labels of its nodes that are known, -1 for others
     states: bytes  # which states its nodes may be in, as packed bits
+    next_name: int  # the node whose label is next, -1 for none
+    name_bound: tuple[float, ...]  # a bound for each label of it
 
 
 class Stems(NamedTuple):
@@ -53,11 +58,14 @@ class Stems(NamedTuple):
     last_label: Integers  # (S,)
     bound: Floats  # (S,)
     allowed: NDArray[np.uint8]  # (S, V, X) which states their nodes may be in
+    names: Integers  # (S, V) labels that are known, -1 for others
+    next_name: Integers  # (S,) the node whose label is next
+    name_bound: Floats  # (S, L) a bound for each of its labels
 
     def take(self, places: Integers, rows: Integers) -> Stems:
         """What stems at these places have become, with rows of their own."""
-        _, last_label, bound, allowed = self
-        return Stems(rows, last_label[places], bound[places], allowed[places])
+        others = (column[places] for column in self[1:])
+        return Stems(rows, *others)
 
 
 class GrowingRun:
@@ -84,7 +92,9 @@ class GrowingRun:
         self._tables: dict[int, Tables] = {}  # by known nodes; 0: before they are split
         self._known: dict[int, States] = {}  # of the first stems with so many known nodes
         self._threads = threads
-        self._waiting: list[list[Stem]] = [[] for _ in range(n - 1)]  # by known nodes
+        # First by known labels, then by known nodes.
+        self._first, self._inner = min(_FIRST, n - 3), n - 3
+        self._waiting: list[list[Stem]] = [[] for _ in range(self._inner + n - 1 - self._first)]
         self._run: LinearRun | None = None  # bounds stems, or looks below whole prefixes
         self._bounded: Stems | None = None  # the stems that it bounds
         self.block: Block  # the shapes that the graphs found last belong to
@@ -106,13 +116,15 @@ class GrowingRun:
             if found is None or (self._bounded is not None and self._run.bounded):
                 self._end(self._run, best)
             return found or []
-        k = self._choose_size(best)
-        if k is None:
+        level = self._choose_level(best)
+        if level is None:
             self._tables.clear()
             self._known.clear()
             return None
-        stems = self._take_best(k)
-        if k == self._n - 2:
+        stems = self._take_best(level)
+        if level < self._inner:
+            self._start(self._name(stems, best))
+        elif level + 1 == len(self._waiting):
             self._start(stems, stems.bound)
         else:
             rows, home = extend_rows(stems.rows, self._n - 2, self._space.edge_limit)
@@ -131,18 +143,28 @@ class GrowingRun:
 
     def _begin(self) -> None:
         """Make the tables, which may take much of the memory, and all stems of the first size."""
-        self._tables[0] = self._make_tables()
-        first, labels = min(_FIRST, self._n - 3), len(self._space.ops)
-        rows = np.concatenate(list(list_rows(first, self._space.edge_limit, whole=False)))
+        labels = len(self._space.ops)
+        rows = np.concatenate(list(list_rows(self._first, self._space.edge_limit, whole=False)))
         last_label = np.tile(np.arange(labels), len(rows))
-        self._states = len(list_prefix_states(labels, self._n, rows[:0]).label)
+        self._label = list_prefix_states(labels, self._n, rows[:0]).label
+        self._states = len(self._label)
         allowed = np.ones((len(last_label), self._n - 2, self._states), dtype=np.uint8)
-        nothing = np.full(len(last_label), -np.inf)
-        self._start(Stems(np.repeat(rows, labels, axis=0), last_label, nothing, allowed))
+        total = len(last_label)
+        self._start(
+            Stems(
+                rows=np.repeat(rows, labels, axis=0),
+                last_label=last_label,
+                bound=np.full(total, -np.inf),
+                allowed=allowed,
+                names=np.full((total, self._n - 2), -1),
+                next_name=np.full(total, -1),
+                name_bound=np.zeros((total, labels)),
+            )
+        )
         self._begun = True
 
-    def _choose_size(self, best: float) -> int | None:
-        """The number of nodes of the stems that are next; None if none is left."""
+    def _choose_level(self, best: float) -> int | None:
+        """Which stems are next; None if none is left."""
         for stems in self._waiting:
             if stems and stems[0].bound >= best + MARGIN:
                 stems.clear()
@@ -157,7 +179,7 @@ class GrowingRun:
     def _take_best(self, k: int) -> Stems:
         """The stems of k nodes with the lowest bounds, which wait no longer."""
         waiting = self._waiting[k]
-        bound, last_label, rows, states = zip(
+        bound, last_label, rows, names, states, next_name, name_bound = zip(
             *(heapq.heappop(waiting) for _ in range(min(_STEMS, len(waiting)))), strict=True
         )
         bits = np.array([np.frombuffer(packed, dtype=np.uint8) for packed in states])
@@ -167,16 +189,34 @@ class GrowingRun:
             last_label=np.array(last_label, dtype=np.int64),
             bound=np.array(bound),
             allowed=allowed.reshape(len(bits), self._n - 2, self._states),
+            names=np.array(names, dtype=np.int64),
+            next_name=np.array(next_name, dtype=np.int64),
+            name_bound=np.array(name_bound),
         )
+
+    def _name(self, stems: Stems, best: float) -> Stems:
+        """The stems once for each label of their next node that may lead below ``best``."""
+        place, label = np.nonzero(stems.name_bound < best + MARGIN)
+        named = stems.take(place, stems.rows[place])
+        at, node = np.arange(len(place)), named.next_name
+        of_label = self._label == label[:, None]
+        named.allowed[at, node] &= of_label
+        named.names[at, node] = label
+        return named._replace(bound=np.maximum(named.bound, named.name_bound[at, label]))
 
     def _start(self, stems: Stems, roots: Floats | None = None) -> None:
         """Look below whole prefixes whose bounds are given as roots, or bound stems."""
         k, lowest = stems.rows.shape[1], float(stems.bound.min())
         matrices = matrices_of(stems.rows)
         self.block = make_floating_block(self._space, self._n, matrices, stems.last_label)
-        size = k if can_split(self._tables[0]) else self._n  # one basis may serve all
+        labelled = bool((stems.names[:, 1:] >= 0).all())
+        if -labelled not in self._tables:
+            self._tables[-labelled] = self._make_tables(labelled)
+        size = k if labelled else 1 + self._n
+        if not can_split(self._tables[-labelled]):  # one basis may serve all
+            size = self._n + labelled
         if size not in self._tables:
-            self._tables[size] = split_vectors(self._tables[0], self.block)
+            self._tables[size] = split_vectors(self._tables[-labelled], self.block)
         self._run = LinearRun(
             self.block,
             self._tables[size],
@@ -187,6 +227,8 @@ class GrowingRun:
             roots=roots,
             allowed=stems.allowed,
             like=self._known.get(size),
+            names=stems.names,
+            changes=no_changes(self._tables[size]) if labelled else None,
         )
         if roots is None:
             self._run.most_nodes = _BOUNDED
@@ -200,8 +242,17 @@ class GrowingRun:
         self._explored += run.nodes
         if stems is None:
             return
+        states, k = run.states, stems.rows.shape[1]
         bounds = np.maximum(run.roots, stems.bound)
         for s in np.flatnonzero(bounds < best + MARGIN).tolist():
-            rows, states = tuple(stems.rows[s].tolist()), np.packbits(stems.allowed[s]).tobytes()
-            stem = Stem(float(bounds[s]), int(stems.last_label[s]), rows, states)
-            heapq.heappush(self._waiting[len(rows)], stem)
+            stem = Stem(
+                bound=float(bounds[s]),
+                last_label=int(stems.last_label[s]),
+                rows=tuple(stems.rows[s].tolist()),
+                names=tuple(stems.names[s].tolist()),
+                states=np.packbits(stems.allowed[s]).tobytes(),
+                next_name=int(states.next_name[s]),
+                name_bound=tuple(states.name_bound[s].tolist()),
+            )
+            level = sum(label >= 0 for label in stem.names) + k - self._first
+            heapq.heappush(self._waiting[level], stem)
