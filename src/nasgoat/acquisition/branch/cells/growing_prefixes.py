@@ -2,9 +2,10 @@
 
 A *stem* is a prefix of k nodes together with the label of the last inner node; the nodes between
 *float* (``floating``). Its bound holds for every graph that begins like it. Stems wait in the order
-of their bounds; the best ones get one more node, each class of isomorphic prefixes once, and
-inherit the states that their nodes can be in. Prefixes without floating nodes wait with them, and
-are searched.
+of their bounds. The best ones first get labels, one node at a time, because a label that is known
+takes part in no interaction; when all labels are known, one more node, each class of isomorphic
+prefixes once. What a stem becomes inherits the states that its nodes can be in. Prefixes without
+floating nodes wait with them, and are searched.
 
 Other modules use :class:`GrowingRun` alone.
 """
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
-from nasgoat.acquisition.branch.cells.parts import can_split, split_vectors
+from nasgoat.acquisition.branch.cells.parts import split_vectors
 from nasgoat.acquisition.branch.cells.records import States, Tables
 from nasgoat.acquisition.branch.cells.reference import no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
@@ -32,10 +33,9 @@ from nasgoat.spaces import CellSpace
 from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
 
-import os
-_FIRST = int(os.environ.get("FIRST", "3"))  # nodes of the stems to begin with
+_FIRST = 3  # nodes of the stems to begin with
 _BOUNDED = 100  # stems between two looks at the clock: one takes up to some ms
-_STEMS = 48  # stems that get a node at a time
+_STEMS = 48  # stems that get a label, or a node, at a time
 _DIVING = 4  # every so many turns the deepest stems come first, for good graphs early
 
 
@@ -89,17 +89,18 @@ class GrowingRun:
     ) -> None:
         self._space, self._n, self._floor = space, n, floor
         self._make_tables = partial(make_floating_tables, space, posterior, sqrt_beta, n)
-        self._tables: dict[int, Tables] = {}  # by known nodes; 0: before they are split
-        self._known: dict[int, States] = {}  # of the first stems with so many known nodes
+        self._tables: dict[bool, Tables] = {}  # by whether all labels are known
+        self._known: dict[bool, States] = {}  # of the first stems under each
         self._threads = threads
-        # First by known labels, then by known nodes.
+        # Labels come before nodes, so a level is how many of both are known beyond the first nodes.
         self._first, self._inner = min(_FIRST, n - 3), n - 3
         self._waiting: list[list[Stem]] = [[] for _ in range(self._inner + n - 1 - self._first)]
         self._run: LinearRun | None = None  # bounds stems, or looks below whole prefixes
         self._bounded: Stems | None = None  # the stems that it bounds
         self.block: Block  # the shapes that the graphs found last belong to
         self._begun, self._turn, self._explored = False, 0, 0
-        self._states = 0  # that a node can be in; known once it has begun
+        nothing = np.zeros((0, n - 2), dtype=np.int64)
+        self._label = list_prefix_states(len(space.ops), n, nothing).label  # of each state
 
     @property
     def nodes(self) -> int:
@@ -123,7 +124,9 @@ class GrowingRun:
             return None
         stems = self._take_best(level)
         if level < self._inner:
-            self._start(self._name(stems, best))
+            named = self._name(stems, best)
+            if len(named.rows):
+                self._start(named)
         elif level + 1 == len(self._waiting):
             self._start(stems, stems.bound)
         else:
@@ -142,20 +145,17 @@ class GrowingRun:
         return max(lowest, self._floor())
 
     def _begin(self) -> None:
-        """Make the tables, which may take much of the memory, and all stems of the first size."""
+        """All stems of the first size, no label of a node known."""
         labels = len(self._space.ops)
         rows = np.concatenate(list(list_rows(self._first, self._space.edge_limit, whole=False)))
         last_label = np.tile(np.arange(labels), len(rows))
-        self._label = list_prefix_states(labels, self._n, rows[:0]).label
-        self._states = len(self._label)
-        allowed = np.ones((len(last_label), self._n - 2, self._states), dtype=np.uint8)
         total = len(last_label)
         self._start(
             Stems(
                 rows=np.repeat(rows, labels, axis=0),
                 last_label=last_label,
                 bound=np.full(total, -np.inf),
-                allowed=allowed,
+                allowed=np.ones((total, self._n - 2, len(self._label)), dtype=np.uint8),
                 names=np.full((total, self._n - 2), -1),
                 next_name=np.full(total, -1),
                 name_bound=np.zeros((total, labels)),
@@ -168,27 +168,27 @@ class GrowingRun:
         for stems in self._waiting:
             if stems and stems[0].bound >= best + MARGIN:
                 stems.clear()
-        sizes = [k for k, stems in enumerate(self._waiting) if stems]
-        if not sizes:
+        levels = [level for level, stems in enumerate(self._waiting) if stems]
+        if not levels:
             return None
         self._turn += 1
         if best == np.inf or self._turn % _DIVING == 0:
-            return sizes[-1]
-        return min(sizes, key=lambda k: self._waiting[k][0].bound)
+            return levels[-1]
+        return min(levels, key=lambda level: self._waiting[level][0].bound)
 
-    def _take_best(self, k: int) -> Stems:
-        """The stems of k nodes with the lowest bounds, which wait no longer."""
-        waiting = self._waiting[k]
+    def _take_best(self, level: int) -> Stems:
+        """The stems of a level with the lowest bounds, which wait no longer."""
+        waiting = self._waiting[level]
         bound, last_label, rows, names, states, next_name, name_bound = zip(
             *(heapq.heappop(waiting) for _ in range(min(_STEMS, len(waiting)))), strict=True
         )
         bits = np.array([np.frombuffer(packed, dtype=np.uint8) for packed in states])
-        allowed = np.unpackbits(bits, axis=1, count=(self._n - 2) * self._states)
+        allowed = np.unpackbits(bits, axis=1, count=(self._n - 2) * len(self._label))
         return Stems(
             rows=np.array(rows, dtype=np.int64),
             last_label=np.array(last_label, dtype=np.int64),
             bound=np.array(bound),
-            allowed=allowed.reshape(len(bits), self._n - 2, self._states),
+            allowed=allowed.reshape(len(bits), self._n - 2, len(self._label)),
             names=np.array(names, dtype=np.int64),
             next_name=np.array(next_name, dtype=np.int64),
             name_bound=np.array(name_bound),
@@ -210,39 +210,37 @@ class GrowingRun:
         matrices = matrices_of(stems.rows)
         self.block = make_floating_block(self._space, self._n, matrices, stems.last_label)
         labelled = bool((stems.names[:, 1:] >= 0).all())
-        if -labelled not in self._tables:
-            self._tables[-labelled] = self._make_tables(labelled)
-        size = k if labelled else 1 + self._n
-        if not can_split(self._tables[-labelled]):  # one basis may serve all
-            size = self._n + labelled
-        if size not in self._tables:
-            self._tables[size] = split_vectors(self._tables[-labelled], self.block)
+        if labelled not in self._tables:
+            tables = self._make_tables(labelled)
+            self._tables[labelled] = split_vectors(tables, self.block)
+        tables = self._tables[labelled]
         self._run = LinearRun(
             self.block,
-            self._tables[size],
+            tables,
             make_limit_rows(self.block, floating=k < self._n - 2),
             lambda: max(lowest, self._floor()),
             self._threads,
             scout=False,
             roots=roots,
             allowed=stems.allowed,
-            like=self._known.get(size),
+            like=self._known.get(labelled),
             names=stems.names,
-            changes=no_changes(self._tables[size]) if labelled else None,
+            changes=no_changes(tables) if labelled else None,
         )
         if roots is None:
             self._run.most_nodes = _BOUNDED
         if self._run.states is not None:
-            self._known.setdefault(size, self._run.states)
+            self._known.setdefault(labelled, self._run.states)
         self._bounded = stems if roots is None else None
 
     def _end(self, run: LinearRun, best: float) -> None:
         """Let the stems wait that were bounded and may lead to something better than ``best``."""
         stems, self._run, self._bounded = self._bounded, None, None
         self._explored += run.nodes
-        if stems is None:
+        states = run.states
+        if stems is None or states is None:
             return
-        states, k = run.states, stems.rows.shape[1]
+        k = stems.rows.shape[1]
         bounds = np.maximum(run.roots, stems.bound)
         for s in np.flatnonzero(bounds < best + MARGIN).tolist():
             stem = Stem(

@@ -18,7 +18,6 @@ from nasgoat.acquisition.branch.cells.records import (
     USUAL_OMEGA,
     Prefixes,
     Scratch,
-    Shapes,
     Stack,
 )
 from nasgoat.acquisition.branch.records import Index, dot
@@ -27,15 +26,9 @@ from nasgoat.compiled import inner
 
 @inner
 def measure_open(
-    shapes: Shapes,
-    prefixes: Prefixes,
-    stack: Stack,
-    scratch: Scratch,
-    s: Index,
-    t: Index,
-    total: int,
+    prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: int
 ) -> float:
-    """p · r_ij(d) and s_ij(d) of all open distances; returns about the largest ω."""
+    """Products p · r_ij(d) and s_ij(d) of all open distances; returns about the largest ω."""
     states, found = prefixes
     many = _list_pairs(prefixes, scratch, s, total)
     before = len(states.options) - len(states.option)
@@ -124,9 +117,7 @@ def find_least_prices(
 def add_up_open(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: Index, rho: float
 ) -> tuple[float, float, float]:
-    """Σ p · r_ij and Ω of both parts at the states that were noted, in the options of least price.
-
-    """
+    """Σ p · r_ij and Ω of both parts in the states that were noted, at distances of least price."""
     states, found = prefixes
     along = first_omega = second_omega = 0.0
     for y in range(total):

@@ -67,7 +67,7 @@ def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
 
 
 def is_labelled(tables: Tables) -> bool:
-    """Whether the tables are for prefixes all of whose labels are known."""
+    """Whether tables of floating nodes are for prefixes all of whose labels are known."""
     return tables.named == 0
 
 

@@ -49,7 +49,7 @@ def measure_products(
     if prefixes is not None:
         _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
     if prefixes is not None and is_labelled(prefixes):
-        omega = measure_open(shapes, prefixes, stack, scratch, s, t, total)
+        omega = measure_open(prefixes, stack, scratch, s, t, total)
     else:
         omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
         if prefixes is not None:
