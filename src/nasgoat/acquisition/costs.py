@@ -359,6 +359,8 @@ def shape_cost(
         kinds = n * labels * (labels + 1.0)
         memory = 2 * column * n * (3 * n * labels**2 + 15 * inner) + 16 * n * kinds**2
     seconds = _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each
+    if grows:  # labels come first, so that time grows more slowly than the number of prefixes
+        seconds = (2.1 * seconds) ** 0.5
     parts = ShapeCost(True, total, seconds, grows, memory)
     if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
         return parts
