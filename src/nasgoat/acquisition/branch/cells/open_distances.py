@@ -88,7 +88,8 @@ def price_option(
     mean: float = states.option[code, a, b, e, 0]
     price, parts = found.price, found.parts
     wider = parts[FIRST_OVER] * price[1, i, j, e] + parts[SECOND_OVER] * price[2, i, j, e]
-    return mean - rho * (2 * price[0, i, j, e] + wider)
+    value: float = mean - rho * (2 * price[0, i, j, e] + wider)
+    return value
 
 
 @inner
