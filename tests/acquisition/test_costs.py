@@ -110,7 +110,8 @@ def test_dense_spaces_start_from_prefixes() -> None:
 def test_very_dense_spaces_grow_and_apply_with_the_linear_kernel_alone() -> None:
     space = NodeLabeledSpace(10, OPS)
     assert shape_cost(space, 10).growing
-    assert not shape_cost(NodeLabeledSpace(8, OPS), 8).growing
+    assert shape_cost(NodeLabeledSpace(8, OPS), 8).growing
+    assert not shape_cost(NodeLabeledSpace(7, OPS), 7).growing
     assert isinstance(branch_cost(space, "linear", 1), Cost)
     refused = branch_cost(space, "exponential", 1)
     assert isinstance(refused, Reason)

@@ -71,12 +71,11 @@ LARGEST_BRANCH = 2_000_000
 #: Variables of a program, about; more take minutes and gigabytes to write down.
 LARGEST_PROGRAM = 600_000
 #: Prefixes with their last labels that are listed at most; more grow node by node.
-GROWING = 200_000
+GROWING = 20_000
 SLOW_PAPER = 6  # nodes from which on the paper's literal formulation takes minutes at least
 SMALLEST_PREFIX = 4  # nodes: smaller structures have no prefix worth the name
 SMALLEST_GROWING = 5  # nodes: smaller graphs have no node that could float
 
-_SPLIT = 400  # features up to which stems of each size have tables of their own
 _LISTED_PER_SECOND = 50_000  # graphs that enter a catalogue when it is built
 _LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
@@ -356,10 +355,12 @@ def shape_cost(
     total = labels * count_prefixes(n - 2, space.edge_limit - 2)
     grows = n >= SMALLEST_GROWING and total > growing
     each = (2.4e-5 + 1.9e-9 * work) * (0.1 if grows else 1.0)
-    if grows:  # tables of open distances, for stems of each size
-        sets = max(n - 5, 2) if features <= _SPLIT else 2
-        memory = sets * column * n * (2 * n * labels**2 + 15 * inner)
+    if grows:  # tables of open distances, before labels are known and after, and their products
+        kinds = n * labels * (labels + 1.0)
+        memory = 2 * column * n * (3 * n * labels**2 + 15 * inner) + 16 * n * kinds**2
     seconds = _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each
+    if grows:  # labels come first, so that time grows more slowly than the number of prefixes
+        seconds = (2.1 * seconds) ** 0.5
     parts = ShapeCost(True, total, seconds, grows, memory)
     if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
         return parts

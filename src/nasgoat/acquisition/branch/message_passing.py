@@ -184,6 +184,31 @@ def note_domains(
         for c in range(stack.width[0, i]):
             if stack.move_bound[0, i, c] < threshold:
                 allowed[s, i, stack.domain[0, i, c]] = 1
+    if lower < threshold:
+        _note_next_name(prefixes, stack, s, threshold)
+
+
+@inner
+def _note_next_name(prefixes: Prefixes, stack: AnyStack, s: Index, threshold: float) -> None:
+    """Note the variable whose labels the bound tells apart best, and a bound for each of them."""
+    states, bound = prefixes.states, prefixes.states.name_bound[s]
+    best = -1.0
+    states.next_name[s] = -1
+    for again in range(2):
+        for i in range(1, states.allowed.shape[1]):
+            if prefixes.scratch.named[i] == 1 or (again == 1 and i != states.next_name[s]):
+                continue
+            bound[:] = threshold
+            for c in range(stack.width[0, i]):
+                a = states.label[stack.domain[0, i, c]]
+                bound[a] = min(bound[a], stack.move_bound[0, i, c])
+            total, least = 0.0, bound[0]
+            for a in range(len(bound)):
+                total, least = total + bound[a], min(least, bound[a])
+            worth = total / len(bound) - least
+            if worth > best:
+                best = worth
+                states.next_name[s] = i
 
 
 @inner

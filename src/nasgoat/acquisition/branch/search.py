@@ -125,7 +125,7 @@ def make_search(walk: Walk, steps: Steps) -> Search:
                 if prefixes is not None:
                     note_domains(prefixes, stack, s, lower, threshold)
             elif lower < threshold:
-                choose(problem, stack, scratch, sizes.open, s, t, threshold)
+                choose(problem, prefixes, stack, scratch, sizes.open, s, t, threshold)
                 order_states(stack, t)
                 place[DEPTH] = t
         return PAUSED, 0

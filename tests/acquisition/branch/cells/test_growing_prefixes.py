@@ -15,11 +15,14 @@ from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
 from nasgoat.acquisition.branch.cells.parts import (
     _bound_products,
+    _bound_pulls,
+    is_labelled,
     list_interactions,
     split_vectors,
     turn_tables,
 )
 from nasgoat.acquisition.branch.cells.records import Tables
+from nasgoat.acquisition.branch.cells.reference import no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.structures import Block
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
@@ -59,13 +62,14 @@ def find_prefix(graph: LabeledGraph, ops: list[str]) -> Prefix:
 
 
 def make_problem(
-    seed: int, n: int, labels: int
+    seed: int, n: int, labels: int, labelled: bool = False
 ) -> tuple[NodeLabeledSpace, LowerConfidenceBound, Tables]:
     space = NodeLabeledSpace(n, ["a", "b", "c"][:labels])
     acquisition = random_problem(space, 5 + 7 * (seed % 6), seed=seed).acquisition
     posterior = acquisition.gp.posterior_
     assert isinstance(posterior, LinearPosterior)
-    return space, acquisition, make_floating_tables(space, posterior, acquisition.sqrt_beta, n)
+    asked = space, posterior, acquisition.sqrt_beta, n
+    return space, acquisition, make_floating_tables(*asked, labelled)
 
 
 def make_stems(space: NodeLabeledSpace, n: int, k: int) -> tuple[list[Key], Block]:
@@ -86,6 +90,37 @@ def bound_stems(
     allowed = np.ones((shapes[0], shapes[1], len(block.prefix_states.label)), dtype=np.uint8)
     limits = make_limit_rows(block, floating=not whole)
     run = LinearRun(block, tables, limits, lambda: -np.inf, scout=False, allowed=allowed)
+    return run, np.array(run.bound_shapes(best))
+
+
+def bound_named_stems(
+    space: NodeLabeledSpace,
+    homes: list[Prefix],
+    names: np.ndarray,
+    tables: Tables,
+    known: int,
+    best: float,
+    way: str,
+    rng: np.random.Generator,
+) -> tuple[LinearRun, np.ndarray]:
+    """Bounds of the stems of some graphs, of whose nodes these labels are known (-1: not)."""
+    n = names.shape[1] + 2
+    rows = np.array([home.rows[:known] for home in homes])
+    last = np.array([home.last_label for home in homes])
+    block = make_floating_block(space, n, matrices_of(rows), last)
+    assert block.prefix_states is not None
+    turned = turn(tables, block, way, rng)
+    allowed = (names[..., None] < 0) | (names[..., None] == block.prefix_states.label)
+    run = LinearRun(
+        block,
+        turned,
+        make_limit_rows(block, floating=known < n - 2),
+        lambda: -np.inf,
+        scout=False,
+        allowed=allowed.astype(np.uint8),
+        names=names,
+        changes=no_changes(turned) if is_labelled(turned) else None,
+    )
     return run, np.array(run.bound_shapes(best))
 
 
@@ -127,6 +162,55 @@ def check_stems(seed: int, way: str) -> None:
             assert run.states.allowed[at[g], np.arange(n - 2), states].all()
 
 
+def check_named_stems(seed: int, way: str, share: float) -> float:
+    """The same with some labels known, or all; returns the mean bound of stems of three nodes."""
+    rng = np.random.default_rng(seed)
+    n, labels, found = int(rng.integers(5, 8)), int(rng.integers(1, 4)), 0.0
+    space, acquisition, tables = make_problem(seed, n, labels, labelled=share == 1.0)
+    graphs = space.sample(40, rng)
+    values = np.asarray(acquisition.score(graphs))
+    homes = [find_prefix(graph, list(space.ops)) for graph in graphs]
+    state_labels = np.array([[state[0] for state in home.states] for home in homes])
+    names = np.where(rng.random(state_labels.shape) < share, state_labels, -1)
+    names[:, 0] = -1
+    for k in range(2, n - 1):
+        asked = space, homes, names, tables, k
+        _, bounds = bound_named_stems(*asked, np.inf, way, rng)
+        assert (bounds <= values + ROUNDING).all()
+        found = float(bounds.mean()) if k == 3 else found
+        best = float(np.median(values))
+        run, bounds = bound_named_stems(*asked, best, way, rng)
+        assert run.states is not None
+        numbers = {tuple(x): i for i, x in enumerate(np.array(run.states[:3]).T.tolist())}
+        for g in np.flatnonzero(values < best).tolist():
+            assert bounds[g] <= values[g] + ROUNDING
+            states = [numbers[state] for state in homes[g].states]
+            if k < n - 2:  # whole prefixes drop equal labellings of twins
+                assert run.states.allowed[g, np.arange(n - 2), states].all()
+                node = run.states.next_name[g]
+                assert node < 0 or run.states.name_bound[g, state_labels[g, node]] <= values[g]
+    return found
+
+
+@pytest.mark.parametrize("way", ["chosen", "random", "one part"])
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_nor_below_the_bound_of_a_stem_some_of_whose_labels_are_known(
+    seed: int, way: str, share: float
+) -> None:
+    check_named_stems(seed, way, share)
+
+
+def test_known_labels_raise_bounds() -> None:
+    assert check_named_stems(5, "chosen", 1.0) > check_named_stems(5, "chosen", 0.0)
+
+
+@pytest.mark.slow
+def test_so_it_is_in_two_hundred_problems_with_known_labels() -> None:
+    for seed in range(300, 500):
+        check_named_stems(seed, ("chosen", "random", "one part")[seed % 3], (0.5, 1.0)[seed % 2])
+
+
 @pytest.mark.parametrize("way", ["chosen", "random", "one part"])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_graph_is_below_the_bound_of_its_stem(seed: int, way: str) -> None:
@@ -143,17 +227,33 @@ def test_so_it_is_in_two_hundred_problems() -> None:
 def test_products_of_interactions_are_below_their_terms_by_tails_and_by_heads(part: slice) -> None:
     _, _, tables = make_problem(3, 6, 3)
     vectors, terms = list_interactions(tables), _bound_products(tables, part)
-    source, compared = len(vectors) - len(tables.option) // 2, 0
+    codes, compared = len(tables.option) // 3, 0
+    source = range(len(vectors) - 2 * codes, len(vectors) - codes)
     for c, d in product(range(1, len(vectors)), repeat=2):
         products = np.tensordot(vectors[c][..., part], vectors[d][..., part], axes=(3, 3))
         tails = terms[0, c, d][:, None, None, :, None, None]
-        if max(c, d) >= source:  # the source has no label
+        if c in source or d in source:  # the source has no label
             assert not tails.any()
             tails = 0.0
         heads = terms[1, c, d][None, :, None, None, :, None]
         assert (products <= tails + heads + ROUNDING).all()
         compared += products.size
     assert compared > 10_000
+
+
+def test_options_of_two_pairs_are_below_the_pull_of_one_on_the_other() -> None:
+    _, _, tables = make_problem(3, 6, 2, labelled=True)
+    part, codes, labels = slice(2, None), len(tables.option) // 2, 2
+    pulls, vectors = _bound_pulls(tables, part), list_interactions(tables)[-2 * codes :]
+    kinds = [vectors[c][a, b] for c in range(codes) for a, b in product(range(labels), repeat=2)]
+    kinds += [vectors[c][0, b] for c in range(codes, 2 * codes) for b in range(labels)]
+    assert pulls.shape[0] == len(kinds)
+    for i, first in enumerate(kinds):
+        for j, second in enumerate(kinds):
+            largest = (first[:, part] @ second[:, part].T).max(axis=1)
+            np.testing.assert_allclose(pulls[i, : len(first), j], largest, atol=ROUNDING)
+        squares = (first[:, part] ** 2).sum(axis=1)
+        np.testing.assert_allclose(pulls[i, : len(first), -1], squares, atol=ROUNDING)
 
 
 def test_another_basis_changes_no_product() -> None:

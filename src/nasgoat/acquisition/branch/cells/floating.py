@@ -70,36 +70,44 @@ def make_floating_block(
 
 
 def make_floating_tables(
-    space: CellSpace, posterior: LinearPosterior, sqrt_beta: float, n: int
+    space: CellSpace,
+    posterior: LinearPosterior,
+    sqrt_beta: float,
+    n: int,
+    labelled: bool = False,
 ) -> Tables:
     """The tables for graphs of n nodes, with codes of open distances (Lemma 4).
 
     A pair with an open distance carries the mean over its distances in the reference graph; what
-    one distance and two labels add to that is an *option* of its interaction.
+    one distance and two labels add to that is an *option* of its interaction. Where all labels are
+    known (``labelled``), every two labels have a mean of their own. Else codes of open distances
+    between two nodes, the label of one of which is known, come last.
     """
     features = FeatureMap(space)
     columns = make_feature_columns(features, posterior, sqrt_beta, n)
     paths, labels = make_path_columns(features, columns)[:n], len(space.ops)
+    distances = _list_open_distances(paths)
+    find_mean = _find_means if labelled else _find_centre
     inner = slice(1, labels + 1)
-    any_distance = paths.copy()
-    any_distance[0] = 0.0  # no path: no feature
-    open_distances = [any_distance[: most + 1] for most in range(1, n - 1)]
-    open_distances += [paths[1 : most + 1] for most in range(1, n - 1)]  # from the source
-    means = [
-        _find_centre(options, inner, source=c >= n - 2)[None]
-        for c, options in enumerate(open_distances)
-    ]
+    means = [find_mean(options, inner, c >= n - 2)[None] for c, options in enumerate(distances)]
+    totals = [len(options) for options in distances]
+    if not labelled:
+        means.append(np.zeros((n - 2, *paths.shape[1:])))
+        totals += totals[: n - 2]
     wide = np.concatenate([paths, *means])[None]
     both = find_interactions(labels, wide)
-    table = np.zeros((len(open_distances), labels, labels, n, wide.shape[-1]))
-    for c, options in enumerate(open_distances):
+    table = np.zeros((len(totals), labels, labels, n, wide.shape[-1]))
+    for c, options in enumerate(distances):
         mean = wide[0, n + c]
         if c < n - 2:
-            added = options[:, inner, inner] - mean[inner, inner] + both[0, n + c]
+            added = options[:, inner, inner] - mean[inner, inner]
+            known = c if labelled else len(distances) + c
+            table[known, :, :, : len(options)] = np.moveaxis(added, 0, 2)
+            added = added if labelled else added + both[0, n + c]
         else:
             added = np.repeat((options[:, :1, inner] - mean[:1, inner]), labels, axis=1)
         table[c, :, :, : len(options)] = np.moveaxis(added, 0, 2)
-    counts = np.array([0] * n + [len(options) for options in open_distances], dtype=np.int64)
+    counts = np.array([0] * n + totals, dtype=np.int64)
     nothing = np.zeros((1, len(counts), len(counts)))  # prefixes take Ω in its place
     return Tables(
         pairs=PairTables(path=wide, both=both, both_gram=nothing),
@@ -110,7 +118,38 @@ def make_floating_tables(
         codes=np.zeros((0, wide.shape[-1])),
         split=0,
         spread=np.zeros((2, 2, 1, len(counts), len(counts), labels, labels)),
+        named=0 if labelled else len(distances),
+        pull=np.zeros((2, 0, 0, 0)),
     )
+
+
+def _list_open_distances(paths: Floats) -> list[Floats]:
+    """The columns of all distances that each code leaves open, those from the source last."""
+    n, any_distance = len(paths), paths.copy()
+    any_distance[0] = 0.0  # no path: no feature
+    found = [any_distance[: most + 1] for most in range(1, n - 1)]
+    return found + [paths[1 : most + 1] for most in range(1, n - 1)]
+
+
+def _find_means(options: Floats, inner: slice, source: bool) -> Floats:
+    """For every two labels the centre of the columns of all distances that a code leaves open."""
+    tails = slice(1) if source else inner
+    points = options[:, tails, inner]
+    weights = np.full(points.shape[:-1], 1.0 / len(points))
+    best, shortest = weights, np.full(points.shape[1:-1], np.inf)
+    for turn in range(_CENTRING):
+        centre = (weights[..., None] * points).sum(axis=0)
+        lengths = ((points - centre)[..., 1:] ** 2).sum(axis=-1)
+        shorter = lengths.max(axis=0) < shortest
+        best, shortest = (
+            np.where(shorter, weights, best),
+            np.where(shorter, lengths.max(axis=0), shortest),
+        )
+        longest = np.arange(len(points))[:, None, None] == lengths.argmax(axis=0)
+        weights = weights * (1.0 - 1.0 / (turn + 2)) + longest / (turn + 2)
+    means = np.zeros(options.shape[1:])
+    means[tails, inner] = (best[..., None] * points).sum(axis=0)
+    return means
 
 
 def _find_centre(options: Floats, inner: slice, source: bool) -> Floats:

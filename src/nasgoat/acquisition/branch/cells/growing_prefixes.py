@@ -2,9 +2,10 @@
 
 A *stem* is a prefix of k nodes together with the label of the last inner node; the nodes between
 *float* (``floating``). Its bound holds for every graph that begins like it. Stems wait in the order
-of their bounds; the best ones get one more node, each class of isomorphic prefixes once, and
-inherit the states that their nodes can be in. Prefixes without floating nodes wait with them, and
-are searched.
+of their bounds. The best ones first get labels, one node at a time, because a label that is known
+takes part in no interaction; when all labels are known, one more node, each class of isomorphic
+prefixes once. What a stem becomes inherits the states that its nodes can be in. Prefixes without
+floating nodes wait with them, and are searched.
 
 Other modules use :class:`GrowingRun` alone.
 """
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
-from nasgoat.acquisition.branch.cells.parts import can_split, split_vectors
+from nasgoat.acquisition.branch.cells.parts import split_vectors
 from nasgoat.acquisition.branch.cells.records import States, Tables
+from nasgoat.acquisition.branch.cells.reference import no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.structures import Block, list_prefix_states
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers
@@ -31,9 +33,9 @@ from nasgoat.spaces import CellSpace
 from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
 
-_FIRST = 5  # nodes of the stems to begin with
+_FIRST = 3  # nodes of the stems to begin with
 _BOUNDED = 100  # stems between two looks at the clock: one takes up to some ms
-_STEMS = 48  # stems that get a node at a time
+_STEMS = 48  # stems that get a label, or a node, at a time
 _DIVING = 4  # every so many turns the deepest stems come first, for good graphs early
 
 
@@ -43,7 +45,10 @@ class Stem(NamedTuple):
     bound: float
     last_label: int  # of the last inner node
     rows: tuple[int, ...]
+    names: tuple[int, ...]  # labels of its nodes that are known, -1 for others
     states: bytes  # which states its nodes may be in, as packed bits
+    next_name: int  # the node whose label is next, -1 for none
+    name_bound: tuple[float, ...]  # a bound for each label of it
 
 
 class Stems(NamedTuple):
@@ -53,11 +58,14 @@ class Stems(NamedTuple):
     last_label: Integers  # (S,)
     bound: Floats  # (S,)
     allowed: NDArray[np.uint8]  # (S, V, X) which states their nodes may be in
+    names: Integers  # (S, V) labels that are known, -1 for others
+    next_name: Integers  # (S,) the node whose label is next
+    name_bound: Floats  # (S, L) a bound for each of its labels
 
     def take(self, places: Integers, rows: Integers) -> Stems:
         """What stems at these places have become, with rows of their own."""
-        _, last_label, bound, allowed = self
-        return Stems(rows, last_label[places], bound[places], allowed[places])
+        others = (column[places] for column in self[1:])
+        return Stems(rows, *others)
 
 
 class GrowingRun:
@@ -81,15 +89,18 @@ class GrowingRun:
     ) -> None:
         self._space, self._n, self._floor = space, n, floor
         self._make_tables = partial(make_floating_tables, space, posterior, sqrt_beta, n)
-        self._tables: dict[int, Tables] = {}  # by known nodes; 0: before they are split
-        self._known: dict[int, States] = {}  # of the first stems with so many known nodes
+        self._tables: dict[bool, Tables] = {}  # by whether all labels are known
+        self._known: dict[bool, States] = {}  # of the first stems under each
         self._threads = threads
-        self._waiting: list[list[Stem]] = [[] for _ in range(n - 1)]  # by known nodes
+        # Labels come before nodes, so a level is how many of both are known beyond the first nodes.
+        self._first, self._inner = min(_FIRST, n - 3), n - 3
+        self._waiting: list[list[Stem]] = [[] for _ in range(self._inner + n - 1 - self._first)]
         self._run: LinearRun | None = None  # bounds stems, or looks below whole prefixes
         self._bounded: Stems | None = None  # the stems that it bounds
         self.block: Block  # the shapes that the graphs found last belong to
         self._begun, self._turn, self._explored = False, 0, 0
-        self._states = 0  # that a node can be in; known once it has begun
+        nothing = np.zeros((0, n - 2), dtype=np.int64)
+        self._label = list_prefix_states(len(space.ops), n, nothing).label  # of each state
 
     @property
     def nodes(self) -> int:
@@ -106,13 +117,17 @@ class GrowingRun:
             if found is None or (self._bounded is not None and self._run.bounded):
                 self._end(self._run, best)
             return found or []
-        k = self._choose_size(best)
-        if k is None:
+        level = self._choose_level(best)
+        if level is None:
             self._tables.clear()
             self._known.clear()
             return None
-        stems = self._take_best(k)
-        if k == self._n - 2:
+        stems = self._take_best(level)
+        if level < self._inner:
+            named = self._name(stems, best)
+            if len(named.rows):
+                self._start(named)
+        elif level + 1 == len(self._waiting):
             self._start(stems, stems.bound)
         else:
             rows, home = extend_rows(stems.rows, self._n - 2, self._space.edge_limit)
@@ -130,78 +145,112 @@ class GrowingRun:
         return max(lowest, self._floor())
 
     def _begin(self) -> None:
-        """Make the tables, which may take much of the memory, and all stems of the first size."""
-        self._tables[0] = self._make_tables()
-        first, labels = min(_FIRST, self._n - 3), len(self._space.ops)
-        rows = np.concatenate(list(list_rows(first, self._space.edge_limit, whole=False)))
+        """All stems of the first size, no label of a node known."""
+        labels = len(self._space.ops)
+        rows = np.concatenate(list(list_rows(self._first, self._space.edge_limit, whole=False)))
         last_label = np.tile(np.arange(labels), len(rows))
-        self._states = len(list_prefix_states(labels, self._n, rows[:0]).label)
-        allowed = np.ones((len(last_label), self._n - 2, self._states), dtype=np.uint8)
-        nothing = np.full(len(last_label), -np.inf)
-        self._start(Stems(np.repeat(rows, labels, axis=0), last_label, nothing, allowed))
+        total = len(last_label)
+        self._start(
+            Stems(
+                rows=np.repeat(rows, labels, axis=0),
+                last_label=last_label,
+                bound=np.full(total, -np.inf),
+                allowed=np.ones((total, self._n - 2, len(self._label)), dtype=np.uint8),
+                names=np.full((total, self._n - 2), -1),
+                next_name=np.full(total, -1),
+                name_bound=np.zeros((total, labels)),
+            )
+        )
         self._begun = True
 
-    def _choose_size(self, best: float) -> int | None:
-        """The number of nodes of the stems that are next; None if none is left."""
+    def _choose_level(self, best: float) -> int | None:
+        """Which stems are next; None if none is left."""
         for stems in self._waiting:
             if stems and stems[0].bound >= best + MARGIN:
                 stems.clear()
-        sizes = [k for k, stems in enumerate(self._waiting) if stems]
-        if not sizes:
+        levels = [level for level, stems in enumerate(self._waiting) if stems]
+        if not levels:
             return None
         self._turn += 1
         if best == np.inf or self._turn % _DIVING == 0:
-            return sizes[-1]
-        return min(sizes, key=lambda k: self._waiting[k][0].bound)
+            return levels[-1]
+        return min(levels, key=lambda level: self._waiting[level][0].bound)
 
-    def _take_best(self, k: int) -> Stems:
-        """The stems of k nodes with the lowest bounds, which wait no longer."""
-        waiting = self._waiting[k]
-        bound, last_label, rows, states = zip(
+    def _take_best(self, level: int) -> Stems:
+        """The stems of a level with the lowest bounds, which wait no longer."""
+        waiting = self._waiting[level]
+        bound, last_label, rows, names, states, next_name, name_bound = zip(
             *(heapq.heappop(waiting) for _ in range(min(_STEMS, len(waiting)))), strict=True
         )
         bits = np.array([np.frombuffer(packed, dtype=np.uint8) for packed in states])
-        allowed = np.unpackbits(bits, axis=1, count=(self._n - 2) * self._states)
+        allowed = np.unpackbits(bits, axis=1, count=(self._n - 2) * len(self._label))
         return Stems(
             rows=np.array(rows, dtype=np.int64),
             last_label=np.array(last_label, dtype=np.int64),
             bound=np.array(bound),
-            allowed=allowed.reshape(len(bits), self._n - 2, self._states),
+            allowed=allowed.reshape(len(bits), self._n - 2, len(self._label)),
+            names=np.array(names, dtype=np.int64),
+            next_name=np.array(next_name, dtype=np.int64),
+            name_bound=np.array(name_bound),
         )
+
+    def _name(self, stems: Stems, best: float) -> Stems:
+        """The stems once for each label of their next node that may lead below ``best``."""
+        place, label = np.nonzero(stems.name_bound < best + MARGIN)
+        named = stems.take(place, stems.rows[place])
+        at, node = np.arange(len(place)), named.next_name
+        of_label = self._label == label[:, None]
+        named.allowed[at, node] &= of_label
+        named.names[at, node] = label
+        return named._replace(bound=np.maximum(named.bound, named.name_bound[at, label]))
 
     def _start(self, stems: Stems, roots: Floats | None = None) -> None:
         """Look below whole prefixes whose bounds are given as roots, or bound stems."""
         k, lowest = stems.rows.shape[1], float(stems.bound.min())
         matrices = matrices_of(stems.rows)
         self.block = make_floating_block(self._space, self._n, matrices, stems.last_label)
-        size = k if can_split(self._tables[0]) else self._n  # one basis may serve all
-        if size not in self._tables:
-            self._tables[size] = split_vectors(self._tables[0], self.block)
+        labelled = bool((stems.names[:, 1:] >= 0).all())
+        if labelled not in self._tables:
+            tables = self._make_tables(labelled)
+            self._tables[labelled] = split_vectors(tables, self.block)
+        tables = self._tables[labelled]
         self._run = LinearRun(
             self.block,
-            self._tables[size],
+            tables,
             make_limit_rows(self.block, floating=k < self._n - 2),
             lambda: max(lowest, self._floor()),
             self._threads,
             scout=False,
             roots=roots,
             allowed=stems.allowed,
-            like=self._known.get(size),
+            like=self._known.get(labelled),
+            names=stems.names,
+            changes=no_changes(tables) if labelled else None,
         )
         if roots is None:
             self._run.most_nodes = _BOUNDED
         if self._run.states is not None:
-            self._known.setdefault(size, self._run.states)
+            self._known.setdefault(labelled, self._run.states)
         self._bounded = stems if roots is None else None
 
     def _end(self, run: LinearRun, best: float) -> None:
         """Let the stems wait that were bounded and may lead to something better than ``best``."""
         stems, self._run, self._bounded = self._bounded, None, None
         self._explored += run.nodes
-        if stems is None:
+        states = run.states
+        if stems is None or states is None:
             return
+        k = stems.rows.shape[1]
         bounds = np.maximum(run.roots, stems.bound)
         for s in np.flatnonzero(bounds < best + MARGIN).tolist():
-            rows, states = tuple(stems.rows[s].tolist()), np.packbits(stems.allowed[s]).tobytes()
-            stem = Stem(float(bounds[s]), int(stems.last_label[s]), rows, states)
-            heapq.heappush(self._waiting[len(rows)], stem)
+            stem = Stem(
+                bound=float(bounds[s]),
+                last_label=int(stems.last_label[s]),
+                rows=tuple(stems.rows[s].tolist()),
+                names=tuple(stems.names[s].tolist()),
+                states=np.packbits(stems.allowed[s]).tobytes(),
+                next_name=int(states.next_name[s]),
+                name_bound=tuple(states.name_bound[s].tolist()),
+            )
+            level = sum(label >= 0 for label in stem.names) + k - self._first
+            heapq.heappush(self._waiting[level], stem)

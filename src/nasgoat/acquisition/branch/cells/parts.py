@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nasgoat.acquisition.branch.cells.records import Tables
-from nasgoat.acquisition.branch.cells.reference import measure_changes
+from nasgoat.acquisition.branch.cells.reference import measure_changes, no_changes
 from nasgoat.acquisition.branch.cells.structures import Block
 from nasgoat.acquisition.branch.cells.tables import measure_states
 from nasgoat.acquisition.branch.records import Floats
@@ -59,8 +59,40 @@ def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
     turned = tables._replace(
         pairs=pairs, shift=turn(tables.shift), option=turn(tables.option), split=split
     )
-    spread = [_bound_products(turned, part) for part in (slice(split), slice(split, None))]
+    parts = slice(split), slice(split, None)
+    if is_labelled(tables):
+        return turned._replace(pull=np.stack([_bound_pulls(turned, part) for part in parts]))
+    spread = [_bound_products(turned, part) for part in parts]
     return turned._replace(spread=np.stack(spread)[:, :, None])
+
+
+def is_labelled(tables: Tables) -> bool:
+    """Whether tables of floating nodes are for prefixes all of whose labels are known."""
+    return tables.named == 0
+
+
+def _bound_pulls(tables: Tables, part: slice) -> Floats:
+    """Products of an option with the best option of another pair, (kinds, n, kinds + 1).
+
+    A kind is a code with both labels, or from the source with one. The last column has the squares
+    of the options.
+    """
+    codes, labels, width = len(tables.option) // 2, tables.option.shape[1], tables.option.shape[3]
+    pairs = tables.option[:codes, ..., 1:].reshape(codes * labels**2, width, -1)
+    ends = tables.option[codes:, 0, ..., 1:].reshape(codes * labels, width, -1)
+    vectors = np.concatenate([pairs, ends])[..., part]
+    totals = tables.options[-2 * codes :]
+    totals = np.concatenate(
+        [np.repeat(totals[:codes], labels**2), np.repeat(totals[codes:], labels)]
+    )
+    used = np.arange(width) < totals[:, None]
+    pulls = np.empty((len(vectors), width, len(vectors) + 1))
+    for kind, options in enumerate(vectors):
+        products = np.tensordot(vectors, options[: totals[kind]], axes=(2, 1))
+        pulls[:, :, kind] = products.max(axis=2)
+    pulls[:, :, -1] = (vectors**2).sum(axis=2)
+    pulls[~used] = 0.0
+    return pulls
 
 
 def _bound_products(tables: Tables, part: slice) -> Floats:
@@ -71,7 +103,8 @@ def _bound_products(tables: Tables, part: slice) -> Floats:
     """
     vectors, labels = list_interactions(tables), tables.option.shape[1]
     total = len(vectors)
-    source = total - len(tables.option) // 2
+    codes = len(tables.option) // 3
+    source = range(total - 2 * codes, total - codes)
     terms = np.zeros((2, total, total, labels, labels))
     for c in range(1, total):
         first = vectors[c][..., part]
@@ -79,7 +112,7 @@ def _bound_products(tables: Tables, part: slice) -> Floats:
             second = vectors[d][..., part]
             products = np.tensordot(first, second, axes=(3, 3))
             heads = products.max(axis=(0, 2, 3, 5))
-            if c < source:
+            if c not in source and d not in source:
                 terms[0, c, d] = 0.5 * products.max(axis=(1, 2, 4, 5))
                 heads *= 0.5
             terms[1, c, d] = heads
@@ -90,19 +123,24 @@ def _bound_products(tables: Tables, part: slice) -> Floats:
 def list_interactions(tables: Tables) -> list[Floats]:
     """For every distance, and every code of an open one, its interactions: (L, L, options, r).
 
-    The codes after the distances are those between labelled nodes, then those from the source.
+    The codes after the distances are those between labelled nodes, those from the source, and those
+    between labelled nodes of which one label is known.
     """
     known = len(tables.options) - len(tables.option)
+    codes = len(tables.option) // (2 if is_labelled(tables) else 3)
     vectors = [both[:, :, None, 1:] for both in tables.pairs.both[0, :known]]
     for c, (option, total) in enumerate(zip(tables.option, tables.options[known:], strict=True)):
-        tails = slice(None) if c < len(tables.option) // 2 else slice(1)
-        vectors.append(option[tails, :, :total, 1:])
+        source = codes <= c < 2 * codes
+        vectors.append(option[: 1 if source else None, :, :total, 1:])
     return vectors
 
 
 def _measure_changes(tables: Tables, block: Block) -> Floats:
     """S_U: of changes by labels, and by what a state has with the last two nodes."""
-    changes = measure_changes(tables, block.shapes, block.classes, block.labels)
+    if is_labelled(tables):
+        changes = no_changes(tables)
+    else:
+        changes = measure_changes(tables, block.shapes, block.classes, block.labels)
     states = measure_states(block, tables, changes)
     total = np.zeros((changes.move.shape[-1] - 1,) * 2)
     for columns in (changes.move, states.added if states is not None else changes.move[:0]):

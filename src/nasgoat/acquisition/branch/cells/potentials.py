@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nasgoat.acquisition.branch.cells.open_distances import find_least_prices
 from nasgoat.acquisition.branch.cells.products import place_pairs
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OVER,
@@ -21,6 +22,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Shapes,
     Stack,
 )
+from nasgoat.acquisition.branch.cells.reference import is_labelled
 from nasgoat.acquisition.branch.cells.scale import rescale
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Index
@@ -46,12 +48,14 @@ def _fill_potentials(
     _fill_unary(prefixes, stack, scratch, shapes.last_label[s], t, total)
     for z in range(total):
         j = listed[z]
-        if prefixes is not None:
+        if prefixes is not None and not is_labelled(prefixes):
             _find_runs(prefixes, stack, t, j)
         for y in range(z):
             i = listed[y]
             if prefixes is None:
                 _fill_labels(pairs, stack, scratch, shapes.size[p], t, i, j)
+            elif is_labelled(prefixes):
+                _fill_known(shapes, prefixes, stack, scratch, s, t, i, j)
             else:
                 _fill_rows(pairs, prefixes, stack, scratch, shapes.size[p], t, i, j)
                 _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
@@ -181,7 +185,7 @@ def _fill_states(
     far = np.int64(shapes.distance[shapes.home[s], i, j])
     floating = states.options[far] > 0
     if floating:
-        _find_least_options(prefixes, far, i == 0, rho)
+        _find_least_options(prefixes, scratch.apart[i, j], i == 0, rho)
     if far == 0 or floating:
         far, price = np.int64(0), 0.0
     for c in range(stack.width[t, i]):
@@ -211,6 +215,40 @@ def _fill_states(
                     potentials.pair[at + e + z] += least[needed[y + z]]
             e += length
         at += columns
+
+
+@inner
+def _fill_known(
+    shapes: Shapes,
+    prefixes: Prefixes,
+    stack: Stack,
+    scratch: Scratch,
+    s: Index,
+    t: Index,
+    i: Index,
+    j: Index,
+) -> None:
+    """θ_ij of a prefix whose labels are all known."""
+    states, found = prefixes
+    at, rho, q = scratch.potentials.pair_at[i, j], scratch.factor[RHO], shapes.last_label[s]
+    factor, price = -2 * rho * scratch.factor[WIDE], 4.0 / rho
+    more = -2 * rho * found.parts[WIDER]
+    far, floating = np.int64(shapes.distance[shapes.home[s], i, j]), scratch.apart[i, j] > 0
+    if floating:
+        find_least_prices(prefixes, scratch, s, i, j, rho)
+    if far == 0 or floating:
+        far, price = np.int64(0), 0.0
+    for c in range(stack.width[t, i]):
+        x = stack.domain[t, i, c]
+        clash, needed = states.clash[far, x], states.needed[x]
+        gram, first_gram, least = states.gram[0, q, x], states.gram[1, q, x], found.least[0, 0]
+        for e in range(stack.width[t, j]):
+            y = stack.domain[t, j, e]
+            value = factor * gram[y] + more * first_gram[y] + price * clash[y]
+            if floating:
+                value += least[needed[y]]
+            scratch.potentials.pair[at] = value
+            at += 1
 
 
 @inner

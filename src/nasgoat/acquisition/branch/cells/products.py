@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from nasgoat.acquisition.branch.cells.open_distances import measure_open
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_LENGTH,
     SECOND_LENGTH,
@@ -23,6 +24,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Shapes,
     Stack,
 )
+from nasgoat.acquisition.branch.cells.reference import has_names, is_labelled
 from nasgoat.acquisition.branch.cells.spread import measure_spread
 from nasgoat.acquisition.branch.records import Floats, Index, Potentials, Sizes, dot
 from nasgoat.compiled import called, inner
@@ -36,15 +38,22 @@ def measure_products(
     pairs, shapes, _, changes = problem
     size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
     total = _list_open(shapes, prefixes, stack, scratch, s, t)
-    if t == 0:
+    if prefixes is not None:
+        _note_labels(prefixes, stack, scratch, t, total)
+    if is_labelled(prefixes):
+        pass  # labels change nothing
+    elif t == 0 and not has_names(prefixes):
         _look_up_moves(shapes, changes, prefixes, stack, scratch, s)
     else:
         _measure_moves(prefixes, stack, scratch, t, total)
     if prefixes is not None:
         _measure_links(shapes, prefixes, stack, scratch.potentials, s, t, total)
-    omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
-    if prefixes is not None:
-        omega = measure_spread(prefixes, scratch, total)
+    if prefixes is not None and is_labelled(prefixes):
+        omega = measure_open(prefixes, stack, scratch, s, t, total)
+    else:
+        omega = _measure_interactions(pairs, prefixes, stack, scratch, size, t)
+        if prefixes is not None:
+            omega = measure_spread(prefixes, scratch, total)
     longest = _measure_norms(prefixes, stack, scratch, q, t, total)
     square = dot(stack.reference[t], stack.reference[t])
     return Sizes(
@@ -77,12 +86,40 @@ def _list_open(
             if shapes.ends.shape[1] == 0:
                 apart = shapes.distance[p, i + first, j + first]
             # The source of a prefix has no label: only an open distance says something.
-            if prefixes is not None and i == 0 and prefixes.states.options[apart] == 0:
-                apart = 0
+            if prefixes is not None:
+                if i == 0:
+                    apart = apart if prefixes.states.options[apart] > 0 else 0
+                elif prefixes.scratch.named[i] + prefixes.scratch.named[j] > 0:
+                    apart = _name_distance(prefixes, apart)
             scratch.apart[i, j] = apart
             if apart > 0:
                 scratch.pairs[apart] += 1
     return total
+
+
+@inner
+def _name_distance(prefixes: Prefixes, d: Index) -> Index:
+    """The code of a distance where a label is known: only what is open of it says something."""
+    return d + prefixes.states.named if prefixes.states.options[d] > 0 else 0
+
+
+@inner
+def _note_labels(prefixes: Prefixes, stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
+    """Note which labels open variables can take; none where the label was known before."""
+    found, labels = prefixes.scratch, stack.move.shape[2]
+    for y in range(total):
+        i = scratch.potentials.open[y]
+        found.used_label[i] = 0
+        for c in range(stack.width[t, i] if found.named[i] == 0 else 0):
+            a = prefixes.states.label[stack.domain[t, i, c]]
+            if a < labels:
+                found.used_label[i, a] = 1
+
+
+@inner
+def _may_take(prefixes: Prefixes | None, i: Index, a: Index) -> bool:
+    """Whether label a of variable i changes something."""
+    return True if prefixes is None else bool(prefixes.scratch.used_label[i, a] == 1)
 
 
 @inner
@@ -106,6 +143,9 @@ def _measure_moves(
         i = listed[y]
         for a in range(labels):
             move = stack.move[t, i, a]
+            if not _may_take(prefixes, i, a):
+                _clear_products(prefixes, scratch, i, a, y, total)
+                continue
             scratch.along[i, a] = dot(stack.reference[t], move)
             if prefixes is None:
                 scratch.square[i, a] = dot(move, move)
@@ -116,12 +156,30 @@ def _measure_moves(
                 j = listed[z]
                 for b in range(labels):
                     other = stack.move[t, j, b]
-                    if prefixes is None:
+                    if not _may_take(prefixes, j, b):
+                        scratch.gram[i, j, a, b] = 0.0
+                        if prefixes is not None:
+                            prefixes.scratch.first_gram[i, j, a, b] = 0.0
+                    elif prefixes is None:
                         scratch.gram[i, j, a, b] = dot(move, other)
                     else:
                         first, whole = _dot_parts(move, other, prefixes.states.split)
                         scratch.gram[i, j, a, b] = whole
                         prefixes.scratch.first_gram[i, j, a, b] = first
+
+
+@inner
+def _clear_products(
+    prefixes: Prefixes | None, scratch: Scratch, i: Index, a: Index, y: Index, total: int
+) -> None:
+    """The products of a label that changes nothing."""
+    scratch.along[i, a] = scratch.square[i, a] = 0.0
+    if prefixes is not None:
+        prefixes.scratch.first_square[i, a] = 0.0
+        for z in range(y + 1, total):
+            j = scratch.potentials.open[z]
+            scratch.gram[i, j, a] = 0.0
+            prefixes.scratch.first_gram[i, j, a] = 0.0
 
 
 @inner
@@ -177,6 +235,7 @@ def _measure_links(
     """Products of the vectors of states with p, and of their links with the moves."""
     states, found = prefixes
     p, q = shapes.home[s], shapes.last_label[s]
+    known = t == 0 and not has_names(prefixes)
     found.used[:] = 0
     found.used_link[:] = 0
     for y in range(total):
@@ -193,12 +252,14 @@ def _measure_links(
         for e in range(len(link)):
             product += stack.reference[t, 1 + e] * link[e]
         found.link_along[f] = product
-        for y in range(total):
+        for y in range(0 if is_labelled(prefixes) else total):
             i = listed.open[y]
             for a in range(stack.move.shape[2]):
-                if t == 0:  # every variable is open: known by change classes
+                if known:  # every variable is open: known by change classes
                     products = states.link_gram[:, q, shapes.change_class[p, i], a, f]
                     product, first = products[0], products[1]
+                elif found.used_label[i, a] == 0:
+                    product = first = 0.0
                 else:
                     first = rest = 0.0
                     for e in range(states.split):

@@ -53,6 +53,18 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
     return Changes(own=own, move=move, square=square, gram=gram, given=given)
 
 
+def no_changes(tables: Tables) -> Changes:
+    """The changes where all labels are known: there are none."""
+    labels, width = tables.option.shape[1], tables.option.shape[-1]
+    return Changes(
+        own=np.zeros((0, width)),
+        move=np.zeros((0, labels, width)),
+        square=np.zeros((0, labels)),
+        gram=np.zeros((0, labels, labels)),
+        given=np.zeros((0, width)),
+    )
+
+
 def multiply_changes(move: Floats, classes: ChangeClasses) -> Floats:
     """Products of the changes of each two classes that some shape has, by their labels."""
     gram = np.zeros((len(classes.pairs), move.shape[1], move.shape[1]))
@@ -129,8 +141,11 @@ def load_reference(
     column[:] = 0.0
     if len(changes.given):
         add_to(column, changes.given[p])
-    for i in range(shapes.variables[p]):
-        add_to(column, changes.own[shapes.change_class[p, i]])
+    if prefixes is not None and is_labelled(prefixes):
+        _load_labelled(path, shapes, prefixes, column, s)
+    else:
+        for i in range(shapes.variables[p]):
+            add_to(column, changes.own[shapes.change_class[p, i]])
     if prefixes is not None:
         fixed = prefixes.states.fixed[last]
         add_to(column, fixed[0])
@@ -149,10 +164,86 @@ def load_reference(
 
 
 @inner
-def load_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index, t: Index) -> None:
-    """At depth 0, what each label of each variable changes in the reference graph of shape s."""
-    if t > 0:
+def load_moves(
+    shapes: Shapes, changes: Changes, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
+) -> None:
+    """At depth 0, what each label of each variable changes in the reference graph of shape s.
+
+    Where labels are known from the start, the moves are there already.
+    """
+    if t > 0 or has_names(prefixes):
         return
+    _copy_moves(shapes, changes, stack, s)
+
+
+@inner
+def has_names(prefixes: Prefixes | None) -> bool:
+    """Whether the current shape has labels that are known from the start."""
+    return False if prefixes is None else bool(prefixes.scratch.named[-1] > 0)
+
+
+@inner
+def is_labelled(prefixes: Prefixes | None) -> bool:
+    """Whether the labels of all variables are known from the start."""
+    return False if prefixes is None else prefixes.states.pull.shape[1] > 0
+
+
+@inner
+def _load_labelled(
+    path: Floats, shapes: Shapes, prefixes: Prefixes, column: Floats, s: Index
+) -> None:
+    """The pairs of a prefix all of whose labels are known."""
+    p, names = shapes.home[s], prefixes.states.names
+    size = shapes.size[p]
+    for i in range(shapes.variables[p]):
+        a = names[s, i] + 1 if i > 0 else 0
+        add_to(column, path[size, 0, a, a])
+        for j in range(i + 1, shapes.variables[p]):
+            d = shapes.distance[p, i, j]
+            if d > 0:
+                add_to(column, path[size, d, a, names[s, j] + 1])
+
+
+@inner
+def load_names(
+    both: Floats, shapes: Shapes, changes: Changes, prefixes: Prefixes, stack: Stack, s: Index
+) -> None:
+    """Put the labels of shape s that are known from the start into its reference graph.
+
+    Their variables stay open, because their distances are, but change nothing by their labels.
+    """
+    names, named = prefixes.states.names, prefixes.scratch.named
+    p, labels = shapes.home[s], stack.move.shape[2]
+    named[:] = 0
+    for i in range(shapes.variables[p] if len(names) else 0):
+        if names[s, i] >= 0:
+            named[-1] += 1
+    if named[-1] == 0:
+        return
+    if is_labelled(prefixes):
+        for i in range(1, shapes.variables[p]):
+            named[i] = 1
+        return
+    _copy_moves(shapes, changes, stack, s)
+    for i in range(shapes.variables[p]):
+        label = names[s, i]
+        if label < 0:
+            continue
+        named[i] = 1
+        add_to(stack.reference[0], stack.move[0, i, label])
+        for a in range(labels):
+            stack.move[0, i, a, :] = 0.0
+        for j in range(1, shapes.variables[p]):
+            ahead, behind = shapes.distance[p, i, j], shapes.distance[p, j, i]
+            d = max(ahead, behind)
+            for other in range(labels if d > 0 and named[j] == 0 else 0):
+                a, b = (label, other) if ahead > 0 else (other, label)
+                add_to(stack.move[0, j, other], both[shapes.size[p], d, a, b])
+
+
+@inner
+def _copy_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index) -> None:
+    """The moves of shape s, every label open."""
     p = shapes.home[s]
     for i in range(shapes.variables[p]):
         for a in range(stack.move.shape[2]):
@@ -178,12 +269,19 @@ def assign(
         add_to(column, prefixes.states.added[shapes.last_label[s], x])
     if label < stack.move.shape[2]:
         add_to(column, stack.move[t, i, label])
-    _change_moves(both, shapes, stack, s, t, i, label)
+    _change_moves(both, shapes, prefixes, stack, s, t, i, label)
 
 
 @inner
 def _change_moves(
-    both: Floats, shapes: Shapes, stack: Stack, s: Index, t: Index, i: Index, label: Index
+    both: Floats,
+    shapes: Shapes,
+    prefixes: Prefixes | None,
+    stack: Stack,
+    s: Index,
+    t: Index,
+    i: Index,
+    label: Index,
 ) -> None:
     """The moves of the open variables once variable i has its label: interactions are added."""
     p, labels = shapes.home[s], stack.move.shape[2]
@@ -193,6 +291,9 @@ def _change_moves(
         if stack.states[j] >= 0:
             continue
         labelled = interacts and j + first > 0
+        if prefixes is not None:  # what two labels do was added with the first that was known
+            named = prefixes.scratch.named
+            labelled = labelled and named[i] == 0 and named[j] == 0
         ahead = shapes.distance[p, i + first, j + first] if labelled else 0
         behind = shapes.distance[p, j + first, i + first] if labelled else 0
         d = max(ahead, behind)

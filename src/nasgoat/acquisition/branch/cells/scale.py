@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from nasgoat.acquisition.branch.cells.open_distances import add_up_open
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OMEGA,
     SECOND_OMEGA,
@@ -13,7 +16,8 @@ from nasgoat.acquisition.branch.cells.records import (
     Scratch,
     Stack,
 )
-from nasgoat.acquisition.branch.records import Index, Sizes
+from nasgoat.acquisition.branch.cells.reference import is_labelled
+from nasgoat.acquisition.branch.records import RHO, Index, Sizes
 from nasgoat.compiled import inner
 
 
@@ -111,11 +115,17 @@ def rescale(
         parts = prefixes.scratch.parts
         stack.scale[t, 1] = math.sqrt(max(own - own_first, 0.0))
         stack.scale[t, 2] = math.sqrt(max(own_first, 0.0))
-        widened = own
+        widened, spread = own, (0.0, 0.0)
+        if is_labelled(prefixes):
+            rho = scratch.factor[RHO]
+            along, first, second = add_up_open(prefixes, stack, scratch, s, t, sizes.open, rho)
+            cross, spread = cross + 2 * along, (first, second)
+        else:
+            first = _add_up_spread(prefixes, stack, scratch, sizes.open, t, np.int64(0))
+            second = _add_up_spread(prefixes, stack, scratch, sizes.open, t, np.int64(1))
+            spread = (first, second)
         for part in range(2):
-            omega = math.sqrt(
-                max(_add_up_spread(prefixes, stack, scratch, sizes.open, t, part), 0.0)
-            )
+            omega = math.sqrt(max(spread[part], 0.0))
             widened += omega * (omega + 2 * stack.scale[t, 2 - part])
             most = parts[FIRST_OMEGA if part == 0 else SECOND_OMEGA]
             stack.scale[t, 3 + part] = omega / most if most > 0.0 else USUAL_OMEGA

@@ -35,13 +35,14 @@ from nasgoat.acquisition.branch.cells.reference import (
     assign,
     evaluate_leaf,
     load_moves,
+    load_names,
     load_reference,
     measure_changes,
 )
 from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
 from nasgoat.acquisition.branch.cells.structures import Block
 from nasgoat.acquisition.branch.cells.tables import measure_states
-from nasgoat.acquisition.branch.records import Answers, Floats, Index, new_answers
+from nasgoat.acquisition.branch.records import Answers, Floats, Index, Integers, new_answers
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Phase,
@@ -60,6 +61,8 @@ def _open_shape(
 ) -> bool:
     """Begin with shape s, every variable open; False if it has no graph."""
     load_reference(problem.pairs.path, problem.shapes, problem.changes, prefixes, stack, s)
+    if prefixes is not None:
+        load_names(problem.pairs.both, problem.shapes, problem.changes, prefixes, stack, s)
     open_domains(problem.shapes, prefixes, stack, s)
     return _drop_impossible(problem, prefixes, stack, s, np.int64(0))
 
@@ -106,6 +109,7 @@ def _list_nothing(*_: Any) -> int:
 @inner
 def _choose_variable(
     problem: Problem,
+    prefixes: Prefixes | None,
     stack: Stack,
     scratch: Scratch,
     total: Index,
@@ -114,7 +118,7 @@ def _choose_variable(
     threshold: float,
 ) -> None:
     """Branch on one of all open variables."""
-    load_moves(problem.shapes, problem.changes, stack, s, t)
+    load_moves(problem.shapes, problem.changes, prefixes, stack, s, t)
     choose_variable(stack, scratch.potentials, t, total, threshold)
 
 
@@ -136,7 +140,7 @@ def _find_leaves(
     variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
     if variables - t > 1:  # one more has its state at each depth
         return -1
-    load_moves(shapes, changes, stack, s, t)
+    load_moves(shapes, changes, prefixes, stack, s, t)
     last = -1
     for i in range(variables):
         if stack.states[i] < 0:
@@ -208,13 +212,14 @@ class LinearRun(DepthFirstRun):
         changes: Changes | None = None,
         allowed: NDArray[np.uint8] | None = None,
         like: States | None = None,
+        names: Integers | None = None,
     ) -> None:
         if changes is None:
             changes = measure_changes(tables, block.shapes, block.classes, block.labels)
         if codes is not None:
             changes = changes._replace(given=codes @ tables.codes)
         self._tables = tables
-        self.states = measure_states(block, tables, changes, allowed, like)
+        self.states = measure_states(block, tables, changes, allowed, like, names)
         self._problem = Problem(tables.pairs, block.shapes, limits, changes)
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)

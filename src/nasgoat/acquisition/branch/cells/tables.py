@@ -54,6 +54,8 @@ def make_tables(
         codes=columns[0][len(features.path_types) + len(features.edge_types) :],
         split=0,
         spread=np.stack([np.zeros_like(spread), spread]),
+        named=0,
+        pull=np.zeros((2, 0, 0, 0)),
     )
 
 
@@ -152,6 +154,7 @@ def measure_states(
     changes: Changes,
     allowed: NDArray[np.uint8] | None = None,
     like: States | None = None,
+    names: Integers | None = None,
 ) -> States | None:
     """What the states of prefixes add besides the changes of their labels; None for structures.
 
@@ -166,13 +169,20 @@ def measure_states(
     halves = [(changes.move[..., 1:], states.link_vector)]
     halves += [(moves[..., first], links[..., first]) for moves, links in halves]
     return states._replace(
-        link_gram=np.stack([np.einsum("clr,qkr->qclk", m, k, optimize=True) for m, k in halves]),
+        link_gram=np.ascontiguousarray(
+            np.stack([np.einsum("clr,qkr->qclk", m, k, optimize=True) for m, k in halves])
+        ),
         first_square=(halves[1][0] ** 2).sum(axis=2),
         first_gram=multiply_changes(
             np.ascontiguousarray(changes.move[..., : tables.split + 1]), block.classes
-        ),
+        )
+        if len(changes.move)
+        else changes.gram,
         reach=found.reach,
         allowed=np.zeros((0, 0, 0), dtype=np.uint8) if allowed is None else allowed,
+        names=np.zeros((0, 0), dtype=np.int64) if names is None else names,
+        next_name=np.full(0 if allowed is None else len(allowed), -1),
+        name_bound=np.zeros((0 if allowed is None else len(allowed), block.labels)),
     )
 
 
@@ -216,7 +226,12 @@ def _measure_ends(found: PrefixStates, tables: Tables, size: int, labels: int) -
         options=tables.options,
         split=tables.split,
         spread=np.ascontiguousarray(tables.spread[:, :, size]),
+        named=tables.named,
+        pull=tables.pull,
         allowed=np.zeros((0, 0, 0), dtype=np.uint8),
+        names=np.zeros((0, 0), dtype=np.int64),
+        next_name=np.zeros(0, dtype=np.int64),
+        name_bound=np.zeros((0, 0)),
     )
 
 

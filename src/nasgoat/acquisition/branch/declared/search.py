@@ -105,6 +105,7 @@ def _take_label(
 @inner
 def _choose_variable(
     problem: DeclaredProblem,
+    _: None,
     stack: DeclaredStack,
     scratch: DeclaredScratch,
     total: Index,
