@@ -103,13 +103,14 @@ class Choice:
         exact: list[dict[str, Any]] = []
         for name, cost in self.forecasts.items():
             if isinstance(cost, Reason):
-                said, seconds = f"does not apply: {cost.said}", None
+                said, seconds, spread = f"does not apply: {cost.said}", None, None
             elif cost.exact:
-                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+                said, spread = cost.describe(self.questions), cost.spread
+                seconds = cost.seconds / self.questions
             else:
                 continue
-            applies = seconds is not None
-            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+            terms = {"applies": seconds is not None, "said": said}
+            exact.append({"name": name, **terms, "seconds": seconds, "spread": spread})
         return exact
 
     def to_dict(self) -> dict[str, str]:
