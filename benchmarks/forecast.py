@@ -166,21 +166,20 @@ CASES = [
 #: Programs by formulation and kernel, for the fit and others.
 PROGRAMS = {
     ("compact", "linear"): (
-        *("cells of 4", "cells of 5", "NAS-Bench-101", "cells of 8, 10 edges, 5 ops"),
-        *("cells of 6", "cells of 7, 9 edges, 5 ops", "cells of 8, 10 edges"),
-        *("cells of 7, any edges", "NAS-Bench-201", "edges labelled, 4 nodes"),
-        *("edges labelled, 5 nodes", "DARTS", "DARTS of 5 nodes"),
-        *("chain 8 x 3", "chain 12 x 6", "chain 10 x 5", "molecules of 3", "molecules of 4"),
+        *("cells of 4", "cells of 5", "cells of 6", "NAS-Bench-101", "cells of 7, 9 edges, 5 ops"),
+        *("cells of 7, any edges", "cells of 8, 10 edges", "cells of 8, 10 edges, 5 ops"),
+        "NAS-Bench-201",
+        *("edges labelled, 4 nodes", "edges labelled, 5 nodes", "DARTS", "DARTS of 5 nodes"),
+        *("chain 8 x 3", "chain 10 x 5", "molecules of 3", "molecules of 4"),
         *("undirected graphs of 4", "acyclic graphs of 5"),
     ),
     ("compact", "exponential"): (
-        *("cells of 4", "cells of 5", "cells of 6", "NAS-Bench-201"),
-        *("edges labelled, 4 nodes", "DARTS of 4 nodes", "DARTS of 5 nodes", "chain 8 x 3"),
-        *("chain 5 x 4", "molecules of 3", "undirected graphs of 4"),
+        *("cells of 4", "cells of 5", "cells of 6", "NAS-Bench-201", "edges labelled, 4 nodes"),
+        *("DARTS of 4 nodes", "DARTS of 5 nodes", "chain 5 x 4", "molecules of 3"),
     ),
     ("paper", "linear"): (
         *("cells of 4", "cells of 5", "cells of 4, 5 ops", "NAS-Bench-201"),
-        *("edges labelled, 4 nodes", "chain 5 x 4", "molecules of 3"),
+        *("edges labelled, 4 nodes", "molecules of 3"),
     ),
 }
 PROGRAM_CASES = [
@@ -228,10 +227,11 @@ def measure(case: Case) -> dict[str, Any]:
         before = _processor_seconds()
         pool = solver.optimize(problem, BEST, seen)
         seconds = max(_processor_seconds() - before, 1e-4)
-        if not pool.certificate.certified:
-            return {"taken": [*taken, seconds], "certified": False}
-        if seed > 0:  # the first gets the optimiser ready
+        stopped = not pool.certificate.certified
+        if seed > 0 or (stopped and program):  # the first gets the optimiser ready
             taken.append(seconds)
+        if taken and stopped:
+            return {"taken": taken, "certified": False}
     return {"taken": taken, "certified": True}
 
 

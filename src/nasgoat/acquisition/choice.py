@@ -74,7 +74,7 @@ class Choice:
             >>> from nasgoat import NodeLabeledSpace
             >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
             >>> large.warn(60.0)[:62], large.warn(1e6)
-            ('a question to branch is forecast to take 600 s, the time limit', None)
+            ('a question to branch is forecast to take 500 s, the time limit', None)
         """
         cost = self.forecasts.get(self.name)
         if isinstance(cost, Reason) and not self.asked_for:

@@ -19,10 +19,12 @@ Seconds of Q questions
 
     catalogue    0.002 + 1.3e-7 N  linear kernel; N at most 5,000,000
                  0.003 + 2e-7 N    any other kernel
-    branch       Q times 0.003, and for each number of nodes:
+                 0.003 + 7e-7 N    declared graphs, whose number is known better
+    branch       Q times 0.003, and for each number of nodes 0.0012 where labels are on nodes, and
                  S (2e-6 + 1.7e-10 (V L)² D)      labels on nodes, by structures
-                 P L (2.4e-5 + 1.9e-9 (V L)² D)   labels on nodes, by prefixes; a tenth of it for
-                                                  prefixes that grow
+                 P L (2.4e-5 + 1.9e-9 (V L)² D)   labels on nodes, by prefixes
+                 P 4e-5                           labels on nodes, by prefixes that grow: more
+                                                  operations give more to tell structures apart by
                  S (2e-7 + 2e-11 (V L)² D) + 8e-9 n² (n + L) D    labels on edges
                  2 (L^V / 2e11)^0.3, 30 at most   labels on edges of few structures, by convex
                                                   relaxations; then the gap is small
@@ -32,8 +34,8 @@ Seconds of Q questions
                  much as with the linear one where labels are on nodes: minorants take its search;
                  at most S (1e-3 + 1e-6 H) + 1e-5 H where they are on edges, with H = L^(V/2) at
                  most 200,000: two halves
-                 S · 9e-10 W² D    declared graphs, linear kernel; S is estimated, W the labels to
-                                   choose from at nodes and edges together
+                 0.002 + 5.4e-8 (S W² D)^0.76    declared graphs, linear kernel; S is estimated, W
+                                   the labels to choose from at nodes and edges together
                  0.018 P^0.71      several cells, linear kernel, labels on edges of one of them;
                                    P pairs of their structures
                  8e-9 P            several cells, P pairs of their graphs
@@ -51,7 +53,7 @@ from dataclasses import dataclass
 from math import inf, prod
 from typing import TYPE_CHECKING, cast
 
-from nasgoat.acquisition.proposals import Cost, Reason
+from nasgoat.acquisition.proposals import USUAL_SPREAD, Cost, Reason
 from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, explain_unbounded
 from nasgoat.kernels.blocks import BLOCKS
 from nasgoat.kernels.bounded import count_searches
@@ -86,6 +88,7 @@ FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
 LARGEST_HALF = 200_000
 _SIFTING = 8.0  # how many times as long the exponential kernel takes more than the linear one
 _RELAXED = 30.0  # seconds at most until the gap is small; the proof may take longer
+_GROWING_SPREAD = 10.0  # of prefixes that grow: 2.9 s to more than 60 s of nine nodes
 _ASKING = 0.003  # seconds of any question, however small the space
 #: Structures, or graphs, of one of several cells, and combinations of them.
 LARGEST_ROWS, LARGEST_PAIRS = 100_000, 2_000_000_000
@@ -103,7 +106,10 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     graphs = bound_graphs(space)
     if graphs > LARGEST_CATALOGUE:
         return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
-    seconds = 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
+    if space.layout == "graph":
+        seconds = 0.003 + 7e-7 * graphs
+    else:
+        seconds = 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
@@ -134,7 +140,9 @@ def branch_cost(
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         said = f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
         return Reason(said, stops=kernel == "linear")
-    each = _ASKING + sum(cost.seconds for cost in costs) * count_searches(space, blocks)
+    tables = 0.0012 * len(costs) if cell.labels_on == "nodes" else 0.0  # of each number of nodes
+    seconds = tables + sum(cost.seconds for cost in costs)
+    each = _ASKING + seconds * count_searches(space, blocks)
     if kernel != "linear":
         graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
         if not more:
@@ -145,7 +153,8 @@ def branch_cost(
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"
     said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
-    return Cost(questions * each, _LOADING, said, stops=True)
+    spread = _GROWING_SPREAD if any(cost.growing for cost in costs) else USUAL_SPREAD
+    return Cost(questions * each, _LOADING, said, stops=True, spread=spread)
 
 
 def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:
@@ -211,10 +220,11 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int
         said = shorten(round(sum(structures))).removeprefix("about ")
         said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
         return Reason(said, stops=True)
-    each = _ASKING + searches * sum(
-        9e-10 * total * _count_choices(space, n) ** 2 * count_features(space)
+    work = sum(
+        total * _count_choices(space, n) ** 2 * count_features(space)
         for n, total in zip(space.sizes, structures, strict=True)
     )
+    each = _ASKING + searches * (0.002 + 5.4e-8 * work**0.76)
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
 
@@ -355,7 +365,7 @@ def shape_cost(
         return structures
     total = labels * count_prefixes(n - 2, space.edge_limit - 2)
     grows = n >= SMALLEST_GROWING and total > growing
-    each = (2.4e-5 + 1.9e-9 * work) * (0.1 if grows else 1.0)
+    each = 4e-5 / labels if grows else 2.4e-5 + 1.9e-9 * work
     if grows:  # tables of open distances, for stems of each size
         sets = max(n - 5, 2) if features <= _SPLIT else 2
         memory = sets * column * n * (2 * n * labels**2 + 15 * inner)
