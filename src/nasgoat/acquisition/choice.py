@@ -261,7 +261,8 @@ def make_optimizer(
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")
         literal = effort is not None and effort.formulation == "paper" and choice.name in SOLVERS
-        if literal and (slow := paper_seconds(space)):
+        if literal and space.sizes[-1] >= SLOW_PAPER:
+            slow = paper_seconds(space)
             progress(
                 f"the paper's formulation is slow from {SLOW_PAPER} nodes on: a question is "
                 f"forecast to take {describe_seconds(slow)} or more; the compact one is exact too"

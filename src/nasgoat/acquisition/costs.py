@@ -39,11 +39,19 @@ Seconds of Q questions
                  0.018 P^0.71      several cells, linear kernel, labels on edges of one of them;
                                    P pairs of their structures
                  8e-9 P            several cells, P pairs of their graphs
-    MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
+    MIP          with bounds of structures, where branch and bound applies, 13 times as much as it
+                 at least, and Q times
+                         0.6 (M / 8000)^1.5       labels on nodes, linear kernel; M variables, about
+                         0.05 + 3 (x / 4e5)^1.5   labels on edges, linear kernel; x = (V L)² D
+                         1.5 (N / 3000)^0.3       exponential kernel, 50 observations, 1 at least
+                         1.5 · 8^(n - 3)          declared graphs, linear kernel
+                 elsewhere, by itself, Q times
+                         5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
-                         20 · 6^(n - 4)           general graphs
-                 and at least 13 times branch and bound, where both apply
+                         4.5 · 8^(n - 3)          declared graphs
+                 single questions take a fifth to five times that
+    paper        6 · 7^(n - 4), 6 at least        the literal formulation, linear kernel
 """
 
 from __future__ import annotations
@@ -93,7 +101,7 @@ _ASKING = 0.003  # seconds of any question, however small the space
 #: Structures, or graphs, of one of several cells, and combinations of them.
 LARGEST_ROWS, LARGEST_PAIRS = 100_000, 2_000_000_000
 _PAIR, _VALUE = 0.018, 8e-9  # seconds to bound two structures, and to value two graphs
-_PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
+_PROGRAM_SPREAD = 5.0  # by how many times programs of one space differ in what they take
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
 
 
@@ -269,38 +277,57 @@ def mip_cost(
         return _refuse_width(space)
     if (variables := measure_program(space, space.sizes[0])) > LARGEST_PROGRAM:
         return Reason(f"some {variables:,} variables, {LARGEST_PROGRAM:,} can be formulated")
-    if space.layout == "graph":
-        each = _multiply_steps(20.0, 6.0, n - 4)
-    elif space.labels_on == "nodes":
-        linear = kernel == "linear"
-        each = _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
-    else:
-        each = _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
-    seconds = questions * max(each, _PROGRAM)
     # Where branch and bound applies, the program is given first graphs and bounds by it.
     branch = branch_cost(space, kernel, questions, blocks)
     if refusal := explain_unbounded(space, blocks, program=True):
         return Reason(refusal)
     if isinstance(branch, Cost):
+        seconds = questions * _program_seconds(space, kernel)
         seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
+    else:
+        seconds = questions * _lone_program_seconds(space, kernel)
     several = f"{len(space.sizes)} programs, the largest"
     said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
-    return Cost(seconds, _LOADING, said, stops=True)
+    return Cost(seconds, _LOADING, said, stops=True, spread=_PROGRAM_SPREAD)
 
 
-def paper_seconds(space: SearchSpace) -> float | None:
-    """Seconds at least of a question to the paper's literal formulation; None of a quick one.
+def _program_seconds(space: SearchSpace, kernel: str) -> float:
+    """Seconds of the compact programs of all numbers of nodes, with bounds of structures."""
+    if space.layout == "graph":
+        return _multiply_steps(1.5, 8.0, space.sizes[-1] - 3)
+    if kernel != "linear":
+        return max(1.5 * (_to_float(bound_graphs(space)) / 3000) ** 0.3, 1.0)
+    if space.labels_on == "nodes":
+        variables = sum(measure_program(space, n) for n in space.sizes)
+        return 0.6 * (variables / 8000) ** 1.5
+    cell = cast("CellSpace", space)
+    work = (cell.edge_limit * len(cell.ops)) ** 2 * count_features(cell)
+    return 0.05 + 3.0 * (work / 4e5) ** 1.5
 
-    Measured with SCIP and 50 observations: 17 s of five nodes, and of six nodes a gap of one half
-    after 300 s (docs/experiments.md).
+
+def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
+    """Seconds of the compact programs where branch and bound does not apply, at least."""
+    n = space.sizes[-1]
+    if space.layout == "graph":
+        return _multiply_steps(4.5, 8.0, n - 3)
+    if space.labels_on == "edges":
+        return _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
+    linear = kernel == "linear"
+    return _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
+
+
+def paper_seconds(space: SearchSpace) -> float:
+    """Seconds of a question to the paper's literal formulation, linear kernel.
+
+    Measured with SCIP and 50 observations: 4 to 8 s of up to four nodes; of six nodes a gap of one
+    half is left after 300 s (docs/experiments.md).
 
     Example:
-        >>> from nasgoat import nasbench101, nasbench201
-        >>> paper_seconds(nasbench101()), paper_seconds(nasbench201())
-        (6000.0, None)
+        >>> from nasgoat import nasbench201
+        >>> paper_seconds(nasbench201())
+        6.0
     """
-    n = space.sizes[-1]
-    return _multiply_steps(300.0, 20.0, n - SLOW_PAPER) if n >= SLOW_PAPER else None
+    return _multiply_steps(6.0, 7.0, max(space.sizes[-1] - 4, 0))
 
 
 @dataclass(frozen=True)
