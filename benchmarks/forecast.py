@@ -168,16 +168,9 @@ PROGRAMS = {
     ("compact", "linear"): (
         *("cells of 4", "cells of 5", "cells of 6", "NAS-Bench-101", "cells of 7, 9 edges, 5 ops"),
         *("cells of 7, any edges", "cells of 8, 10 edges", "cells of 8, 10 edges, 5 ops"),
-        "NAS-Bench-201",
-        *("edges labelled, 4 nodes", "edges labelled, 5 nodes", "edges labelled, 6 nodes"),
-        *(
-            "DARTS",
-            "DARTS of 5 nodes",
-            "chain 8 x 3",
-            "chain 10 x 5",
-            "molecules of 3",
-            "molecules of 4",
-        ),
+        *("NAS-Bench-201", "edges labelled, 4 nodes", "edges labelled, 5 nodes"),
+        *("edges labelled, 6 nodes", "DARTS", "DARTS of 5 nodes", "DARTS of 7 nodes"),
+        *("chain 8 x 3", "chain 10 x 5", "chain 12 x 6", "molecules of 3", "molecules of 4"),
         *("undirected graphs of 4", "acyclic graphs of 5"),
     ),
     ("compact", "exponential"): (

@@ -42,14 +42,14 @@ Seconds of Q questions
     MIP          with bounds of structures, where branch and bound applies, 13 times as much as it
                  at least, and Q times
                          0.6 (M / 8000)^1.5       labels on nodes, linear kernel; M variables, about
-                         0.05 + 3 (x / 4e5)^1.5   labels on edges, linear kernel; x = (V L)² D
+                         0.05 + 2.5 (D L² / 5000)^1.5    labels on edges, linear kernel
                          1.5 (N / 3000)^0.3       exponential kernel, 50 observations, 1 at least
-                         1.5 · 8^(n - 3)          declared graphs, linear kernel
+                         7.6e-4 (S W² D)^0.76     declared graphs, linear kernel
                  elsewhere, by itself, Q times
                          5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
-                         4.5 · 8^(n - 3)          declared graphs
+                         2e-3 (S W² D)^0.76       declared graphs
                  single questions take a fifth to five times that
     paper        6 · 7^(n - 4), 6 at least        the literal formulation, linear kernel
 """
@@ -228,13 +228,15 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int
         said = shorten(round(sum(structures))).removeprefix("about ")
         said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
         return Reason(said, stops=True)
-    work = sum(
-        total * _count_choices(space, n) ** 2 * count_features(space)
-        for n, total in zip(space.sizes, structures, strict=True)
-    )
-    each = _ASKING + searches * (0.002 + 5.4e-8 * work**0.76)
+    each = _ASKING + searches * (0.002 + 5.4e-8 * _declared_work(space) ** 0.76)
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
+
+
+def _declared_work(space: GraphSpace) -> float:
+    """S W² D, over all numbers of nodes; no more than a float can hold."""
+    work = sum(space.structure_bound(n) * _count_choices(space, n) ** 2 for n in space.sizes)
+    return min(work * count_features(space), 1e300)
 
 
 def _count_choices(space: GraphSpace, n: int) -> float:
@@ -294,22 +296,21 @@ def mip_cost(
 def _program_seconds(space: SearchSpace, kernel: str) -> float:
     """Seconds of the compact programs of all numbers of nodes, with bounds of structures."""
     if space.layout == "graph":
-        return _multiply_steps(1.5, 8.0, space.sizes[-1] - 3)
+        return 7.6e-4 * _declared_work(cast("GraphSpace", space)) ** 0.76
     if kernel != "linear":
         return max(1.5 * (_to_float(bound_graphs(space)) / 3000) ** 0.3, 1.0)
     if space.labels_on == "nodes":
         variables = sum(measure_program(space, n) for n in space.sizes)
         return 0.6 * (variables / 8000) ** 1.5
     cell = cast("CellSpace", space)
-    work = (cell.edge_limit * len(cell.ops)) ** 2 * count_features(cell)
-    return 0.05 + 3.0 * (work / 4e5) ** 1.5
+    return 0.05 + 2.5 * (count_features(cell) * len(cell.ops) ** 2 / 5000) ** 1.5
 
 
 def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
     """Seconds of the compact programs where branch and bound does not apply, at least."""
     n = space.sizes[-1]
     if space.layout == "graph":
-        return _multiply_steps(4.5, 8.0, n - 3)
+        return 2e-3 * _declared_work(cast("GraphSpace", space)) ** 0.76
     if space.labels_on == "edges":
         return _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
     linear = kernel == "linear"
