@@ -100,14 +100,15 @@ def cell_problem(form: str, seed: int, largest: int, must: str | None = None) ->
 def declared_problem(seed: int, must: str | None = None, program: bool = False) -> Problem:
     """A problem over a random declared space, half of them with limits."""
     rng = np.random.default_rng([seed, 4])
+    most = _MOST_VARIABLES * (2 if must == "longest" else 1)  # few are acyclic, and larger
     while True:
         space = random_graph_space(rng)
-        variables = sum(measure_program(space, n) for n in space.sizes)
-        small = not program or variables <= _MOST_VARIABLES
+        if program and not 20 <= sum(measure_program(space, n) for n in space.sizes) <= most:
+            continue
+        if must == "longest" and not space.acyclic:
+            continue
         wanted = must is None or must in bounded_blocks(space, program)
-        if must == "longest":
-            wanted = wanted and space.acyclic
-        if small and wanted and count_searches(space, [must or "shape"]) <= _MOST_SEARCHES:
+        if wanted and count_searches(space, [must or "shape"]) <= _MOST_SEARCHES:
             return make_problem(space, "linear", rng, must, program)
 
 
