@@ -104,7 +104,8 @@ def _say(name: str, optimizer: str, ended: Ended, limit: float) -> bool:
         return False
     answer = ended.answer
     by = answer["optimizer"] if optimizer == "auto" else ""
-    late = "" if (kept := answer["seconds"] <= limit + SLACK) else "  late"
+    kept = bool(answer["seconds"] <= limit + SLACK)
+    late = "" if kept else "  late"
     what = f"{answer['seconds']:8.1f} {len(answer['proposals']):9d}  {answer['status']} {by}{late}"
     print(f"{said} {what}", flush=True)
     return kept

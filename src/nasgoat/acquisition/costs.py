@@ -56,6 +56,7 @@ Seconds of Q questions
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, prod
@@ -296,21 +297,21 @@ def mip_cost(
 def _program_seconds(space: SearchSpace, kernel: str) -> float:
     """Seconds of the compact programs of all numbers of nodes, with bounds of structures."""
     if space.layout == "graph":
-        return 7.6e-4 * _declared_work(cast("GraphSpace", space)) ** 0.76
+        return 7.6e-4 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
     if kernel != "linear":
-        return max(1.5 * (_to_float(bound_graphs(space)) / 3000) ** 0.3, 1.0)
+        return max(1.5 * math.pow(_to_float(bound_graphs(space)) / 3000, 0.3), 1.0)
     if space.labels_on == "nodes":
         variables = sum(measure_program(space, n) for n in space.sizes)
-        return 0.6 * (variables / 8000) ** 1.5
+        return 0.6 * math.pow(variables / 8000, 1.5)
     cell = cast("CellSpace", space)
-    return 0.05 + 2.5 * (count_features(cell) * len(cell.ops) ** 2 / 5000) ** 1.5
+    return 0.05 + 2.5 * math.pow(count_features(cell) * len(cell.ops) ** 2 / 5000, 1.5)
 
 
 def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
     """Seconds of the compact programs where branch and bound does not apply, at least."""
     n = space.sizes[-1]
     if space.layout == "graph":
-        return 2e-3 * _declared_work(cast("GraphSpace", space)) ** 0.76
+        return 2e-3 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
     if space.labels_on == "edges":
         return _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
     linear = kernel == "linear"
