@@ -18,6 +18,7 @@ from nasgoat.acquisition.costs import (
     shape_cost,
 )
 from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.acquisition.proposals import USUAL_SPREAD
 from nasgoat.benchmarks.listed_trees import ListedTreeSpace
 from nasgoat.spaces import CellSpace, GraphSpace, Limit, SearchSpace, load_space
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
@@ -140,6 +141,21 @@ def test_questions_cost_all_but_the_catalogue_once_more_each(
         one, five = _cost(model(space, kernel, 1)), _cost(model(space, kernel, 5))
         assert five.seconds == pytest.approx(5 * one.seconds)
     assert Catalogue.cost(space, kernel, 1) == Catalogue.cost(space, kernel, 5)
+
+
+def test_a_range_is_said_where_surrogates_differ_much_in_what_they_cost() -> None:
+    dense, sparse = NodeLabeledSpace(9, OPS), NodeLabeledSpace(9, OPS, max_edges=11)
+    assert " s to " in _cost(branch_cost(dense, "linear", 1)).describe()
+    assert _cost(branch_cost(sparse, "linear", 1)).describe().startswith("about ")
+    listed = {entry["name"]: entry for entry in choose(dense).list_exact()}
+    assert listed["branch"]["spread"] > USUAL_SPREAD
+    assert listed["catalogue"]["spread"] is None, "it does not apply"
+
+
+def test_more_operations_hardly_change_what_growing_prefixes_cost() -> None:
+    three, five = (NodeLabeledSpace(10, OPS + more, None) for more in ([], ["d", "e"]))
+    costs = [_cost(branch_cost(space, "linear", 1)).seconds for space in (three, five)]
+    assert costs[1] == pytest.approx(costs[0], rel=0.1)
 
 
 @pytest.mark.parametrize(("n", "structures"), [(7, 1_574), (8, 5_482), (9, 16_306), (10, 42_913)])

@@ -16,6 +16,7 @@ from nasgoat import (
     SearchSpace,
     Settings,
     darts,
+    nasbench101,
     nasbench201,
     search,
 )
@@ -200,6 +201,16 @@ def test_an_optimiser_of_the_papers_kernels_gets_those_alone() -> None:
     assert list_candidates(None) == list(CANDIDATES)
     assert list_candidates(PAPER_BLOCKS) == [CANDIDATES[0]]
     assert Optimizer(darts(), EVIDENCE).candidates == list(CANDIDATES[:2])  # branch and bound
+
+
+@pytest.mark.parametrize("name", ["branch", "scip"])
+@pytest.mark.parametrize(("space", "known"), [(nasbench101(), 3), (SPACE, 3), (darts(), 2)])
+def test_an_optimiser_that_is_named_gets_the_candidates_that_it_can_bound(
+    space: SearchSpace, known: int, name: str
+) -> None:
+    for settings in (EVIDENCE, AVERAGED):
+        optimizer = Optimizer(space, settings, name, progress=None)
+        assert optimizer.candidates == list(CANDIDATES[:known])
 
 
 def test_part_of_a_batch_is_random_and_marked_until_something_is_learnt() -> None:

@@ -50,7 +50,7 @@ def test_check_says_what_how_large_and_what_it_costs(
         "light: 12*C + 16*O <= 44",
         "catalogue: about",
         "branch: does not apply",
-        "scip: about",
+        "s a question, 1 s once; 4 programs, the largest of 4 nodes",
         "auto takes",
     ):
         assert part in said

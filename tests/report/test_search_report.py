@@ -11,7 +11,7 @@ from nasgoat.evaluation import Fidelities, Outcome
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.report import ReportedSearch, search_page
-from nasgoat.report.model_charts import list_forecasts
+from nasgoat.report.model_charts import chart_hyperparameters, list_forecasts
 from nasgoat.report.proposals import find_sqrt_beta
 from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
 from tests.report.documents import assert_sound
@@ -289,3 +289,10 @@ def test_beta_is_what_the_acquisition_says() -> None:
     assert find_sqrt_beta(run.tickets[4]) == pytest.approx(3.0)
     with pytest.raises(ValueError, match="must have an error"):
         _ = replace(run.tickets[4], outcome=None).error
+
+
+def test_the_weight_of_a_block_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = {1: {"alpha": 0.5, "operations": 0.7, "noise": 0.1}}
+    monkeypatch.setattr(ReportedSearch, "fits", fits)
+    said = [chart.caption for chart in chart_hyperparameters(made(nasbench201(), 12))]
+    assert said[1] == "weighs how often each operation occurs."

@@ -74,7 +74,7 @@ class Choice:
             >>> from nasgoat import NodeLabeledSpace
             >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
             >>> large.warn(60.0)[:62], large.warn(1e6)
-            ('a question to branch is forecast to take 600 s, the time limit', None)
+            ('a question to branch is forecast to take 500 s, the time limit', None)
         """
         cost = self.forecasts.get(self.name)
         if isinstance(cost, Reason) and not self.asked_for:
@@ -103,13 +103,14 @@ class Choice:
         exact: list[dict[str, Any]] = []
         for name, cost in self.forecasts.items():
             if isinstance(cost, Reason):
-                said, seconds = f"does not apply: {cost.said}", None
+                said, seconds, spread = f"does not apply: {cost.said}", None, None
             elif cost.exact:
-                said, seconds = cost.describe(self.questions), cost.seconds / self.questions
+                said, spread = cost.describe(self.questions), cost.spread
+                seconds = cost.seconds / self.questions
             else:
                 continue
-            applies = seconds is not None
-            exact.append({"name": name, "applies": applies, "said": said, "seconds": seconds})
+            terms = {"applies": seconds is not None, "said": said}
+            exact.append({"name": name, **terms, "seconds": seconds, "spread": spread})
         return exact
 
     def to_dict(self) -> dict[str, str]:
@@ -260,7 +261,8 @@ def make_optimizer(
         if not choice.asked_for:
             progress(f"optimiser: {choice.reason}")
         literal = effort is not None and effort.formulation == "paper" and choice.name in SOLVERS
-        if literal and (slow := paper_seconds(space)):
+        if literal and space.sizes[-1] >= SLOW_PAPER:
+            slow = paper_seconds(space)
             progress(
                 f"the paper's formulation is slow from {SLOW_PAPER} nodes on: a question is "
                 f"forecast to take {describe_seconds(slow)} or more; the compact one is exact too"

@@ -19,10 +19,12 @@ Seconds of Q questions
 
     catalogue    0.002 + 1.3e-7 N  linear kernel; N at most 5,000,000
                  0.003 + 2e-7 N    any other kernel
-    branch       Q times 0.003, and for each number of nodes:
+                 0.003 + 7e-7 N    declared graphs, whose number is known better
+    branch       Q times 0.003, and for each number of nodes 0.0012 where labels are on nodes, and
                  S (2e-6 + 1.7e-10 (V L)² D)      labels on nodes, by structures
-                 P L (2.4e-5 + 1.9e-9 (V L)² D)   labels on nodes, by prefixes; a tenth of it for
-                                                  prefixes that grow
+                 P L (2.4e-5 + 1.9e-9 (V L)² D)   labels on nodes, by prefixes
+                 P 4e-5                           labels on nodes, by prefixes that grow: more
+                                                  operations give more to tell structures apart by
                  S (2e-7 + 2e-11 (V L)² D) + 8e-9 n² (n + L) D    labels on edges
                  2 (L^V / 2e11)^0.3, 30 at most   labels on edges of few structures, by convex
                                                   relaxations; then the gap is small
@@ -32,26 +34,35 @@ Seconds of Q questions
                  much as with the linear one where labels are on nodes: minorants take its search;
                  at most S (1e-3 + 1e-6 H) + 1e-5 H where they are on edges, with H = L^(V/2) at
                  most 200,000: two halves
-                 S · 9e-10 W² D    declared graphs, linear kernel; S is estimated, W the labels to
-                                   choose from at nodes and edges together
+                 0.002 + 5.4e-8 (S W² D)^0.76    declared graphs, linear kernel; S is estimated, W
+                                   the labels to choose from at nodes and edges together
                  0.018 P^0.71      several cells, linear kernel, labels on edges of one of them;
                                    P pairs of their structures
                  8e-9 P            several cells, P pairs of their graphs
-    MIP          Q times 5 · 6^(n - 7)            labels on nodes, linear kernel
+    MIP          with bounds of structures, where branch and bound applies, 13 times as much as it
+                 at least, and Q times
+                         0.6 (M / 8000)^1.5       labels on nodes, linear kernel; M variables, about
+                         0.05 + 2.5 (D L² / 5000)^1.5    labels on edges, linear kernel
+                         1.5 (N / 3000)^0.3       exponential kernel, 50 observations, 1 at least
+                         7.6e-4 (S W² D)^0.76     declared graphs, linear kernel
+                 elsewhere, by itself, Q times
+                         5 · 6^(n - 7)            labels on nodes, linear kernel
                          3 · 300^(n - 6)          labels on nodes, exponential kernel
                          2 · 1.6^(E - 6)          labels on edges
-                         20 · 6^(n - 4)           general graphs
-                 and at least 13 times branch and bound, where both apply
+                         2e-3 (S W² D)^0.76       declared graphs
+                 single questions take a fifth to five times that
+    paper        6 · 7^(n - 4), 6 at least        the literal formulation, linear kernel
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, prod
 from typing import TYPE_CHECKING, cast
 
-from nasgoat.acquisition.proposals import Cost, Reason
+from nasgoat.acquisition.proposals import USUAL_SPREAD, Cost, Reason
 from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, explain_unbounded
 from nasgoat.kernels.blocks import BLOCKS
 from nasgoat.kernels.bounded import count_searches
@@ -85,11 +96,12 @@ FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
 LARGEST_HALF = 200_000
 _SIFTING = 8.0  # how many times as long the exponential kernel takes more than the linear one
 _RELAXED = 30.0  # seconds at most until the gap is small; the proof may take longer
+_GROWING_SPREAD = 5.0  # of prefixes that grow: 0.9 s to 5.5 s of nine nodes, 3.3 s are said
 _ASKING = 0.003  # seconds of any question, however small the space
 #: Structures, or graphs, of one of several cells, and combinations of them.
 LARGEST_ROWS, LARGEST_PAIRS = 100_000, 2_000_000_000
 _PAIR, _VALUE = 0.018, 8e-9  # seconds to bound two structures, and to value two graphs
-_PROGRAM = 1.0  # seconds that a mixed-integer program takes at least
+_PROGRAM_SPREAD = 5.0  # by how many times programs of one space differ in what they take
 _MIP_BESIDE_BRANCH = 13.0  # how many times as long as branch and bound it takes at least
 
 
@@ -102,7 +114,10 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     graphs = bound_graphs(space)
     if graphs > LARGEST_CATALOGUE:
         return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
-    seconds = 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
+    if space.layout == "graph":
+        seconds = 0.003 + 7e-7 * graphs
+    else:
+        seconds = 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
@@ -133,7 +148,9 @@ def branch_cost(
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         said = f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
         return Reason(said, stops=kernel == "linear")
-    each = _ASKING + sum(cost.seconds for cost in costs) * count_searches(space, blocks)
+    tables = 0.0012 * len(costs) if cell.labels_on == "nodes" else 0.0  # of each number of nodes
+    seconds = tables + sum(cost.seconds for cost in costs)
+    each = _ASKING + seconds * count_searches(space, blocks)
     if kernel != "linear":
         graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
         if not more:
@@ -144,7 +161,8 @@ def branch_cost(
     if any(cost.prefixes for cost in costs):
         kind = "structures or their prefixes"
     said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
-    return Cost(questions * each, _LOADING, said, stops=True)
+    spread = _GROWING_SPREAD if any(cost.growing for cost in costs) else USUAL_SPREAD
+    return Cost(questions * each, _LOADING, said, stops=True, spread=spread)
 
 
 def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:
@@ -210,12 +228,15 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int
         said = shorten(round(sum(structures))).removeprefix("about ")
         said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
         return Reason(said, stops=True)
-    each = _ASKING + searches * sum(
-        9e-10 * total * _count_choices(space, n) ** 2 * count_features(space)
-        for n, total in zip(space.sizes, structures, strict=True)
-    )
+    each = _ASKING + searches * (0.002 + 5.4e-8 * _declared_work(space) ** 0.76)
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
+
+
+def _declared_work(space: GraphSpace) -> float:
+    """S W² D, over all numbers of nodes; no more than a float can hold."""
+    work = sum(space.structure_bound(n) * _count_choices(space, n) ** 2 for n in space.sizes)
+    return min(work * count_features(space), 1e300)
 
 
 def _count_choices(space: GraphSpace, n: int) -> float:
@@ -258,38 +279,56 @@ def mip_cost(
         return _refuse_width(space)
     if (variables := measure_program(space, space.sizes[0])) > LARGEST_PROGRAM:
         return Reason(f"some {variables:,} variables, {LARGEST_PROGRAM:,} can be formulated")
-    if space.layout == "graph":
-        each = _multiply_steps(20.0, 6.0, n - 4)
-    elif space.labels_on == "nodes":
-        linear = kernel == "linear"
-        each = _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
-    else:
-        each = _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
-    seconds = questions * max(each, _PROGRAM)
     # Where branch and bound applies, the program is given first graphs and bounds by it.
     branch = branch_cost(space, kernel, questions, blocks)
     if refusal := explain_unbounded(space, blocks, program=True):
         return Reason(refusal)
     if isinstance(branch, Cost):
+        seconds = questions * _program_seconds(space, kernel)
         seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
+    else:
+        seconds = questions * _lone_program_seconds(space, kernel)
     several = f"{len(space.sizes)} programs, the largest"
     said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
-    return Cost(seconds, _LOADING, said, stops=True)
+    return Cost(seconds, _LOADING, said, stops=True, spread=_PROGRAM_SPREAD)
 
 
-def paper_seconds(space: SearchSpace) -> float | None:
-    """Seconds at least of a question to the paper's literal formulation; None of a quick one.
+def _program_seconds(space: SearchSpace, kernel: str) -> float:
+    """Seconds of the compact programs of all numbers of nodes, with bounds of structures."""
+    if space.layout == "graph":
+        return 7.6e-4 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
+    if kernel != "linear":
+        return max(1.5 * math.pow(_to_float(bound_graphs(space)) / 3000, 0.3), 1.0)
+    if space.labels_on == "nodes":
+        variables = sum(measure_program(space, n) for n in space.sizes)
+        return 0.6 * math.pow(variables / 8000, 1.5)
+    cell = cast("CellSpace", space)
+    return 0.05 + 2.5 * math.pow(count_features(cell) * len(cell.ops) ** 2 / 5000, 1.5)
 
-    Measured with SCIP and 50 observations: 17 s of five nodes, and of six nodes a gap of one half
-    after 300 s (docs/experiments.md).
+
+def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
+    """Seconds of the compact programs where branch and bound does not apply, at least."""
+    n = space.sizes[-1]
+    if space.layout == "graph":
+        return 2e-3 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
+    if space.labels_on == "edges":
+        return _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
+    linear = kernel == "linear"
+    return _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
+
+
+def paper_seconds(space: SearchSpace) -> float:
+    """Seconds of a question to the paper's literal formulation, linear kernel.
+
+    Measured with SCIP and 50 observations: 4 to 8 s of up to four nodes; of six nodes a gap of one
+    half is left after 300 s (docs/experiments.md).
 
     Example:
-        >>> from nasgoat import nasbench101, nasbench201
-        >>> paper_seconds(nasbench101()), paper_seconds(nasbench201())
-        (6000.0, None)
+        >>> from nasgoat import nasbench201
+        >>> paper_seconds(nasbench201())
+        6.0
     """
-    n = space.sizes[-1]
-    return _multiply_steps(300.0, 20.0, n - SLOW_PAPER) if n >= SLOW_PAPER else None
+    return _multiply_steps(6.0, 7.0, max(space.sizes[-1] - 4, 0))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from nasgoat.upper_layers import ShownAsHtml
 #: compiled code or a solver takes longer.
 _QUICK = 0.4
 _DAYS = 1e5  # seconds from which on their number says nothing
+#: By how many times a question may take less or more than is forecast, without a word about it.
+USUAL_SPREAD = 3.0
 
 
 class Status(enum.StrEnum):
@@ -177,6 +179,8 @@ class Cost:
             optimiser applies.
         stops: Whether a time limit ends a question early, with a bound.
         local: Whether it goes from graph to graph, and so finds better ones than by chance.
+        spread: By how many times a single question may take less or more, for the surrogate that
+            it is put to.
     """
 
     seconds: float
@@ -185,6 +189,7 @@ class Cost:
     exact: bool = True
     stops: bool = False
     local: bool = False
+    spread: float = USUAL_SPREAD
 
     def rank(self, questions: int, time_limit: float) -> tuple[bool, bool, bool, bool, float]:
         """Exact ones first, then those in time, those ready at once, local search, the cheapest."""
@@ -203,10 +208,18 @@ class Cost:
         return f"{self.describe_question(questions)}{before}{self.said and '; ' + self.said}"
 
     def describe_question(self, questions: int = 1) -> str:
-        """Seconds of one of the questions."""
+        """Seconds of one of the questions; from which to which, where surrogates differ much.
+
+        Example:
+            >>> Cost(5.0).describe_question(), Cost(5.0, spread=10.0).describe_question()
+            ('about 5 s a question', '0.5 s to 50 s a question')
+        """
         each = self.seconds / questions
         if self.stops and each >= _DAYS:
             return "days a question, but with a bound at any time"
+        if self.spread > USUAL_SPREAD:
+            least, most = (describe_seconds(x) for x in (each / self.spread, each * self.spread))
+            return f"{least} to {most} a question"
         return f"about {describe_seconds(each)} a question"
 
 

@@ -17,7 +17,7 @@ from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
 from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, kernel_names
+from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, kernel_names
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TARGETS
 from nasgoat.upper_layers import SOLVERS
@@ -260,6 +260,24 @@ class Settings:
             return "exponential", tuple(block_names())
         return self.kernel, self.blocks
 
+    def kernel_for(
+        self, space: SearchSpace, optimizer: str | AcquisitionOptimizer
+    ) -> tuple[str, tuple[str, ...]]:
+        """Form and blocks that an optimiser of this name is asked for in a space.
+
+        One that works by bounds is asked for those blocks of an open kernel that it can bound
+        there: candidates with others do not take part.
+
+        Example:
+            >>> from nasgoat import nasbench101
+            >>> Settings(kernel="evidence").kernel_for(nasbench101(), "branch")
+            ('exponential', ('paths', 'nodes', 'edges', 'operations', 'shape', 'longest'))
+        """
+        kernel, blocks = self.widest_kernel
+        if self.kernel in OPEN_KERNELS and optimizer in ("branch", *SOLVERS):
+            blocks = keep_bounded(space, blocks, optimizer in SOLVERS) or PAPER_BLOCKS
+        return kernel, blocks
+
     def find_optimizer(
         self,
         optimizer: str | AcquisitionOptimizer,
@@ -270,7 +288,7 @@ class Settings:
         if not isinstance(optimizer, str):
             return optimizer
         effort = Effort(time_limit=self.time_limit, memory=self.optimizer_memory)
-        kernel, blocks = self.widest_kernel
+        kernel, blocks = self.kernel_for(space, optimizer)
         terms = kernel, self.questions, effort, blocks, self.acquisition
         return make_optimizer(optimizer, space, progress, *terms)
 

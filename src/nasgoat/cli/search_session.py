@@ -93,7 +93,7 @@ class Session:
         self.settings: Settings | None = settings if ours else None
         self.choice: Choice | None = None
         if ours:
-            kernel, blocks = settings.widest_kernel
+            kernel, blocks = settings.kernel_for(self.task.space, solving.optimizer)
             self.choice = choose(
                 self.task.space,
                 kernel,

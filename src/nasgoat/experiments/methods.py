@@ -100,7 +100,7 @@ class MethodSpec:
         settings = self._settings(noisy)
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
-        kernel, blocks = settings.widest_kernel
+        kernel, blocks = settings.kernel_for(space, named)
         optimizer = make_timed_optimizer(
             named,
             space,

@@ -15,6 +15,7 @@ from nasgoat.bayesopt import Ticket
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Points, Rule
 from nasgoat.figures.wording import format_fixed, format_number, format_percent
 from nasgoat.graphs import LabeledGraph
+from nasgoat.kernels.blocks import BLOCKS
 from nasgoat.report.reported_search import ReportedSearch
 from nasgoat.surrogate import ModelCheck, Source, TargetScale
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, LEVELS
@@ -190,10 +191,17 @@ def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
     return [_chart_fits(search, i, name) for i, name in enumerate(search.fitted_names)]
 
 
+def _explain_hyperparameter(name: str) -> tuple[str, str]:
+    """Its symbol, and what it does; a block of features has a weight of its own name."""
+    if name in BLOCKS:
+        return name, f"weighs {BLOCKS[name].summary}"
+    return _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
+
+
 def _chart_fits(search: ReportedSearch, number: int, name: str) -> Chart:
     known = {x: float(values[name]) for x, values in search.fits.items() if name in values}
     x, y = [*known], [*known.values()]
-    shown, meaning = _HYPERPARAMETERS.get(name, (name, "of the surrogate"))
+    shown, meaning = _explain_hyperparameter(name)
     return Chart(
         f"Hyperparameter {shown} over the iterations",
         f"From {format_number(y[0])} to {format_number(y[-1])}.",

@@ -14,6 +14,7 @@ from nasgoat import (
     LowerConfidenceBound,
     NodeLabeledSpace,
 )
+from nasgoat.acquisition.costs import measure_program
 from nasgoat.kernels import bounded_blocks, check_blocks, explain_unbounded
 from nasgoat.kernels.bounded import count_searches
 from nasgoat.spaces import SearchSpace
@@ -38,6 +39,7 @@ FAMILIES: dict[str, SearchSpace] = {
     "several cells": Cells(x=EdgeLabeledSpace(3, ["a", "b"]), y=NodeLabeledSpace(4, ["a", "b"])),
 }  # fmt: skip
 _MOST_SEARCHES = 400  # summaries of a random problem
+_MOST_VARIABLES = 300  # of a random program, about: two hundred are solved in minutes
 _CELLS: list[SearchSpace] = [
     EdgeLabeledSpace(3, ["a", "b"]),
     NodeLabeledSpace((2, 4), ["b", "c"]),
@@ -98,13 +100,15 @@ def cell_problem(form: str, seed: int, largest: int, must: str | None = None) ->
 def declared_problem(seed: int, must: str | None = None, program: bool = False) -> Problem:
     """A problem over a random declared space, half of them with limits."""
     rng = np.random.default_rng([seed, 4])
+    most = _MOST_VARIABLES * (2 if must == "longest" else 1)  # few are acyclic, and larger
     while True:
         space = random_graph_space(rng)
-        small = not program or space.sizes[-1] <= (3 if space.direction == "directed" else 4)
+        if program and not 20 <= sum(measure_program(space, n) for n in space.sizes) <= most:
+            continue
+        if must == "longest" and not space.acyclic:
+            continue
         wanted = must is None or must in bounded_blocks(space, program)
-        if must == "longest":
-            wanted = wanted and space.acyclic
-        if small and wanted and count_searches(space, [must or "shape"]) <= _MOST_SEARCHES:
+        if wanted and count_searches(space, [must or "shape"]) <= _MOST_SEARCHES:
             return make_problem(space, "linear", rng, must, program)
 
 
