@@ -64,8 +64,8 @@ class Stems(NamedTuple):
 
     def take(self, places: Integers, rows: Integers) -> Stems:
         """What stems at these places have become, with rows of their own."""
-        others = (column[places] for column in self[1:])
-        return Stems(rows, *others)
+        others = {name: column[places] for name, column in self._asdict().items()}
+        return Stems(**{**others, "rows": rows})
 
 
 class GrowingRun:

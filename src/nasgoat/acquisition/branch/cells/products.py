@@ -82,7 +82,7 @@ def _list_open(
     for y in range(total):
         for z in range(y + 1, total):
             i, j = listed.open[y], listed.open[z]
-            apart = 0
+            apart: Index = 0
             if shapes.ends.shape[1] == 0:
                 apart = shapes.distance[p, i + first, j + first]
             # The source of a prefix has no label: only an open distance says something.
