@@ -240,10 +240,23 @@ class MipOptimizer:
             return None
 
     def _load_code(self, acquisition: LinearAcquisition) -> None:
-        """Load what finds the first graphs: once, and not part of the time of a question."""
+        """Load what finds the first graphs, and the solver: once, and not part of a question."""
         if self._first is not None:
             with suppress(SettingError):  # it does not apply, as will be seen
                 self._first.load_code(not isinstance(acquisition.posterior, LinearPosterior))
+        self._start_child(acquisition)
+
+    def _start_child(self, acquisition: LinearAcquisition) -> ChildProcess | None:
+        """The process that solves, with the solver loaded; None if this one has to."""
+        # A class of the script that runs can't be imported by another process, and neither are
+        # blocks of the user's own known there.
+        blocks = acquisition.features.codes.values()
+        own_blocks = any(not code.block.count.__module__.startswith("nasgoat.") for code in blocks)
+        if self._child is None or type(self.space).__module__ == "__main__" or own_blocks:
+            return None
+        with suppress(ChildError):  # a child that does not start says so when it is asked
+            self._child.ask(load_solver, self.name, seconds=_STARTING)
+        return self._child
 
     def _find_first_graphs(
         self, acquisition: LinearAcquisition, k: int, exclude: Collection[bytes]
@@ -280,16 +293,11 @@ class MipOptimizer:
         def take(message: Message) -> None:
             answer.take(message, self.progress)
 
-        family = type(self.space).__module__.partition(".")[0]  # may be the user's own
-        # A class of the script that runs can't be imported by another process, and neither are
-        # blocks of the user's own known there.
-        blocks = problem.acquisition.features.codes.values()
-        own_blocks = any(not code.block.count.__module__.startswith("nasgoat.") for code in blocks)
-        if self._child is None or family == "__main__" or own_blocks:
+        child = self._start_child(problem.acquisition)
+        if child is None:
             solve_sizes(problem, take)
             return
-        with suppress(ChildError):  # a child that does not start says so when it is asked
-            self._child.ask(load_solver, problem.solver, seconds=_STARTING)
+        family = type(self.space).__module__.partition(".")[0]  # may be the user's own
         seconds = problem.limits.seconds + _GRACE
-        for message in self._child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
+        for message in child.run(solve_sizes, problem, seconds=seconds, packages=(family,)):
             take(message)
