@@ -78,7 +78,7 @@ def test_the_papers_formulation_is_announced_as_slow_from_six_nodes_on() -> None
     effort = Effort(time_limit=1.0, formulation="paper")
     make_optimizer("scip", nasbench101(), lines.append, effort=effort)
     (said,) = lines  # and not what another formulation would take
-    assert "slow from 6 nodes on: a question is forecast to take 6000 s or more" in said
+    assert "slow from 6 nodes on: a question is forecast to take 2000 s or more" in said
     lines.clear()
     make_optimizer("scip", SPACE, lines.append, effort=Effort(formulation="paper"))
     make_optimizer("scip", nasbench101(), lines.append, effort=Effort(formulation="compact"))

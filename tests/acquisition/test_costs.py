@@ -152,10 +152,10 @@ def test_a_range_is_said_where_surrogates_differ_much_in_what_they_cost() -> Non
     assert listed["catalogue"]["spread"] is None, "it does not apply"
 
 
-def test_more_operations_hardly_change_what_growing_prefixes_cost() -> None:
+def test_growing_prefixes_cost_little_more_with_more_operations() -> None:
     three, five = (NodeLabeledSpace(10, OPS + more, None) for more in ([], ["d", "e"]))
     costs = [_cost(branch_cost(space, "linear", 1)).seconds for space in (three, five)]
-    assert costs[1] == pytest.approx(costs[0], rel=0.1)
+    assert costs[0] < costs[1] < 4 * costs[0]
 
 
 @pytest.mark.parametrize(("n", "structures"), [(7, 1_574), (8, 5_482), (9, 16_306), (10, 42_913)])

@@ -46,7 +46,7 @@ from nasgoat.spaces import ChainSpace, load_space, to_toml
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 
 OPS = ["a", "b", "c"]
-DENSE = NodeLabeledSpace(10, OPS)
+DENSE = NodeLabeledSpace(11, OPS)
 
 
 @pytest.mark.parametrize(

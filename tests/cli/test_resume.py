@@ -76,7 +76,7 @@ def test_a_disk_that_is_full_when_the_study_is_created_is_exit_code_1() -> None:
     )
     done = subprocess.run([sys.executable, "-c", limited, *call(6)], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "nasgoat: the study sqlite:///run/.study.db.new.part must be usable, got" in done.stderr
+    assert "nasgoat: the study sqlite:///run/study.db must be usable, got" in done.stderr
     assert "Traceback" not in done.stderr
     assert not Path("run/study.db").exists()
 

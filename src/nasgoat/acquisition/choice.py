@@ -72,7 +72,7 @@ class Choice:
 
         Example:
             >>> from nasgoat import NodeLabeledSpace
-            >>> large = choose(NodeLabeledSpace(10, ["a", "b", "c"]))
+            >>> large = choose(NodeLabeledSpace(11, ["a", "b", "c"]))
             >>> large.warn(60.0)[:62], large.warn(1e6)
             ('a question to branch is forecast to take 500 s, the time limit', None)
         """

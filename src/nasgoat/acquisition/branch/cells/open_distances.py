@@ -1,6 +1,6 @@
-"""Prefixes all of whose labels are known: what open distances add to Lemma 2, compiled.
+"""Prefixes all of whose labels are known: what open distances add (Lemma 14).
 
-Notation (docs/branch-and-bound.md, "Labels first")
+Notation (docs/branch-and-bound.md, "Labels first in dense spaces")
     r_ij(d)   what option d of an open distance adds beyond the mean of its options
     A_ij,kl(d)  the largest product of r_ij(d) with an option of another pair, in one part
     s_ij(d)   ‖r_ij(d)‖² + Σ A_ij,kl(d): their sum over all pairs is at least ‖W‖²
