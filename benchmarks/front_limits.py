@@ -19,12 +19,11 @@ predicted values lie on the front that was found if the error, or the other valu
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ from nasgoat.surrogate import GraphGP
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.several import POINTS, list_problems
+from benchmarks.several import POINTS, collect_rows, list_problems
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -293,14 +292,7 @@ def main() -> None:
     parser.add_argument("--in-turn", action="store_true", help="two models of the error as well")
     parser.add_argument("--out", type=Path, help="runs are added to this file, and not repeated")
     given = parser.parse_args()
-    rows: list[Row] = []
-    if given.out is not None and given.out.exists():
-        rows = [json.loads(line) for line in given.out.read_text().splitlines()]
-    for row in measure(given, rows):
-        rows.append(row)
-        if given.out is not None:
-            with given.out.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+    rows = collect_rows(given.out, partial(measure, given))
     show(rows)
 
 

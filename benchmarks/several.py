@@ -15,7 +15,8 @@ import argparse
 import json
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,19 @@ def show(given: argparse.Namespace, rows: list[Row]) -> None:
             print(f"\n`{function}`, {len(apart)} pairs of runs: {'; '.join(told)}")
 
 
+def collect_rows(out: Path | None, measure: Callable[[list[Row]], Iterator[Row]]) -> list[Row]:
+    """The rows of a file and those that are measured beyond them, which are added to it."""
+    rows: list[Row] = []
+    if out is not None and out.exists():
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    for row in measure(rows):
+        rows.append(row)
+        if out is not None:
+            with out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    return rows
+
+
 def main() -> None:
     """Search, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -115,14 +129,7 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", default=KERNELS)
     parser.add_argument("--out", type=Path, help="runs are added to this file, and not repeated")
     given = parser.parse_args()
-    rows: list[Row] = []
-    if given.out is not None and given.out.exists():
-        rows = [json.loads(line) for line in given.out.read_text().splitlines()]
-    for row in measure(given, rows):
-        rows.append(row)
-        if given.out is not None:
-            with given.out.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+    rows = collect_rows(given.out, partial(measure, given))
     show(given, rows)
 
 
