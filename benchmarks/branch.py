@@ -101,6 +101,7 @@ GRAPHS = [
 COMPILED = [
     ("6,8,3", "linear", "linear, structures"),
     ("7,21,3", "linear", "linear, prefixes"),
+    ("8,28,3", "linear", "linear, prefixes that grow"),
     ("6,8,3", "exponential", "exponential"),
 ]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
@@ -27,6 +28,16 @@ ENOUGH = 100  # no further parent once so many candidates are there
 _TRIES = 20  # rounds over the parents until there are enough candidates
 _MORE = 5  # mutations of a parent in every round after the first
 _STREAM = 2  # keeps these random numbers apart from those of the initial design
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a pool is drawn for: a question, graphs to leave out, and until when."""
+
+    acquisition: Acquisition
+    exclude: set[bytes]
+    rng: np.random.Generator
+    deadline: float
 
 
 class _PoolOptimizer(ABC):
@@ -66,7 +77,7 @@ class _PoolOptimizer(ABC):
         # The number of excluded graphs grows with the search, so that each pool is a new one.
         rng = np.random.default_rng([self.seed, _STREAM, len(exclude)])
         deadline = start + self.time_limit
-        candidates = self._candidates(acquisition, set(exclude), rng, deadline)
+        candidates = self._draw(_Wanted(acquisition, set(exclude), rng, deadline))
         if len(candidates) < k:
             taken = set(exclude) | {self.space.key(graph) for graph in candidates}
             candidates += self.space.sample(k - len(candidates), rng, taken)
@@ -84,13 +95,7 @@ class _PoolOptimizer(ABC):
         return Cost(0.1 * questions, said="a few hundred candidates, without a proof", exact=False)
 
     @abstractmethod
-    def _candidates(
-        self,
-        acquisition: Acquisition,
-        exclude: set[bytes],
-        rng: np.random.Generator,
-        deadline: float,
-    ) -> list[LabeledGraph]:
+    def _draw(self, wanted: _Wanted) -> list[LabeledGraph]:
         """Distinct graphs to score, as many as are found until a deadline."""
 
 
@@ -109,14 +114,8 @@ class Sampling(_PoolOptimizer):
 
     name = "sampling"
 
-    def _candidates(
-        self,
-        acquisition: Acquisition,
-        exclude: set[bytes],
-        rng: np.random.Generator,
-        deadline: float,
-    ) -> list[LabeledGraph]:
-        return self.space.sample_until(deadline, self.size, rng, exclude)
+    def _draw(self, wanted: _Wanted) -> list[LabeledGraph]:
+        return self.space.sample_until(wanted.deadline, self.size, wanted.rng, wanted.exclude)
 
 
 class Mutation(_PoolOptimizer):
@@ -136,16 +135,17 @@ class Mutation(_PoolOptimizer):
     name = "mutation"
     per_parent: ClassVar[int] = 50
 
-    def _candidates(
-        self,
-        acquisition: Acquisition,
-        exclude: set[bytes],
-        rng: np.random.Generator,
-        deadline: float,
-    ) -> list[LabeledGraph]:
-        best = acquisition.list_observed()
-        terms = self.per_parent, self.size, deadline
-        return mutation_candidates(self.space, best, exclude, rng, *terms)[: self.size]
+    def _draw(self, wanted: _Wanted) -> list[LabeledGraph]:
+        found = mutation_candidates(
+            self.space,
+            wanted.acquisition.list_observed(),
+            wanted.exclude,
+            wanted.rng,
+            self.per_parent,
+            self.size,
+            wanted.deadline,
+        )
+        return found[: self.size]
 
 
 def mutation_candidates(

@@ -378,13 +378,7 @@ def shape_cost(
     whole = space.structure_bound(n)
     column, inner = 8.0 * (1 + features), (labels + 3) ** 2  # bytes; pairs of labels, ends and "*"
     if not on_nodes:
-        memory, fits = column * n**2 * (n + labels + 1), whole <= 2 * LARGEST_BRANCH
-        tables = 8e-9 * n**2 * (n + labels) * features
-        seconds = tables + _to_float(whole) * (2e-7 + 2e-11 * work)
-        labellings = _to_float(labels ** min(variables, 300))
-        if whole <= FEW_STRUCTURES and labellings >= MANY_LABELLINGS:
-            seconds = min(2.0 * (labellings / 2e11) ** 0.3, _RELAXED) / len(space.sizes)
-        return ShapeCost(False, whole, seconds, memory=memory, listable=fits)
+        return _cost_labelled_edges(space, n, whole, features, work)
     memory = 5 * column * (n - space.sizes[0] + 1) * n * inner
     classes = _to_float(whole) / (max(1.75 ** (n - 5), 1.0) if space.grows else 1.0)
     seconds, fits = classes * (2e-6 + 1.7e-10 * work), classes <= 2 * LARGEST_BRANCH
@@ -404,6 +398,20 @@ def shape_cost(
     if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
         return parts
     return structures
+
+
+def _cost_labelled_edges(
+    space: CellSpace, n: int, whole: int, features: int, work: float
+) -> ShapeCost:
+    """The cost of all structures of n nodes whose edges carry the operations."""
+    labels, column = len(space.ops), 8.0 * (1 + features)
+    memory, fits = column * n**2 * (n + labels + 1), whole <= 2 * LARGEST_BRANCH
+    tables = 8e-9 * n**2 * (n + labels) * features
+    seconds = tables + _to_float(whole) * (2e-7 + 2e-11 * work)
+    labellings = _to_float(labels ** min(space.edge_limit, 300))
+    if whole <= FEW_STRUCTURES and labellings >= MANY_LABELLINGS:
+        seconds = min(2.0 * (labellings / 2e11) ** 0.3, _RELAXED) / len(space.sizes)
+    return ShapeCost(False, whole, seconds, memory=memory, listable=fits)
 
 
 def bound_graphs(space: SearchSpace) -> int:

@@ -257,12 +257,16 @@ class FeatureMap:
         others = [np.full(code.width, code.scale) for code in self.codes.values()]
         return np.concatenate([*paper, *others])
 
-    def fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up the values of all row columns that scale the same count column.
+    def fold(self, values: NDArray[np.float64], n: Sizes, power: int = 1) -> NDArray[np.float64]:
+        """Values for row columns as values for the count columns of graphs with n nodes.
 
         Args:
             values: One value, or a row of them, for each row column.
+            n: The number of nodes (in each cell).
+            power: Of the features that the values are factors of.
         """
+        factors = self.scale(n) ** power
+        values = values * factors.reshape(-1, *[1] * (values.ndim - 1))
         width = sum(cell.width for cell in self._cells) + self._others
         folded = np.zeros((width, *values.shape[1:]))
         for part in np.split(np.arange(len(self.source)), np.cumsum(self.widths)[:-1]):

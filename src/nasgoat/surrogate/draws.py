@@ -95,12 +95,11 @@ class DrawnFunction:
 
     def on_counts(self, features: FeatureMap, n: Sizes) -> DrawnFunction:
         """The same function of integer counts of graphs with n nodes."""
-        scale = features.scale(n)
         return replace(
             self,
-            projections=features.fold(scale[:, None] * self.projections),
-            squares=features.fold(scale**2 * self.squares),
-            frequencies=features.fold(scale[:, None] * self.frequencies),
+            projections=features.fold(self.projections, n),
+            squares=features.fold(self.squares, n, power=2),
+            frequencies=features.fold(self.frequencies, n),
         )
 
 

@@ -85,9 +85,7 @@ class LinearPosterior:
 
     def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
-        scale = features.scale(n)
-        w = features.fold(scale * self.w)
-        return LinearPosterior(w, features.fold(scale[:, None] * self.R))
+        return LinearPosterior(features.fold(self.w, n), features.fold(self.R, n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +129,8 @@ class _Whitened:
 
     def on_counts(self, features: FeatureMap, n: Sizes) -> Self:
         """The same posterior as a function of integer counts of graphs with n nodes."""
-        scale = features.scale(n)
-        return replace(
-            self,
-            projections=features.fold(scale[:, None] * self.projections),
-            squares=features.fold(scale**2 * self.squares),
-        )
+        projections = features.fold(self.projections, n)
+        return replace(self, projections=projections, squares=features.fold(self.squares, n, 2))
 
 
 class ExponentialPosterior(_Whitened):

@@ -96,24 +96,15 @@ def make_floating_tables(
         totals += totals[: n - 2]
     wide = np.concatenate([paths, *means])[None]
     both = find_interactions(labels, wide)
-    table = np.zeros((len(totals), labels, labels, n, wide.shape[-1]))
-    for c, options in enumerate(distances):
-        mean = wide[0, n + c]
-        if c < n - 2:
-            added = options[:, inner, inner] - mean[inner, inner]
-            known = c if labelled else len(distances) + c
-            table[known, :, :, : len(options)] = np.moveaxis(added, 0, 2)
-            added = added if labelled else added + both[0, n + c]
-        else:
-            added = np.repeat((options[:, :1, inner] - mean[:1, inner]), labels, axis=1)
-        table[c, :, :, : len(options)] = np.moveaxis(added, 0, 2)
+    option = np.zeros((len(totals), labels, labels, n, wide.shape[-1]))
+    _fill_options(option, distances, wide[0, n:], None if labelled else both[0, n:])
     counts = np.array([0] * n + totals, dtype=np.int64)
     nothing = np.zeros((1, len(counts), len(counts)))  # prefixes take Ω in its place
     return Tables(
         pairs=PairTables(path=wide, both=both, both_gram=nothing),
         shift=find_shifts(labels, wide),
         edge=make_edge_columns(features, columns)[None],
-        option=table,
+        option=option,
         options=counts,
         codes=np.zeros((0, wide.shape[-1])),
         split=0,
@@ -121,6 +112,26 @@ def make_floating_tables(
         named=0 if labelled else len(distances),
         pull=np.zeros((2, 0, 0, 0)),
     )
+
+
+def _fill_options(
+    option: Floats, distances: list[Floats], means: Floats, both: Floats | None
+) -> None:
+    """What each distance that a code leaves open adds to its mean, for every two labels.
+
+    ``both`` are interactions where labels are open; rows of known labels then come last.
+    """
+    labels = option.shape[1]
+    inner = slice(1, labels + 1)
+    for c, options in enumerate(distances):
+        if c < len(distances) // 2:
+            added = options[:, inner, inner] - means[c, inner, inner]
+            known = c if both is None else len(distances) + c
+            option[known, :, :, : len(options)] = np.moveaxis(added, 0, 2)
+            added = added if both is None else added + both[c]
+        else:
+            added = np.repeat((options[:, :1, inner] - means[c, :1, inner]), labels, axis=1)
+        option[c, :, :, : len(options)] = np.moveaxis(added, 0, 2)
 
 
 def _list_open_distances(paths: Floats) -> list[Floats]:

@@ -42,8 +42,7 @@ class Minorant(LinearPosterior):
 
     def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The same as a function of counts of graphs with n nodes: each has one first node."""
-        scale = features.scale(n)
-        both = features.fold(scale[:, None] * np.column_stack([self.w, self.R]))
+        both = features.fold(np.column_stack([self.w, self.R]), n)
         both[features.path_types.index((0, 0, 0))] += self.offset
         return LinearPosterior(both[:, 0], both[:, 1:])
 
