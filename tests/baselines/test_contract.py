@@ -9,7 +9,7 @@ from nasgoat.testing import MethodContract
 
 class TestMethods(MethodContract):
     methods = {name: name for name in methods()}
-    spaces = {name: MethodContract.spaces[name] for name in ("edges", "nodes with limits")}
+    spaces = {name: MethodContract.spaces[name] for name in ("edges with limits",)}
     slow = ("smac", "optuna-gp")  # other packages' optimisers take seconds for a proposal
     options = {
         "bananas": {"epochs": 10},
@@ -22,7 +22,7 @@ class TestMethods(MethodContract):
 
 @pytest.mark.slow
 class TestMethodsOnOtherSpaces(TestMethods):
-    spaces = {name: MethodContract.spaces[name] for name in ("nodes", "edges with limits")}
+    spaces = {name: MethodContract.spaces[name] for name in ("edges", "nodes", "nodes with limits")}
 
 
 def test_unknown_method_names_the_nearest() -> None:

@@ -60,6 +60,7 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     assert sum(len(found.structures) for found in columns.allowed.values()) < pairs
 
 
+@pytest.mark.slow
 def test_most_structures_are_left_out_where_much_is_known() -> None:
     space = NodeLabeledSpace(7, ["a", "b", "c"], max_edges=9)
     acquisition = random_problem(space, 150, seed=0).acquisition
