@@ -52,6 +52,7 @@ SETTINGS: Mapping[str, Settings] = {
     "blocks": Settings(kernel="exponential", blocks=tuple(block_names()), priors=True),
     "normalised": Settings(kernel="normalised", blocks=tuple(block_names()), priors=True),
     "evidence": Settings(kernel="evidence"),
+    "together": Settings(kernel="together"),
 }
 
 Values = NDArray[np.float64]

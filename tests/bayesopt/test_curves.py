@@ -9,7 +9,7 @@ import pytest
 from nasgoat import LabeledGraph, Optimizer, nasbench201
 from nasgoat.bayesopt import CurveOptimizer, Settings
 from nasgoat.bayesopt.curves import MOST_STEPS, choose_steps
-from nasgoat.bayesopt.evidence import CANDIDATES, EVIDENCE, SOURCED_CANDIDATES
+from nasgoat.bayesopt.evidence import CANDIDATES, SOURCED_CANDIDATES, TOGETHER
 from nasgoat.surrogate import SourcedGP
 
 SPACE = nasbench201()
@@ -129,7 +129,7 @@ class TestTheKernelOnceATrainingWasStopped:
         assert optimizer.candidates == [*CANDIDATES]
         for cell in CELLS[4:12]:
             optimizer.tell_curve(cell, curve(cell, 2))
-        assert optimizer.settings.kernel == EVIDENCE
+        assert optimizer.settings.kernel == TOGETHER
         assert optimizer.candidates == [*SOURCED_CANDIDATES]
         assert optimizer.ask(7)[-1].certificate.certified
 

@@ -35,6 +35,7 @@ from nasgoat.bayesopt.evidence import (
     find_speaker,
     has_learnt,
     list_candidates,
+    list_equals,
     list_voices,
 )
 from nasgoat.errors import SettingError
@@ -44,6 +45,7 @@ from nasgoat.surrogate import Source
 SPACE = nasbench201()
 EVIDENCE = Settings(kernel="evidence")
 AVERAGED = Settings(kernel="averaged")
+TOGETHER = Settings(kernel="together")
 
 
 def fits(
@@ -108,9 +110,19 @@ def test_weights_are_those_of_the_predictions_and_the_least_are_not_heard() -> N
     assert len(list_voices(CANDIDATES, fitted)) == 2
 
 
-def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
+def test_equals_are_the_exponential_ones_unless_another_is_ahead() -> None:
+    m, fitted = 20, fits(range(20))
+    for nats, places in (([5.0, 0.0, 5.0, 0.0], [0, 1, 2]), ([5.0, 0.0, 5.0, 9.1], [3])):
+        with_checks(fitted, *({"gain": nat / m} for nat in nats))  # the last has a handicap of 4
+        voices = list_equals(CANDIDATES, fitted)
+        assert [voice.surrogate for voice in voices] == [fitted[place] for place in places]
+        assert [voice.weight for voice in voices] == [1 / len(places)] * len(places)
+
+
+@pytest.mark.parametrize("settings", [AVERAGED, TOGETHER], ids=["averaged", "together"])
+def test_what_is_proposed_is_the_least_bound_of_the_mixture(settings: Settings) -> None:
     catalogue = Catalogue(SPACE)
-    optimizer = Optimizer(SPACE, AVERAGED, catalogue, initial=21)
+    optimizer = Optimizer(SPACE, settings, catalogue, initial=21)
     rng = np.random.default_rng(4)
 
     def error(cell: LabeledGraph) -> float:
@@ -118,7 +130,8 @@ def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
 
     ask_and_tell(optimizer, error, 0)
     graphs, errors = zip(*optimizer.observations, strict=True)
-    voices = list_voices(CANDIDATES, fits(errors, list(graphs)))
+    find_voices = list_voices if settings is AVERAGED else list_equals
+    voices = find_voices(CANDIDATES, fits(errors, list(graphs)))
     assert len(voices) > 1
     (proposal,) = optimizer.ask(1)
     sqrt_beta = EVIDENCE.sqrt_betas[len(graphs) % len(EVIDENCE.sqrt_betas)]
@@ -137,6 +150,8 @@ def test_what_is_proposed_is_the_least_bound_of_the_mixture() -> None:
         (EVIDENCE, SPACE),
         (replace(AVERAGED, acquisition="ei"), SPACE),
         (AVERAGED, darts()),  # branch and bound
+        (replace(TOGETHER, acquisition="ei"), SPACE),
+        (TOGETHER, darts()),
     ],
 )
 def test_where_nothing_is_averaged_the_best_speaks_alone(
@@ -190,8 +205,10 @@ def test_the_error_of_a_front_has_every_candidate_and_a_cost_the_first() -> None
     assert fitted["latency"].features.blocks == PAPER_BLOCKS
 
 
-def test_without_settings_the_evidence_chooses_for_one_error_where_all_can_be_scored() -> None:
-    assert Optimizer(SPACE).settings.kernel == "evidence"
+def test_without_settings_kernels_speak_together_or_the_evidence_chooses() -> None:
+    assert Optimizer(SPACE).settings.kernel == "together"
+    assert Optimizer(NodeLabeledSpace(5, ["a", "b"])).settings.kernel == "evidence"
+    assert FidelityOptimizer(SPACE, "epochs=12,200").settings.kernel == "evidence"
     assert Optimizer(SPACE, minimise=["error", "latency"]).settings.kernel == "exponential"
     assert Optimizer(darts()).settings.kernel == "exponential"
     assert Optimizer(SPACE, Settings()).settings.kernel == "exponential"  # it was asked for
@@ -208,7 +225,7 @@ def test_an_optimiser_of_the_papers_kernels_gets_those_alone() -> None:
 def test_an_optimiser_that_is_named_gets_the_candidates_that_it_can_bound(
     space: SearchSpace, known: int, name: str
 ) -> None:
-    for settings in (EVIDENCE, AVERAGED):
+    for settings in (EVIDENCE, AVERAGED, TOGETHER):
         optimizer = Optimizer(space, settings, name, progress=None)
         assert optimizer.candidates == list(CANDIDATES[:known])
 

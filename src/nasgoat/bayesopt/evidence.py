@@ -5,7 +5,9 @@ they are seen. So several kernels are fitted, and each is asked what it would ha
 observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The one that would have said it
 best speaks; some have a handicap, which a lucky run of observations does not make up for. Where
 none has learnt anything, part of the batch is random; that ends as soon as one has. With the kernel
-``"averaged"`` they speak together instead, those that would have said it better with more weight.
+``"averaged"`` those that would have said it better have more weight in an average instead; with
+``"together"`` all that have the form of the paper's kernel speak with equal weights, unless one of
+another form is ahead.
 
 Notation
     m     observations
@@ -30,8 +32,11 @@ from nasgoat.surrogate import GraphGP
 EVIDENCE = "evidence"
 #: The name by which they ask for an average over the same candidates.
 AVERAGED = "averaged"
-#: Both leave the kernel open.
-OPEN_KERNELS = (EVIDENCE, AVERAGED)
+#: The name by which they ask for equal weights.
+TOGETHER = "together"
+_TOGETHER_FORM = "exponential"
+#: All of them leave the kernel open.
+OPEN_KERNELS = (EVIDENCE, AVERAGED, TOGETHER)
 #: Nats by which a candidate must be ahead to speak before the preferred one: odds of twenty to one.
 #: Smaller leads come and go with single observations.
 LEAD = 3.0
@@ -170,6 +175,27 @@ def list_voices(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> lis
     shares[shares < LEAST_SHARE * shares.sum()] = 0.0
     weights = (shares / shares.sum()).tolist()
     return [Voice(gp, w) for gp, w in zip(fits, weights, strict=True) if w > 0]
+
+
+def list_equals(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> list[Voice]:
+    """All exponential kernels with equal weights; a kernel of another form alone, if it is ahead.
+
+    Where kernels disagree, the deviation of their mixture is large, and the graph is looked at.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(30, np.random.default_rng(0))
+        >>> errors = [float(len(cell.edges)) for cell in cells]
+        >>> fits = [GraphGP(nasbench201(), **c.options).fit(cells, errors) for c in CANDIDATES]
+        >>> [round(voice.weight, 3) for voice in list_equals(CANDIDATES, fits)]
+        [0.333, 0.333, 0.333]
+    """
+    place = find_speaker(candidates, fits)
+    if candidates[place].form != _TOGETHER_FORM:
+        return [Voice(fits[place])]
+    pairs = zip(candidates, fits, strict=True)
+    equals = [gp for candidate, gp in pairs if candidate.form == _TOGETHER_FORM]
+    return [Voice(gp, 1.0 / len(equals)) for gp in equals]
 
 
 def find_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> int:

@@ -83,7 +83,8 @@ class Learner(AskTell):
             else Objectives.of(minimise, measured, learn_failures, limited)
         )
         if settings is None:
-            settings = Settings().suited(self.space, optimizer, self._may_choose_kernel())
+            terms = self._may_choose_kernel(), self.has_short_trainings
+            settings = Settings().suited(self.space, optimizer, *terms)
             if settings.kernel == "linear":
                 logger.warning("%s", LINEAR_INSTEAD)
         self.settings = settings.adapted(self.objectives, self.space, optimizer)

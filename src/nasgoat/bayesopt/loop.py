@@ -115,9 +115,9 @@ def search(  # noqa: D417 what belongs together is described together
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> result = search(lambda cell: 5 + len(cell.edges), nasbench201(), evaluations=20)
+        >>> result = search(lambda cell: 5 + len(cell.edges), nasbench201(), evaluations=30)
         >>> result.best.error, len(result.evaluations)
-        (8.0, 20)
+        (8.0, 30)
     """
     stop = StopRule.parse(stop_when) if isinstance(stop_when, str) else stop_when
     levels = None if fidelities is None else Fidelities.of(fidelities)

@@ -27,10 +27,12 @@ from nasgoat.bayesopt.evidence import (
     OPEN_KERNELS,
     RANDOM_EVERY,
     SETTLED,
+    TOGETHER,
     Voice,
     choose_speaker,
     find_speaker,
     has_learnt,
+    list_equals,
     list_voices,
 )
 from nasgoat.bayesopt.learner import Learner
@@ -131,15 +133,16 @@ class Optimizer(Learner):
         return found + repeated
 
     def _list_voices(self, fits: Sequence[GraphGP]) -> list[Voice]:
-        """Who proposes: the best alone; with the kernel ``"averaged"`` all that count, together.
+        """Who proposes: the best alone, or with kernels that average all that count.
 
         Averages are for lower confidence bounds of one source, where every graph can be scored.
         """
         scores_all = getattr(self.acquisition_optimizer, "blocks", None) is None
         sourced = any(isinstance(gp, SourcedGP) for gp in fits)
-        averaged = self.settings.kernel == AVERAGED and self.settings.acquisition == "lcb"
-        if averaged and scores_all and not sourced:
-            return list_voices(self.candidates, fits)
+        kernel, bounds = self.settings.kernel, self.settings.acquisition == "lcb"
+        if kernel in (AVERAGED, TOGETHER) and bounds and scores_all and not sourced:
+            find_voices = list_equals if kernel == TOGETHER else list_voices
+            return find_voices(self.candidates, fits)
         return [Voice(choose_speaker(self.candidates, fits))]
 
     def _settle_kernel(self, errors: Sequence[float]) -> None:

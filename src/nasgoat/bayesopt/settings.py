@@ -14,7 +14,7 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS
+from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS, TOGETHER
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, kernel_names
@@ -60,7 +60,8 @@ class Settings:
     Args:
         kernel: ``"linear"``, ``"exponential"``, ``"normalised"``, or a name that was registered;
             ``"evidence"`` fits several before each batch and takes the one that predicts what was
-            observed best, ``"averaged"`` averages them (:mod:`nasgoat.bayesopt.evidence`).
+            observed best, ``"averaged"`` and ``"together"`` average them
+            (:mod:`nasgoat.bayesopt.evidence`).
         target: What is learnt of the errors: ``"rank"``, ``"log"`` or ``"plain"``.
         noise: Observation noise variance of the scaled target, or ``"fit"``.
         batch_strategy: ``"top"`` takes the best graphs of one acquisition function;
@@ -177,11 +178,14 @@ class Settings:
         space: SearchSpace,
         optimizer: str | AcquisitionOptimizer,
         by_evidence: bool = True,
+        sourced: bool = False,
     ) -> Settings:
         """The same with the kernel that suits a space, where none is asked for.
 
         The evidence chooses between kernels where every graph can be scored under each of them
-        (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to. Elsewhere the
+        (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to; where operations are
+        on edges, kernels speak together (0132-kernels-together.md), but not with short trainings or
+        other sources beside (``sourced``). Elsewhere the
         exponential kernel is taken, or the linear one where that can't be optimised in time, and
         the linear one can, or a hundred times as quickly: it
         needs a few evaluations more (docs/benchmarks.md), but a proven proposal in seconds is worth
@@ -191,7 +195,7 @@ class Settings:
             >>> from nasgoat import ChainSpace, NodeLabeledSpace, nasbench201
             >>> chains = ChainSpace(20, ["conv", "pool", "skip", "wide", "narrow"])
             >>> Settings().suited(nasbench201(), "auto").kernel
-            'evidence'
+            'together'
             >>> Settings().suited(chains, "auto").kernel
             'linear'
             >>> dense, sparse = (
@@ -207,7 +211,8 @@ class Settings:
         if by_evidence and self._may_choose(space, optimizer):
             calm = not space.directed and self.sqrt_betas == Settings.sqrt_betas
             betas = CALM_SQRT_BETAS if calm else self.sqrt_betas
-            return replace(self, kernel=EVIDENCE, sqrt_betas=betas)
+            together = space.labels_on == "edges" and self.acquisition == "lcb" and not sourced
+            return replace(self, kernel=TOGETHER if together else EVIDENCE, sqrt_betas=betas)
         if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel

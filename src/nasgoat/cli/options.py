@@ -65,8 +65,9 @@ Storage = Annotated[
 ]
 KERNEL = typer.Option(
     help="linear (in the preset paper), exponential, normalised; evidence, which chooses before "
-    "each batch, or averaged, which averages the same kernels. By default evidence where every "
-    "graph can be scored, elsewhere exponential or linear."
+    "each batch; averaged or together, which average by evidence or equally. By default, where "
+    "every graph can be scored, together if operations are on edges and else evidence; elsewhere "
+    "exponential or linear."
 )
 Blocks = Annotated[
     str | None,

@@ -84,8 +84,9 @@ class Session:
         if ours and proposing.kernel is None:
             given = settings
             alone = self.objectives.plain and not self.transfer and settings.repeats == 1
-            by_evidence = levels is not None or alone
-            settings = settings.suited(self.task.space, solving.optimizer, by_evidence)
+            sourced = levels is not None
+            terms = solving.optimizer, sourced or alone, sourced
+            settings = settings.suited(self.task.space, *terms)
             if settings.kernel == "linear" != given.kernel and not output.quiet:
                 note(LINEAR_INSTEAD)
         if ours:

@@ -19,8 +19,8 @@ from nasgoat.figures.wording import format_number
 Array = NDArray[np.float64]
 #: The baselines of the paper's main figure; the others have one of their own.
 MAIN = ("random", "gcn", "evolution", "nasbot", "bananas", "nas-bowl")
-_OTHERS = (4, 5, 6, 7, 8, 9, 10, 0)  # series of methods that are not ours
-_KERNELS = {"linear": 2, "evidence": 3}  # series of ours; of any other kernel 1
+_OTHERS = (4, 5, 6, 7, 8, 10, 0)  # series of methods that are not ours
+_KERNELS = {"linear": 2, "evidence": 3, "together": 9}  # series of ours; of any other kernel 1
 _MEAN, _TEST = 2, 3  # columns of a step
 _ROUNDED = 2e-6  # percentage points: records keep six decimals
 _SHAPES = ("circle", "square", "diamond", "triangle", "down", "dash", "cross")

@@ -54,7 +54,7 @@ class MethodSpec:
         >>> MethodSpec("goat-l", "goat", options={"kernel": "cubic"})
         Traceback (most recent call last):
         nasgoat.errors.UnknownNameError: kernel must be one of averaged, evidence,
-        exponential, linear, normalised, got 'cubic'
+        exponential, linear, normalised, together, got 'cubic'
     """
 
     name: str
