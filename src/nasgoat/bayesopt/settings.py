@@ -184,12 +184,10 @@ class Settings:
 
         The evidence chooses between kernels where every graph can be scored under each of them
         (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to; where operations are
-        on edges, kernels speak together (0132-kernels-together.md), but not with short trainings or
-        other sources beside (``sourced``). Elsewhere the
-        exponential kernel is taken, or the linear one where that can't be optimised in time, and
-        the linear one can, or a hundred times as quickly: it
-        needs a few evaluations more (docs/benchmarks.md), but a proven proposal in seconds is worth
-        more than one that never comes.
+        on edges, kernels speak together (0132-kernels-together.md), but not with short trainings
+        (``sourced``). Elsewhere the exponential kernel is taken, or the linear one where that can't
+        be optimised in time, and the linear one can, or a hundred times as quickly: it needs a few
+        evaluations more (docs/benchmarks.md), but a proof in seconds is worth more than none.
 
         Example:
             >>> from nasgoat import ChainSpace, NodeLabeledSpace, nasbench201
@@ -209,10 +207,7 @@ class Settings:
         if self.kernel != "exponential":
             return self
         if by_evidence and self._may_choose(space, optimizer):
-            calm = not space.directed and self.sqrt_betas == Settings.sqrt_betas
-            betas = CALM_SQRT_BETAS if calm else self.sqrt_betas
-            together = space.labels_on == "edges" and self.acquisition == "lcb" and not sourced
-            return replace(self, kernel=TOGETHER if together else EVIDENCE, sqrt_betas=betas)
+            return self._leave_open(space, sourced)
         if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
@@ -224,6 +219,13 @@ class Settings:
         linear = forecast_seconds(space, "linear", *terms)
         quick = linear <= _HOPELESS * self.time_limit or linear < slow / _FAR_QUICKER
         return replace(self, kernel="linear") if quick else self
+
+    def _leave_open(self, space: SearchSpace, sourced: bool) -> Settings:
+        """The same with kernels that speak together, or that the evidence chooses from."""
+        calm = not space.directed and self.sqrt_betas == Settings.sqrt_betas
+        betas = CALM_SQRT_BETAS if calm else self.sqrt_betas
+        together = space.labels_on == "edges" and self.acquisition == "lcb" and not sourced
+        return replace(self, kernel=TOGETHER if together else EVIDENCE, sqrt_betas=betas)
 
     def _may_choose(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> bool:
         """Whether the kernel is left open, and every graph is scored under any of them."""
