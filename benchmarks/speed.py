@@ -92,6 +92,7 @@ def runs() -> None:
         ("nb201/cifar10", "linear", "10 s"),
         ("nb201/cifar10", "exponential", "10 s"),
         ("nb201/cifar10", "evidence", "10 s"),
+        ("nb201/cifar10", "together", "10 s"),
         ("nb101", "linear", "15 s"),
         ("nb101", "exponential", ""),
         ("nb101", "evidence", ""),

@@ -121,7 +121,8 @@ def check(space: SearchSpace, optimizer: str, kernel: str = "linear") -> None:
     ("space", "optimizer"),
     [
         pytest.param(EdgeLabeledSpace(8, name_ops(4)), "local", marks=pytest.mark.slow),
-        (GraphSpace((1, 100)), "mutation"),
+        pytest.param(GraphSpace((1, 100)), "mutation", marks=pytest.mark.slow),
+        (GraphSpace((1, 30), name_ops(4), direction="acyclic"), "sampling"),
     ],
 )
 def test_large_spaces_have_an_answer_in_time(space: SearchSpace, optimizer: str) -> None:

@@ -86,13 +86,13 @@ def agree(number: int) -> None:
         )  # the MIP's gap
 
 
-@pytest.mark.parametrize("number", range(10))
+@pytest.mark.parametrize("number", range(6))
 def test_constrained_optima_are_those_of_the_filtered_catalogue(number: int) -> None:
     agree(number)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(10, 100))
+@pytest.mark.parametrize("number", range(6, 100))
 def test_the_other_constrained_optima(number: int) -> None:
     agree(number)
 

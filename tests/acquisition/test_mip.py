@@ -81,7 +81,7 @@ def test_scip_finds_the_catalogues_five_best(
     assert_agrees(optimizer.optimize(lcb, 5, exclude), Catalogue(space).optimize(lcb, 5, exclude))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_range_of_sizes_up_to_six_nodes(threads: int) -> None:
     """Cells of fewer nodes have no path as long as the kernel's longest."""
     space = NodeLabeledSpace(nodes=(2, 6), ops=OPS[:2], max_edges=8)

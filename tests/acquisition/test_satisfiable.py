@@ -50,6 +50,7 @@ def test_a_limit_that_contradicts_the_space_itself_is_named_alone() -> None:
     assert [limit.text for limit in conflict] == ["skip_connect >= 9"]
 
 
+@pytest.mark.slow
 def test_a_large_space_is_decided_by_a_mathematical_program() -> None:
     space = NodeLabeledSpace((10, 10), ["a", "b"], max_edges=12)
     assert is_satisfiable(space.constrain("a >= 8", "edges >= 12", "depth == 5"))

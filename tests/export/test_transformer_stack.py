@@ -20,6 +20,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_search_trains_stacks_within_the_budgets_that_were_measured() -> None:
     from examples.transformer_stack import write_space
 

@@ -184,13 +184,13 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> FakeDisplay:
 
 
 def test_a_notebook_shows_progress_in_one_place(notebook: FakeDisplay, tmp_path: Path) -> None:
-    for evaluations in (15, 20):
+    for evaluations in (20, 25):
         nasgoat.search(count_edges, SPACE, evaluations, storage=tmp_path / "x.db")
     assert len(notebook.outputs) == 2
     first, second = notebook.outputs
     assert len(first) >= 3
-    assert first[-1] == "15 of 15 evaluations, best error 8"
-    assert second[-1] == "20 of 20 evaluations, best error 8"
+    assert first[-1] == "20 of 20 evaluations, best error 8"
+    assert second[-1] == "25 of 25 evaluations, best error 8"
 
 
 def test_progress_can_be_switched_off(notebook: FakeDisplay) -> None:

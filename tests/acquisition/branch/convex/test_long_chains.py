@@ -151,6 +151,7 @@ def test_limits_that_no_chain_satisfies_leave_nothing(monkeypatch: pytest.Monkey
     assert pool.certificate.status is Status.EXHAUSTED
 
 
+@pytest.mark.slow
 def test_a_chain_of_twenty_layers_is_searched_within_a_small_gap() -> None:
     space = make_space(20, 9, 0, 0.3)
     problem = random_problem(space, 30, seed=0)

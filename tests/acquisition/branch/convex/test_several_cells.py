@@ -145,6 +145,7 @@ def test_a_stopped_search_is_honest() -> None:
     assert_honest(pool, best)
 
 
+@pytest.mark.slow
 def test_large_cells_are_certified() -> None:
     """Too many combinations to list: 6 x 10^9."""
     space = Cells(normal=DartsSpace(5, list("abcd")), reduction=DartsSpace(5, list("abcd")))
