@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,30 @@ PAGES = [
     for page in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
     if any(block.runs for block in blocks_of(page))
 ]
+#: Pages whose code takes five to fourteen seconds; what they show has tests of its own.
+LONG = (
+    "docs/acquisition-functions.md",
+    "docs/extend/kernel.md",
+    "docs/extend/optimizer.md",
+    "docs/extend/space.md",
+    "docs/extend/testing.md",
+    "docs/tutorials/error-against-latency.md",
+    "docs/tutorials/fidelities.md",
+    "docs/tutorials/resume-and-cluster.md",
+)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def list_pages() -> list[Any]:
+    """The pages with code, the long ones for the slow suite."""
+    names = {page: str(page.relative_to(ROOT)) for page in PAGES}
+    assert {*LONG} <= {*names.values()}
+    return [
+        pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in LONG))
+        for page, name in names.items()
+    ]
+
+
+@pytest.mark.parametrize("page", list_pages())
 def test_the_code_of_the_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
