@@ -9,7 +9,7 @@ A trial reports its error after 12, 25, 50 and 100 epochs and ends after 200. Th
 has cost the epochs until its last report, and its cell is no result: the best error is that of full
 trainings.
 
-Samplers: ``goat``, which leaves the kernel to the evidence, among other candidates once a trial was
+Samplers: ``goat``, with the kernel that suits the space, chosen by evidence once a trial was
 pruned; ``exponential``, the same with the paper's kernel all along; ``deaf``, told of a pruned
 trial only that it failed; ``tpe``, which chooses an operation for each edge. A cell that is not
 connected, and so not in our space, costs TPE nothing. A cell that it tries again costs as much
