@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.benchmarks.nasbench101 import module_hash, write_table
+from nasgoat.benchmarks.nasbench101 import module_hash
+from nasgoat.benchmarks.nasbench101_files import write_table
 from nasgoat.spaces import nasbench101
 
 CELLS = 423_624

@@ -19,7 +19,7 @@ from nasgoat.acquisition.costs import (
 )
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.proposals import USUAL_SPREAD
-from nasgoat.benchmarks.listed_trees import ListedTreeSpace
+from nasgoat.benchmarks.nasbench_graph import ListedTreeSpace
 from nasgoat.spaces import CellSpace, GraphSpace, Limit, SearchSpace, load_space
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 

@@ -12,8 +12,12 @@ import pytest
 
 from nasgoat import LabeledGraph
 from nasgoat.benchmarks import NasBench101
-from nasgoat.benchmarks.nasbench101 import import_nasbench101, module_hash
-from nasgoat.benchmarks.record_files import masked_crc32c, read_records
+from nasgoat.benchmarks.nasbench101 import module_hash
+from nasgoat.benchmarks.nasbench101_files import (
+    import_nasbench101,
+    masked_crc32c,
+    read_records,
+)
 from nasgoat.errors import DataError, SettingError
 
 OFFICIAL = {"conv3x3": "conv3x3-bn-relu", "conv1x1": "conv1x1-bn-relu"}

@@ -5,7 +5,7 @@ import pytest
 
 from nasgoat import LabeledGraph, make_method, run
 from nasgoat.benchmarks import NasBenchGraph, benchmark
-from nasgoat.benchmarks.listed_trees import ListedTreeSpace
+from nasgoat.benchmarks.nasbench_graph import ListedTreeSpace
 from nasgoat.errors import GraphError, SettingError
 
 SPACE = ListedTreeSpace(

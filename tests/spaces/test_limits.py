@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from nasgoat import DartsSpace, EdgeLabeledSpace, LabeledGraph, NodeLabeledSpace, darts
-from nasgoat.benchmarks.listed_trees import ListedTreeSpace
+from nasgoat.benchmarks.nasbench_graph import ListedTreeSpace
 from nasgoat.errors import EmptySpaceError, GraphError
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit

@@ -15,7 +15,8 @@ import numpy as np
 from nasgoat.benchmarks.hw_nasbench import DEVICES, HW201, HwNasBench
 from nasgoat.benchmarks.nasbench101 import FILE as NB101_FILE
 from nasgoat.benchmarks.nasbench101 import FOLDER as NB101_FOLDER
-from nasgoat.benchmarks.nasbench101 import NasBench101, import_nasbench101
+from nasgoat.benchmarks.nasbench101 import NasBench101
+from nasgoat.benchmarks.nasbench101_files import import_nasbench101
 from nasgoat.benchmarks.nasbench201 import DATASETS, NasBench201
 from nasgoat.benchmarks.nasbench201 import FILE as NB201_FILE
 from nasgoat.benchmarks.nasbench201_files import import_nasbench201

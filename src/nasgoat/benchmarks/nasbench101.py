@@ -9,21 +9,13 @@
 
 Both are looked for in the data folder (``NASGOAT_DATA``). Source: Ying et al., ICML 2019.
 
-The official file is a TensorFlow record file. Each record is a JSON list: module hash, epochs,
-adjacency as a string of 0 and 1, operations joined by commas, and a base64 protocol-buffer message
-with the metrics of one training. Of that message we read evaluation 2, the end of training (0 is
-the start, 1 half-way). The format is that of github.com/google-research/nasbench.
-
 The folder has ``hash16.npy`` (N, 16) sorted, ``epochs.npy`` (E,), and ``validation.npy`` and
 ``test.npy`` (N, E, 3): accuracies as fractions, one column per training.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import json
-import struct
 import zipfile
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,17 +24,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.benchmarks.record_files import read_fields, read_records
 from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.errors import DataError, SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.safe_files import replace_folder
 from nasgoat.spaces import NodeLabeledSpace, nasbench101
 
 FILE, FOLDER = "nb101.npz", "nb101"
-_ARRAYS = ("hash16", "epochs", "validation", "test")
-_REPEATS = 3
-_EVALUATION, _VALIDATION, _TEST = 1, 4, 5  # field numbers of the message
+#: The arrays of the folder, one file each.
+ARRAYS = ("hash16", "epochs", "validation", "test")
 _LABELS = {"input": -1, "output": -2, "conv3x3": 0, "conv1x1": 1, "maxpool3x3": 2}
 
 
@@ -87,7 +76,7 @@ class NasBench101:
 
     def _load_folder(self, folder: Path) -> None:
         hashes, epochs, validation, test = (
-            np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS
+            np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS
         )
         if self.epochs not in epochs:
             known = ", ".join(map(str, epochs))
@@ -174,56 +163,3 @@ def module_hash(graph: LabeledGraph) -> bytes:
 
 def _hash_md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def import_nasbench101(source: Path) -> Path:
-    """Turn ``nasbench_only108.tfrecord`` or ``nasbench_full.tfrecord`` into the compact table.
-
-    Returns:
-        The folder of the table, in the data folder.
-
-    Raises:
-        DataError: If the file is damaged or not of that format.
-    """
-    found: dict[bytes, dict[int, list[tuple[float, float]]]] = {}
-    for data in read_records(source):
-        key, budget, accuracies = read_record(data)
-        found.setdefault(key, {}).setdefault(budget, []).append(accuracies)
-    if not found:
-        raise DataError(f"the file {source.name} must hold records, got none")
-    hashes = sorted(found)
-    epochs = sorted({budget for cell in found.values() for budget in cell})
-    values = np.full((2, len(hashes), len(epochs), _REPEATS), np.nan, dtype=np.float32)
-    for i, key in enumerate(hashes):
-        for budget, runs in found[key].items():
-            place = epochs.index(budget)
-            for run, accuracies in enumerate(runs[:_REPEATS]):
-                values[:, i, place, run] = accuracies
-    hash16 = np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16)
-    return write_table(hash16, np.array(epochs), values)
-
-
-def write_table(
-    hash16: NDArray[np.uint8], epochs: NDArray[np.int_], values: NDArray[np.float32]
-) -> Path:
-    """Write the compact table of sorted hashes (N, 16) and accuracies (2, N, E, 3)."""
-    with replace_folder(data_folder() / FOLDER) as folder:
-        for name, array in zip(_ARRAYS, (hash16, epochs, *values), strict=True):
-            np.save(folder / f"{name}.npy", array)
-    return data_folder() / FOLDER
-
-
-def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
-    """Hash, epochs, and (validation, test) accuracy at the end of training, of one record."""
-    try:
-        module_hash, epochs, _, _, metrics = json.loads(data)
-        # The official reader takes no notice of line breaks inside the text.
-        message = base64.b64decode("".join(metrics.split()), validate=True)
-        evaluations = [part for number, part in read_fields(message) if number == _EVALUATION]
-        final = dict(read_fields(evaluations[2]))
-        return bytes.fromhex(module_hash), int(epochs), (final[_VALIDATION], final[_TEST])
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, struct.error) as problem:
-        raise DataError(
-            f"a record must be one of NAS-Bench-101, got {problem!r}; "
-            "give nasbench_only108.tfrecord or nasbench_full.tfrecord"
-        ) from None

@@ -1,12 +1,19 @@
-"""TensorFlow's record files, read without TensorFlow.
+"""The official file of NAS-Bench-101, turned into the compact table: the folder ``nb101``.
 
-A record is its length (8 bytes, little endian), the masked CRC-32C of these 8 bytes, the data, and
-the masked CRC-32C of the data. The mask is ((crc >> 15) | (crc << 17)) + 0xa282ead8. Messages of
-protocol buffers are read field by field.
+It is a TensorFlow record file, read without TensorFlow. A record is its length (8 bytes, little
+endian), the masked CRC-32C of these 8 bytes, the data, and the masked CRC-32C of the data. The mask
+is ((crc >> 15) | (crc << 17)) + 0xa282ead8. Messages of protocol buffers are read field by field.
+
+Each record is a JSON list: module hash, epochs, adjacency as a string of 0 and 1, operations joined
+by commas, and a base64 protocol-buffer message with the metrics of one training. Of that message we
+read evaluation 2, the end of training (0 is the start, 1 half-way). The format is that of
+github.com/google-research/nasbench.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,13 +22,71 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.benchmarks.nasbench101 import ARRAYS, FOLDER
+from nasgoat.benchmarks.table_files import data_folder
 from nasgoat.compiled import compiled
 from nasgoat.errors import DataError
+from nasgoat.safe_files import replace_folder
 
+_REPEATS = 3
+_EVALUATION, _VALIDATION, _TEST = 1, 4, 5  # field numbers of the message
 _VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5  # wire types of a message
 _POLYNOMIAL = 0x82F63B78  # Castagnoli, reflected
 _MASK = 0xA282EAD8
 _LARGEST = 2**26  # bytes of a record; a longer one means that the file is not what it should be
+
+
+def import_nasbench101(source: Path) -> Path:
+    """Turn ``nasbench_only108.tfrecord`` or ``nasbench_full.tfrecord`` into the compact table.
+
+    Returns:
+        The folder of the table, in the data folder.
+
+    Raises:
+        DataError: If the file is damaged or not of that format.
+    """
+    found: dict[bytes, dict[int, list[tuple[float, float]]]] = {}
+    for data in read_records(source):
+        key, budget, accuracies = read_record(data)
+        found.setdefault(key, {}).setdefault(budget, []).append(accuracies)
+    if not found:
+        raise DataError(f"the file {source.name} must hold records, got none")
+    hashes = sorted(found)
+    epochs = sorted({budget for cell in found.values() for budget in cell})
+    values = np.full((2, len(hashes), len(epochs), _REPEATS), np.nan, dtype=np.float32)
+    for i, key in enumerate(hashes):
+        for budget, runs in found[key].items():
+            place = epochs.index(budget)
+            for run, accuracies in enumerate(runs[:_REPEATS]):
+                values[:, i, place, run] = accuracies
+    hash16 = np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16)
+    return write_table(hash16, np.array(epochs), values)
+
+
+def write_table(
+    hash16: NDArray[np.uint8], epochs: NDArray[np.int_], values: NDArray[np.float32]
+) -> Path:
+    """Write the compact table of sorted hashes (N, 16) and accuracies (2, N, E, 3)."""
+    with replace_folder(data_folder() / FOLDER) as folder:
+        for name, array in zip(ARRAYS, (hash16, epochs, *values), strict=True):
+            np.save(folder / f"{name}.npy", array)
+    return data_folder() / FOLDER
+
+
+def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
+    """Hash, epochs, and (validation, test) accuracy at the end of training, of one record."""
+    try:
+        module_hash, epochs, _, _, metrics = json.loads(data)
+        # The official reader takes no notice of line breaks inside the text.
+        message = base64.b64decode("".join(metrics.split()), validate=True)
+        evaluations = [part for number, part in read_fields(message) if number == _EVALUATION]
+        final = dict(read_fields(evaluations[2]))
+        return bytes.fromhex(module_hash), int(epochs), (final[_VALIDATION], final[_TEST])
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, struct.error) as problem:
+        raise DataError(
+            f"a record must be one of NAS-Bench-101, got {problem!r}; "
+            "give nasbench_only108.tfrecord or nasbench_full.tfrecord"
+        ) from None
 
 
 def read_fields(message: bytes) -> Iterator[tuple[int, Any]]:
