@@ -12,7 +12,7 @@ import numpy as np
 from nasgoat import nasbench201
 from nasgoat.benchmarks import HwNasBench
 from nasgoat.benchmarks.hw_nasbench import DEVICES
-from nasgoat.spaces.cost_fit import fit_cost
+from nasgoat.spaces.measured_values import fit_cost
 
 
 def main() -> None:

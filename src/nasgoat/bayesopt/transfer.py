@@ -21,7 +21,7 @@ from nasgoat.errors import FileError, GraphError, SettingError
 from nasgoat.evaluation import Fidelities
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.measured_file import GRAPH_COLUMNS, read_graph
+from nasgoat.spaces.measured_values import GRAPH_COLUMNS, read_graph
 from nasgoat.surrogate import Source
 from nasgoat.upper_layers import find
 

@@ -250,8 +250,7 @@ def costs(
 ) -> None:
     """Show what the space knows of its costs, or fit a table of costs to measured values."""
     from nasgoat.safe_files import write_whole
-    from nasgoat.spaces.cost_fit import fit_cost
-    from nasgoat.spaces.measured_file import read_measured
+    from nasgoat.spaces.measured_values import fit_cost, read_measured
 
     found = _find_space(space)
     if fit is None:

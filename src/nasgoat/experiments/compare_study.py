@@ -22,9 +22,8 @@ from nasgoat.bayesopt import SearchResult, run
 from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
 from nasgoat.errors import SettingError
-from nasgoat.experiments.methods import MethodSpec, read_method
+from nasgoat.experiments.methods import MethodSpec, TimedAsker, read_method
 from nasgoat.experiments.study import ANY_NAMES, Record, Run, Study, count_from, names_among
-from nasgoat.experiments.timed import TimedAsker
 from nasgoat.toml_reader import TABLE, TomlDocument
 
 SETTINGS = ("deterministic", "noisy")

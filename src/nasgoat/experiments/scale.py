@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 from nasgoat.acquisition import random_problem
 from nasgoat.experiments import Table
+from nasgoat.experiments.methods import check_optimizer, make_timed_optimizer
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import (
     ANY_NAMES,
@@ -28,7 +29,6 @@ from nasgoat.experiments.study import (
     counts_from,
     names_among,
 )
-from nasgoat.experiments.timed import check_optimizer, make_timed_optimizer
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Panels, Points
 from nasgoat.kernels import PAPER_FORMS
 from nasgoat.spaces import NodeLabeledSpace

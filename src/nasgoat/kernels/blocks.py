@@ -34,11 +34,12 @@ from nasgoat.kernels.graph_counts import (
     bound_longest,
     bound_operations,
     bound_shape,
+    bound_surroundings,
     count_longest,
     count_operations,
     count_shape,
+    count_surroundings,
 )
-from nasgoat.kernels.surroundings import bound_surroundings, count_surroundings
 from nasgoat.spaces import SearchSpace
 
 #: The blocks of the paper, in the order of their columns: k_g, k_n and k_e.

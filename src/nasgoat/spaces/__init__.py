@@ -14,9 +14,8 @@ from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.darts_like import DartsSpace
-from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
+from nasgoat.spaces.edge_labeled import EdgeLabeledSpace, IndexedSpace
 from nasgoat.spaces.graph_space import GraphSpace
-from nasgoat.spaces.indexed import IndexedSpace
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit
 from nasgoat.spaces.names import Names

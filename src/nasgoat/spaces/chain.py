@@ -18,7 +18,7 @@ from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.declared_values import read_range, say_range
-from nasgoat.spaces.indexed import IndexedSpace
+from nasgoat.spaces.edge_labeled import IndexedSpace
 from nasgoat.spaces.limits import Limit, Pair
 
 _MOST_LAYERS = 100

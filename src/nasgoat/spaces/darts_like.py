@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.costs import Cost
-from nasgoat.spaces.indexed import IndexedSpace
+from nasgoat.spaces.edge_labeled import IndexedSpace
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 
 _PORTION = 20_000  # structures listed at a time

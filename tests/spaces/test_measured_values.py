@@ -15,8 +15,7 @@ from nasgoat import ChainSpace, EdgeLabeledSpace, NodeLabeledSpace, load_space
 from nasgoat.cli import run
 from nasgoat.errors import DataError, NasgoatError, SettingError
 from nasgoat.spaces import SearchSpace, parse_space
-from nasgoat.spaces.cost_fit import fit_cost
-from nasgoat.spaces.measured_file import read_measured
+from nasgoat.spaces.measured_values import fit_cost, read_measured
 from nasgoat.testing.contract import list_graphs
 
 CELLS = EdgeLabeledSpace(3, ["a", "b"])
