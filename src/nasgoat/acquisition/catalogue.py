@@ -2,54 +2,56 @@
 
 A catalogue lists the space once, with the integer kernel counts of every graph, and keeps them on
 disk (``catalogue_files``). It is exact for any kernel and acquisition, and the oracle for every
-other optimiser.
+other optimiser. Graphs are scored by the columns that some observed graph has; all others count
+together.
+
+Notation
+    x_j    codes of the blocks beside the paper's: 0 or 1
+    p_j    row of projections, so that k_lin(x, X) = Σ_j x_j p_j
+    s_j    squares, so that k_lin(x, x) = Σ_j s_j x_j²
+
+A block that tells hundreds of kinds of nodes apart has hundreds of columns, most of them 0 in
+every observed graph. There p_j = 0, so that only their part of k_lin(x, x) is left. Within a block
+all s_j are the same, so that part is s times the number of ones among them: all ones of the block,
+which are counted once for a catalogue, less those in the columns that are kept. It enters as the
+square of one further column.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.catalogue_files import (
-    BlockCounts,
-    CatalogueArrays,
-    cut,
-    fit_in_bytes,
-    load_arrays,
-    name_folder,
-    save_arrays,
-)
-from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs, catalogue_cost, shorten
+from nasgoat.acquisition.catalogue_files import BlockCounts, cut, load_or_build, name_folder
+from nasgoat.acquisition.costs import catalogue_cost
 from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
-from nasgoat.acquisition.narrow_scoring import NarrowPosterior
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost
-from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.memory import choose_limit
 from nasgoat.progress import show_progress
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit
-from nasgoat.spaces.moves import no_graph
-from nasgoat.surrogate import Posterior
+from nasgoat.surrogate import ExponentialPosterior, Posterior
+from nasgoat.surrogate.posterior import NormalisedPosterior
 
+Array = NDArray[np.float64]
 Rows = slice | NDArray[np.intp]  # places of graphs in a catalogue
-logger = logging.getLogger(__name__)
 
 _KEPT = 6  # posteriors whose scores are kept: several objectives take turns
 _FEW = 1_000_000  # graphs from which on half of that fits better in memory
 #: Graphs that are scored first, and at a time, where all others may turn out to be no better.
 _FIRST_SCORED, _MOST_SCORED = 1024, 16384
-_COPIES = 2  # of a catalogue that are in memory while it is put together
+_BLOCK = 2048  # rows scored at a time: they and their products stay in the cache
 
 
 class Catalogue:
@@ -85,13 +87,13 @@ class Catalogue:
         self.features = FeatureMap(space)
         self.time_limit = time_limit
         limits = time.perf_counter() + time_limit, choose_limit(memory)
-        self._arrays, self.complete = _load_or_build(space, self.features, progress, *limits)
+        self._arrays, self.complete = load_or_build(space, self.features, progress, *limits)
         self._blocks = BlockCounts(space, name_folder(space), len(self), self._batch)
         #: Of the last posteriors: several may take turns within a batch.
-        self._scored: deque[tuple[Posterior, NDArray[np.float64], NDArray[np.float64]]] = deque(
+        self._scored: deque[tuple[Posterior, Array, Array]] = deque(
             maxlen=_KEPT if len(self) <= _FEW else _KEPT // 2
         )
-        self._costs: deque[tuple[Limit, NDArray[np.float64]]] = deque(maxlen=_KEPT)
+        self._costs: deque[tuple[Limit, Array]] = deque(maxlen=_KEPT)
 
     def __len__(self) -> int:
         return len(self._arrays.counts)
@@ -102,7 +104,7 @@ class Catalogue:
 
     def score(
         self, posterior: Posterior, features: FeatureMap | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Array, Array]:
         """Posterior mean and standard deviation of every graph; kept for the next question.
 
         Args:
@@ -123,12 +125,12 @@ class Catalogue:
 
     def _make_scorer(
         self, posterior: Posterior, features: FeatureMap, n: tuple[int, ...]
-    ) -> Callable[[Rows], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    ) -> Callable[[Rows], tuple[Array, Array]]:
         """Gives mean and standard deviation of some graphs, all of n nodes (in each cell)."""
         on_counts = posterior.on_counts(features, n)
         narrow = NarrowPosterior.of(on_counts, features)
 
-        def score(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        def score(rows: Rows) -> tuple[Array, Array]:
             paper = self._arrays.counts[rows]
             others = {name: self._blocks.find(name)[rows] for name in features.codes}
             if narrow is None:
@@ -138,9 +140,7 @@ class Catalogue:
 
         return score
 
-    def measure(
-        self, part: Acquisition | KnownCost
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def measure(self, part: Acquisition | KnownCost) -> tuple[Array, Array]:
         """Mean and deviation of an acquisition's posterior, or a known cost, at every graph."""
         if not isinstance(part, KnownCost):
             return self.score(part.posterior, part.features)
@@ -185,9 +185,7 @@ class Catalogue:
             Certificate(Status.EXHAUSTED, seconds=seconds),
         )
 
-    def _score_upwards(
-        self, acquisition: Acquisition, before: Acquisition, at_least: int
-    ) -> NDArray[np.float64]:
+    def _score_upwards(self, acquisition: Acquisition, before: Acquisition, at_least: int) -> Array:
         """The values of the best graphs, at least so many; those of others may be infinite.
 
         Graphs are scored in the order of a function that is nowhere above the acquisition, until
@@ -211,72 +209,75 @@ class Catalogue:
         return values
 
 
-def _load_or_build(
-    space: SearchSpace,
-    features: FeatureMap,
-    progress: Callable[[str], None] | None,
-    deadline: float,
-    memory: float,
-) -> tuple[CatalogueArrays, bool]:
-    """The catalogue of a space, from the cache if a sound one is there, and if it is complete."""
-    folder = name_folder(space)
-    if (arrays := load_arrays(folder, features)) is not None:
-        return arrays, True
-    _require_few(space.with_limits(()))  # listed, and then reduced to its limits
-    start, say = time.perf_counter(), progress or logger.debug
-    say("building the catalogue of the space (once)")
-    arrays, complete = _build(space, features, deadline, memory)
-    seconds, total = time.perf_counter() - start, len(arrays.counts)
-    if complete:
-        save_arrays(folder, features, arrays)
-        say(f"catalogue of {total:,} graphs built in {seconds:.1f} s")
-    else:
-        say(
-            f"no catalogue: {total:,} graphs in {seconds:.1f} s, then time or memory was up; local "
-            "search takes its place"
+@dataclass(frozen=True, eq=False)
+class NarrowPosterior:
+    """A posterior as a function of counts, of which only the columns that matter are encoded.
+
+    Args:
+        posterior: On the paper's counts, the columns that are kept, and one for all others.
+        kept: For each further block the columns of its code that are kept.
+        squares: For each further block s.
+    """
+
+    posterior: ExponentialPosterior | NormalisedPosterior
+    kept: Mapping[str, NDArray[np.intp]]
+    squares: Mapping[str, float]
+
+    @classmethod
+    def of(cls, on_counts: Posterior, features: FeatureMap) -> NarrowPosterior | None:
+        """The same posterior on fewer columns; None where no column can be left out.
+
+        Args:
+            on_counts: A posterior as a function of counts.
+            features: What these counts are.
+        """
+        if not features.codes or not isinstance(
+            on_counts, ExponentialPosterior | NormalisedPosterior
+        ):
+            return None
+        end = len(on_counts.squares) - sum(code.width for code in features.codes.values())
+        chosen, kept, squares = [np.arange(end)], {}, {}
+        for name, code in features.codes.items():
+            start, end = end, end + code.width
+            seen = np.flatnonzero(on_counts.projections[start:end].any(axis=1))
+            chosen.append(start + seen)
+            kept[name] = seen
+            squares[name] = float(on_counts.squares[start]) if code.width else 0.0
+        columns = np.concatenate(chosen)
+        zeros = np.zeros((1, on_counts.projections.shape[1]))
+        narrow = replace(
+            on_counts,
+            projections=np.concatenate([on_counts.projections[columns], zeros]),
+            squares=np.append(on_counts.squares[columns], 1.0),
         )
-    return arrays, complete
+        return cls(narrow, kept, squares)
 
+    def mean_std(
+        self,
+        features: FeatureMap,
+        paper: NDArray[np.integer],
+        others: Mapping[str, NDArray[np.integer]],
+        ones: Mapping[str, NDArray[np.integer]],
+    ) -> tuple[Array, Array]:
+        """Posterior mean and standard deviation of graphs.
 
-def _require_few(space: SearchSpace) -> None:
-    """Refuse a space that is too large to be listed, without listing it."""
-    graphs, counted = space.size()
-    graphs = graphs if counted else min(graphs, bound_graphs(space))
-    if graphs > LARGEST_CATALOGUE:
-        raise TooLargeError(
-            f"a catalogue must hold at most {LARGEST_CATALOGUE:,} graphs, this space has "
-            f"{'' if counted else 'up to '}{shorten(graphs)}; use another optimiser"
-        )
-
-
-def _build(
-    space: SearchSpace, features: FeatureMap, deadline: float, memory: float
-) -> tuple[CatalogueArrays, bool]:
-    """The catalogue, as far as time and memory suffice, and whether they did."""
-    counts: list[NDArray[np.uint8]] = []
-    adjacency: list[NDArray[np.uint8]] = []
-    codes: list[NDArray[np.int8]] = []
-    parts: dict[tuple[int, ...], slice] = {}
-    total, complete = 0, True
-    for batch in space.enumerate():
-        held = sum(x.nbytes for x in (*counts, *adjacency, *codes))
-        if time.perf_counter() > deadline or _COPIES * held > memory:
-            complete = False
-            break
-        if len(batch) == 0:
-            continue
-        size = tuple(batch.cell_sizes[0].tolist())
-        start = parts[size].start if size in parts else total
-        total += len(batch)
-        parts[size] = slice(start, total)
-        counts.append(fit_in_bytes(features.counts(batch)))
-        packed = [cell.pack() for cell in batch.cells]
-        adjacency.append(np.hstack([bits for bits, _ in packed]))
-        codes.append(np.hstack([code for _, code in packed]))
-    if not counts and complete:
-        raise no_graph(space)
-    if not counts:
-        empty = np.zeros((0, 0), dtype=np.uint8)
-        return CatalogueArrays(empty, empty, empty.astype(np.int8), {}), False
-    join = np.concatenate
-    return CatalogueArrays(join(counts), join(adjacency), join(codes), parts), complete
+        Args:
+            features: What is counted.
+            paper: The counts of the paper's blocks, shape (B, columns).
+            others: Those of each further block.
+            ones: For each further block how many ones its whole code has, shape (B,).
+        """
+        width, first = len(self.posterior.squares), paper.shape[1]
+        mean, std = np.empty(len(paper)), np.empty(len(paper))
+        for start in range(0, len(paper), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            x = np.empty((len(paper[part]), width))
+            x[:, :first], x[:, -1], end = paper[part], 0.0, first
+            for name, code in features.codes.items():
+                begin, end = end, end + len(self.kept[name])
+                x[:, begin:end] = code.encode(others[name][part], self.kept[name])
+                x[:, -1] += self.squares[name] * ones[name][part]
+            x[:, -1] -= x[:, first:end] @ self.posterior.squares[first:end]
+            x[:, -1] = np.sqrt(np.maximum(x[:, -1], 0.0))
+            mean[part], std[part] = self.posterior.mean_std(x)
+        return mean, std

@@ -1,4 +1,4 @@
-"""Catalogues on disk: the arrays of a space, and what blocks of a kernel count in its graphs.
+"""The arrays of a catalogue: built from a space, kept on disk, and what blocks count in them.
 
 Each space has a folder in the user's cache directory, named by the declaration's fingerprint:
 ``counts.npy``, ``adjacency.npy`` (bits), ``codes.npy`` and ``meta.json``, which describes them and
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,18 +27,21 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs, shorten
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.blocks import BlockCode, code_block
 from nasgoat.safe_files import replace_file, replace_folder
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.moves import no_graph
 
 logger = logging.getLogger(__name__)
 
 VERSION = 3  # of the layout and of the order of enumeration; raise it when either changes
 _FILES = ("counts", "adjacency", "codes")
 _BLOCK = 2**14  # graphs whose codes are in memory at a time
+_COPIES = 2  # of a catalogue that are in memory while it is put together
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,78 @@ def name_folder(space: SearchSpace) -> Path:
     return cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
 
 
-def save_arrays(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
+def load_or_build(
+    space: SearchSpace,
+    features: FeatureMap,
+    progress: Callable[[str], None] | None,
+    deadline: float,
+    memory: float,
+) -> tuple[CatalogueArrays, bool]:
+    """The catalogue of a space, from the cache if a sound one is there, and if it is complete."""
+    folder = name_folder(space)
+    if (arrays := _load_arrays(folder, features)) is not None:
+        return arrays, True
+    _require_few(space.with_limits(()))  # listed, and then reduced to its limits
+    start, say = time.perf_counter(), progress or logger.debug
+    say("building the catalogue of the space (once)")
+    arrays, complete = _build(space, features, deadline, memory)
+    seconds, total = time.perf_counter() - start, len(arrays.counts)
+    if complete:
+        _save_arrays(folder, features, arrays)
+        say(f"catalogue of {total:,} graphs built in {seconds:.1f} s")
+    else:
+        say(
+            f"no catalogue: {total:,} graphs in {seconds:.1f} s, then time or memory was up; local "
+            "search takes its place"
+        )
+    return arrays, complete
+
+
+def _require_few(space: SearchSpace) -> None:
+    """Refuse a space that is too large to be listed, without listing it."""
+    graphs, counted = space.size()
+    graphs = graphs if counted else min(graphs, bound_graphs(space))
+    if graphs > LARGEST_CATALOGUE:
+        raise TooLargeError(
+            f"a catalogue must hold at most {LARGEST_CATALOGUE:,} graphs, this space has "
+            f"{'' if counted else 'up to '}{shorten(graphs)}; use another optimiser"
+        )
+
+
+def _build(
+    space: SearchSpace, features: FeatureMap, deadline: float, memory: float
+) -> tuple[CatalogueArrays, bool]:
+    """The catalogue, as far as time and memory suffice, and whether they did."""
+    counts: list[NDArray[np.uint8]] = []
+    adjacency: list[NDArray[np.uint8]] = []
+    codes: list[NDArray[np.int8]] = []
+    parts: dict[tuple[int, ...], slice] = {}
+    total, complete = 0, True
+    for batch in space.enumerate():
+        held = sum(x.nbytes for x in (*counts, *adjacency, *codes))
+        if time.perf_counter() > deadline or _COPIES * held > memory:
+            complete = False
+            break
+        if len(batch) == 0:
+            continue
+        size = tuple(batch.cell_sizes[0].tolist())
+        start = parts[size].start if size in parts else total
+        total += len(batch)
+        parts[size] = slice(start, total)
+        counts.append(_fit_in_bytes(features.counts(batch)))
+        packed = [cell.pack() for cell in batch.cells]
+        adjacency.append(np.hstack([bits for bits, _ in packed]))
+        codes.append(np.hstack([code for _, code in packed]))
+    if not counts and complete:
+        raise no_graph(space)
+    if not counts:
+        empty = np.zeros((0, 0), dtype=np.uint8)
+        return CatalogueArrays(empty, empty, empty.astype(np.int8), {}), False
+    join = np.concatenate
+    return CatalogueArrays(join(counts), join(adjacency), join(codes), parts), complete
+
+
+def _save_arrays(folder: Path, features: FeatureMap, arrays: CatalogueArrays) -> None:
     """Write the folder; a full or read-only disk costs the cache, never the work."""
     try:
         with replace_folder(folder) as whole:
@@ -92,7 +167,7 @@ def _describe_features(features: FeatureMap) -> dict[str, Any]:
     return {"version": VERSION, "space": features.space.to_dict(), "columns": columns}
 
 
-def load_arrays(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
+def _load_arrays(folder: Path, features: FeatureMap) -> CatalogueArrays | None:
     """The arrays of a sound folder; None, with a line in the log, for a damaged one."""
     if not folder.exists():
         return None
@@ -158,7 +233,7 @@ class BlockCounts:
             counts = _load_block(path, code, self._graphs)
             if counts is None:
                 pieces = [code.count(self._batch(rows)) for rows in cut(slice(0, self._graphs))]
-                counts = fit_in_bytes(np.concatenate(pieces))
+                counts = _fit_in_bytes(np.concatenate(pieces))
                 _save_block(path, code, counts)
             self._found[name] = counts
         return self._found[name]
@@ -192,7 +267,7 @@ def cut(part: slice) -> Iterator[slice]:
         yield slice(start, min(start + _BLOCK, part.stop))
 
 
-def fit_in_bytes(counts: NDArray[np.integer]) -> NDArray[np.uint8]:
+def _fit_in_bytes(counts: NDArray[np.integer]) -> NDArray[np.uint8]:
     """The counts as one byte each."""
     most, largest = int(counts.max(initial=0)), np.iinfo(np.uint8).max
     if most > largest:
