@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.benchmarks.nasbench101 import module_hash
-from nasgoat.benchmarks.nasbench101_files import write_table
+from nasgoat.benchmarks.nasbench101_files import write_folder
 from nasgoat.spaces import nasbench101
 
 CELLS = 423_624
@@ -49,7 +49,7 @@ def main() -> None:
         values = rng.uniform(0.8, 0.95, (2, CELLS, len(epochs), 3)).astype(np.float32)
         with tempfile.TemporaryDirectory() as folder:
             os.environ["NASGOAT_DATA"] = folder
-            table = write_table(hash16, np.array(epochs), values)
+            table = write_folder(hash16, np.array(epochs), values)
             size = sum(path.stat().st_size for path in Path(table).iterdir()) / 1e6
             found = subprocess.run(  # noqa: S603 - this interpreter, our own text
                 [sys.executable, "-c", OPENING], check=True, capture_output=True, text=True

@@ -83,6 +83,12 @@ class CategoricalSpace:
             found |= {f"node {v}": self.space.node_vocabulary[1:-1] for v in range(1, n - 1)}
         return found
 
+    @cached_property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """The parameters as Optuna takes them."""
+        choices = self.parameters.items()
+        return {name: CategoricalDistribution(values) for name, values in choices}
+
     def encode(self, graph: LabeledGraph) -> Choice:
         """The choices that decode to the graph; idle nodes take the first operation."""
         batch = arrange(self.space, [graph])
@@ -217,21 +223,17 @@ class OptunaTpe(CategoricalSearch):
             study = self._study(int(rng.integers(2**31)))
             return self._collect(k, taken, rng, lambda: self._question(study))
 
-    def _list_distributions(self) -> dict[str, BaseDistribution]:
-        choices = self.encoded.parameters.items()
-        return {name: CategoricalDistribution(values) for name, values in choices}
-
     def _study(self, seed: int) -> optuna.Study:
         """A study that holds every observation."""
         study = optuna.create_study(sampler=type(self).sampler(seed=seed))
-        spaces = self._list_distributions()
+        spaces = self.encoded.distributions
         for graph, error in zip(*self._data(), strict=True):
             choice = self.encoded.encode(graph)
             study.add_trial(create_trial(params=choice, distributions=spaces, value=float(error)))
         return study
 
     def _question(self, study: optuna.Study) -> Question:
-        trial = study.ask(self._list_distributions())
+        trial = study.ask(self.encoded.distributions)
 
         def answer(error: float | None) -> None:
             if error is None and not self.infeasible_is_worst:

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import optuna
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
@@ -179,10 +178,6 @@ class OptunaSeveral(SeveralMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.encoded = CategoricalSpace(self.space)
-        choices = self.encoded.parameters.items()
-        self._choices: dict[str, BaseDistribution] = {
-            name: CategoricalDistribution(values) for name, values in choices
-        }
         constraints = (lambda trial: trial.user_attrs[_VIOLATION]) if self.limits else None
         directions = [StudyDirection.MINIMIZE] * len(self.names)
         with quieten_optuna(), warnings.catch_warnings():
@@ -195,7 +190,7 @@ class OptunaSeveral(SeveralMethod):
 
     def _begin(self, graph: LabeledGraph) -> LabeledGraph:
         self.study.enqueue_trial(self.encoded.encode(graph))
-        self._trial = self.study.ask(self._choices)
+        self._trial = self.study.ask(self.encoded.distributions)
         return graph
 
     def tell(self, graph: LabeledGraph, metrics: Metrics) -> None:
@@ -222,7 +217,7 @@ class OptunaSeveral(SeveralMethod):
 
     def _choose(self) -> LabeledGraph | None:
         for _ in range(_TRIES):
-            trial = self.study.ask(self._choices)
+            trial = self.study.ask(self.encoded.distributions)
             graph = self.encoded.decode(trial.params)
             if graph is None:
                 trial.set_user_attr(_VIOLATION, [1.0] * len(self.limits))

@@ -77,24 +77,6 @@ def declare_sources(fidelities: Fidelities | None, others: Sequence[Source]) -> 
     return said
 
 
-def read_observations(path: Path, space: SearchSpace) -> list[Observation]:
-    """The graphs and errors of a CSV or JSON file.
-
-    Raises:
-        FileError: If a line holds no graph of the space, or no finite error; the line is named.
-
-    Example:
-        >>> import tempfile
-        >>> from nasgoat import nasbench201
-        >>> cell = nasbench201().sample(1, np.random.default_rng(0))[0]
-        >>> path = Path(tempfile.mkdtemp()) / "results.json"
-        >>> _ = path.write_text(json.dumps([{"graph": cell.to_dict(), "error": 5.5}]))
-        >>> read_observations(path, nasbench201())[0][1]
-        5.5
-    """
-    return [(graph, values["error"]) for graph, values in read_table(path, space)]
-
-
 def read_table(
     path: Path, space: SearchSpace, names: Sequence[str] = ("error",)
 ) -> list[tuple[LabeledGraph, dict[str, float]]]:
@@ -107,6 +89,15 @@ def read_table(
 
     Raises:
         FileError: If a line holds no graph of the space, or no finite number; the line is named.
+
+    Example:
+        >>> import tempfile
+        >>> from nasgoat import nasbench201
+        >>> cell = nasbench201().sample(1, np.random.default_rng(0))[0]
+        >>> path = Path(tempfile.mkdtemp()) / "results.json"
+        >>> _ = path.write_text(json.dumps([{"graph": cell.to_dict(), "error": 5.5}]))
+        >>> read_table(path, nasbench201())[0][1]
+        {'error': 5.5}
     """
     rows = _list_csv(path, names) if path.suffix == ".csv" else _list_json(path)
     found = []

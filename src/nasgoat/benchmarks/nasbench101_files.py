@@ -60,10 +60,10 @@ def import_nasbench101(source: Path) -> Path:
             for run, accuracies in enumerate(runs[:_REPEATS]):
                 values[:, i, place, run] = accuracies
     hash16 = np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16)
-    return write_table(hash16, np.array(epochs), values)
+    return write_folder(hash16, np.array(epochs), values)
 
 
-def write_table(
+def write_folder(
     hash16: NDArray[np.uint8], epochs: NDArray[np.int_], values: NDArray[np.float32]
 ) -> Path:
     """Write the compact table of sorted hashes (N, 16) and accuracies (2, N, E, 3)."""

@@ -13,7 +13,7 @@ import typer
 
 from nasgoat.cli.options import Dask, Json, Quiet, split_names, split_numbers, with_groups
 from nasgoat.cli.stored_runs import RUNS
-from nasgoat.cli.terminal import Interrupts, command_line, format_duration, note, print_json
+from nasgoat.cli.terminal import Interrupts, command_line, note, print_json
 from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
@@ -241,6 +241,8 @@ def parse_only(texts: list[str]) -> dict[str, list[str]]:
 
 def show_run(run: FinishedRun) -> None:
     """A line after each run, with an estimate of the time left."""
+    from nasgoat.figures.wording import format_duration
+
     said = run.reason and f"failed: {run.reason}"
     if run.summary is not None:
         said = f"{run.summary.get('seconds', 0.0):.1f} s"

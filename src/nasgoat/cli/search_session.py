@@ -81,50 +81,56 @@ class Session:
         learning.refuse(not self.objectives.plain)
         self.transfer = learning.sources(self.task.space)
         self.known = learning.known_results(self.task.space, self.objectives)
-        if ours and proposing.kernel is None:
-            given = settings
-            alone = self.objectives.plain and not self.transfer and settings.repeats == 1
-            sourced = levels is not None
-            terms = solving.optimizer, sourced or alone, sourced
-            settings = settings.suited(self.task.space, *terms)
-            if settings.kernel == "linear" != given.kernel and not output.quiet:
-                note(LINEAR_INSTEAD)
-        if ours:
-            settings = settings.adapted(self.objectives, self.task.space, solving.optimizer)
-        self.settings: Settings | None = settings if ours else None
+        self.settings: Settings | None = None
         self.choice: Choice | None = None
         if ours:
-            kernel, blocks = settings.kernel_for(self.task.space, solving.optimizer)
-            self.choice = choose(
-                self.task.space,
-                kernel,
-                settings.questions,
-                solving.optimizer,
-                blocks,
-                settings.acquisition,
-                settings.time_limit,
-            )
-        declaration = {
-            "objective": self.task.objective,
-            "direction": "minimize",
-            "method": proposing.method,
-            "settings": settings.declare() if ours else None,
-            "optimizer": solving.optimizer if ours else None,
-            "initial": proposing.initial,
-            "batch": None if self.plan.asynchronous else batch,
-            "asynchronous": self.plan.asynchronous,
-            "seed": proposing.seed,
-            "space": self.task.space.to_dict(),
-            **self.objectives.declare(),
-            **declare_sources(levels, self.transfer),
-            **declare_known(self.known),
-        }
-        self.declaration = json.loads(json.dumps(declaration))  # as it is read back from a study
+            self.settings = self._suit(settings, solving.optimizer)
+            self.choice = self._choose(self.settings, solving.optimizer)
+        # As it is read back from a study.
+        self.declaration = json.loads(json.dumps(self._declare(solving.optimizer)))
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
         run = choose_run(output.report, output.storage, name, self.declaration, output.new)
         self.study, self.folder, self.address = run.study, run.folder, run.address
         self.task = self.task.kept_in(self.folder)
         self._painter = Painter(self.task.space.labels)
+
+    def _suit(self, settings: Settings, optimizer: str) -> Settings:
+        """The settings as the space, the objectives and the optimiser need them."""
+        space = self.task.space
+        if self.proposing.kernel is None:
+            given = settings
+            alone = self.objectives.plain and not self.transfer and settings.repeats == 1
+            sourced = self.plan.fidelities is not None
+            settings = settings.suited(space, optimizer, sourced or alone, sourced)
+            if settings.kernel == "linear" != given.kernel and not self._output.quiet:
+                note(LINEAR_INSTEAD)
+        return settings.adapted(self.objectives, space, optimizer)
+
+    def _choose(self, settings: Settings, optimizer: str) -> Choice:
+        """The acquisition optimiser of our own method, chosen once for the whole session."""
+        space = self.task.space
+        kernel, blocks = settings.kernel_for(space, optimizer)
+        asked = settings.questions, optimizer, blocks, settings.acquisition
+        return choose(space, kernel, *asked, settings.time_limit)
+
+    def _declare(self, optimizer: str) -> dict[str, Any]:
+        """What must be the same when the search is resumed."""
+        settings = self.settings
+        return {
+            "objective": self.task.objective,
+            "direction": "minimize",
+            "method": self.proposing.method,
+            "settings": settings.declare() if settings else None,
+            "optimizer": optimizer if settings else None,
+            "initial": self.proposing.initial,
+            "batch": None if self.plan.asynchronous else self.plan.batch,
+            "asynchronous": self.plan.asynchronous,
+            "seed": self.proposing.seed,
+            "space": self.task.space.to_dict(),
+            **self.objectives.declare(),
+            **declare_sources(self.plan.fidelities, self.transfer),
+            **declare_known(self.known),
+        }
 
     def run(self, workers: Workers, stopping: Callable[[], bool]) -> SearchResult:
         """Search until done or asked to stop; what a dead session left behind comes first."""

@@ -27,7 +27,7 @@ _REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True)
-class Run:
+class StoredRun:
     """Where a search is kept.
 
     Args:
@@ -43,7 +43,7 @@ class Run:
 
 def choose_run(
     report: Path | None, storage: str | None, study: str, declaration: dict[str, Any], new: bool
-) -> Run:
+) -> StoredRun:
     """The run that a call goes on with: the latest of those it began before, or a new one.
 
     Runs of one name are NAME, NAME-2, NAME-3, ...: studies in a storage that the call names, else
@@ -73,18 +73,20 @@ def choose_run(
         number += 1
 
 
-def _make_run(report: Path | None, address: StorageAddress | None, study: str, number: int) -> Run:
+def _make_run(
+    report: Path | None, address: StorageAddress | None, study: str, number: int
+) -> StoredRun:
     """The run of a name and a number, which only those after the first show."""
     from nasgoat.integrations import StorageAddress
 
     end = "" if number == 1 else f"-{number}"
     if address is not None:
-        return Run(study + end, report or RUNS / make_slug(study + end), address)
+        return StoredRun(study + end, report or RUNS / make_slug(study + end), address)
     first = RUNS / make_slug(study) if report is None else report
     if not first.name:  # "." has none, by which the runs after it could be called
         first = first.resolve()
     folder = first.with_name(first.name + end)
-    return Run(study, folder, StorageAddress.of(folder / STUDY_FILE))
+    return StoredRun(study, folder, StorageAddress.of(folder / STUDY_FILE))
 
 
 def _check_folder(folder: Path) -> None:

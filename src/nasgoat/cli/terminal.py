@@ -87,18 +87,6 @@ def _escape(character: str) -> str:
     return json.dumps(character)[1:-1]
 
 
-def format_duration(seconds: float) -> str:
-    """Seconds for people.
-
-    Example:
-        >>> format_duration(5), format_duration(600), format_duration(7300)
-        ('5 s', '10 min', '2.0 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
 def mask_passwords(text: str) -> str:
     """The text without the password of any storage that was opened."""
     module = sys.modules.get("nasgoat.integrations.storages")

@@ -78,11 +78,15 @@ def list_contests(records: ExperimentRecords) -> list[Contest]:
         for name in declared["benchmarks"]:
             noisy = setting == "noisy"
             own = [r for r in records.runs if r["benchmark"] == name and r["noisy"] == noisy]
-            by_method = {m: [r for r in own if r["method"] == m] for m in order}
-            by_method = {m: sorted(r, key=lambda x: x["seed"]) for m, r in by_method.items() if r}
-            if by_method:
+            if by_method := group_by_method(own, order):
                 found.append(Contest(name, noisy, by_method))
     return found
+
+
+def group_by_method(runs: Sequence[Record], methods: Sequence[str]) -> dict[str, list[Record]]:
+    """The runs of each method in the order of their seeds; methods without a run are left out."""
+    own = {name: [run for run in runs if run["method"] == name] for name in methods}
+    return {m: sorted(found, key=lambda run: run["seed"]) for m, found in own.items() if found}
 
 
 def make_tables(records: ExperimentRecords) -> list[Table]:
@@ -125,7 +129,7 @@ def _summarise_runs(contest: Contest, name: str) -> str:
     regret = median(run["regret"] for run in runs)
     least = min(median(run["regret"] for run in other) for other in contest.runs.values())
     shown = f"**{regret:.3f}**" if regret <= least else f"{regret:.3f}"
-    return f"{shown}, {_format_share(runs)}, {_format_arrival(runs)}"
+    return f"{shown}, {format_share(runs)}, {format_arrival(runs)}"
 
 
 def _make_table(contest: Contest) -> Table:
@@ -149,8 +153,8 @@ def _make_row(name: str, runs: Sequence[Record], random: Sequence[Record]) -> tu
         f"{median(run['regret'] for run in runs):.3f}",
         _NOTHING if gain is None else f"{gain[0]:.3f} ± {gain[1]:.3f}",
         _format_spread(tests) if tests else _NOTHING,
-        _format_share(runs),
-        _format_arrival(runs),
+        format_share(runs),
+        format_arrival(runs),
         f"{median(seconds):.3g}" if seconds else _NOTHING,
         f"{100 * sum(proven) / len(proven):.0f} %" if proven else _NOTHING,
     )
@@ -181,12 +185,14 @@ def _name_leaders(contest: Contest) -> str:
     return said
 
 
-def _format_arrival(runs: Sequence[Record]) -> str:
+def format_arrival(runs: Sequence[Record]) -> str:
+    """The median number of evaluations to the optimum, or that more are needed than were made."""
     when = evaluations_to_optimum(runs)
     return f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}"
 
 
-def _format_share(runs: Sequence[Record]) -> str:
+def format_share(runs: Sequence[Record]) -> str:
+    """How many of the runs reached the optimum."""
     return f"{sum(run['reached'] is not None for run in runs)}/{len(runs)}"
 
 

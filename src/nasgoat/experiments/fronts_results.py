@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from nasgoat.experiments import Table
 from nasgoat.experiments.compare_study import expand_steps
-from nasgoat.experiments.compare_tables import deviation, evaluations_to_optimum
+from nasgoat.experiments.compare_tables import (
+    deviation,
+    format_arrival,
+    format_share,
+    group_by_method,
+)
 from nasgoat.experiments.fronts_problem import Problem
 from nasgoat.experiments.fronts_study import CONSTRAINED, MARKS, OURS
 from nasgoat.experiments.records import ExperimentRecords
@@ -43,7 +48,7 @@ _HOW_LIMITS = (
 
 
 @dataclass(frozen=True)
-class Contest:
+class FrontContest:
     """All methods on one problem: their runs, in the order of the declaration."""
 
     text: str
@@ -75,17 +80,13 @@ def expand(run: Record, column: int) -> Array:
     return np.zeros(run["evaluations"]) if found is None else found
 
 
-def list_contests(records: ExperimentRecords) -> list[Contest]:
+def list_contests(records: ExperimentRecords) -> list[FrontContest]:
     """What was run on each problem, in the order of the declaration."""
     found = []
     for text in records.declaration["problems"]:
         own = [run for run in records.runs if run["problem"] == text]
-        by_method = {
-            m: [r for r in own if r["method"] == m] for m in records.declaration["methods"]
-        }
-        kept = {m: sorted(r, key=lambda x: x["seed"]) for m, r in by_method.items() if r}
-        if kept:
-            found.append(Contest(text, kept))
+        if by_method := group_by_method(own, records.declaration["methods"]):
+            found.append(FrontContest(text, by_method))
     return found
 
 
@@ -98,7 +99,7 @@ def make_tables(records: ExperimentRecords) -> list[Table]:
     return [*tables, *(_make_limits_table(c) for c in found if not c.several)]
 
 
-def _make_overview(fronts: Sequence[Contest]) -> Table:
+def _make_overview(fronts: Sequence[FrontContest]) -> Table:
     methods = list(dict.fromkeys(name for contest in fronts for name in contest.runs))
     rows = []
     for contest in fronts:
@@ -122,7 +123,7 @@ def _make_overview(fronts: Sequence[Contest]) -> Table:
     return Table(title, ("problem", "front", *methods), tuple(rows), (said,), _HOW)
 
 
-def _make_aims(fronts: Sequence[Contest]) -> Table:
+def _make_aims(fronts: Sequence[FrontContest]) -> Table:
     """Whether our best method is ahead of every other, and as far as was aimed at."""
     rows = []
     for contest in fronts:
@@ -152,7 +153,7 @@ def _make_aims(fronts: Sequence[Contest]) -> Table:
     return Table("Aims, met or not", columns, tuple(rows), (), how)
 
 
-def _make_table(contest: Contest) -> Table:
+def _make_table(contest: FrontContest) -> Table:
     marks = contest.list_marks()
     columns = ("method", "seeds", *(f"HV {m}" for m in marks), *(f"share {m}" for m in marks), "s")
     rows = []
@@ -165,23 +166,13 @@ def _make_table(contest: Contest) -> Table:
     return Table(title, columns, tuple(rows), (), _HOW)
 
 
-def _make_limits_table(contest: Contest) -> Table:
+def _make_limits_table(contest: FrontContest) -> Table:
     columns = ("method", "seeds", "at the optimum", "evaluations to it", "infeasible", "broken")
     rows = []
     for name, runs in contest.runs.items():
-        when = evaluations_to_optimum(runs)
-        most = max(run["evaluations"] for run in runs)
-        reached = sum(run["reached"] is not None for run in runs)
-        rows.append(
-            (
-                name,
-                str(len(runs)),
-                f"{reached}/{len(runs)}",
-                f"{when:.0f}" if when < float("inf") else f"> {most}",
-                f"{fmean(run['wasted'] for run in runs):.1f}",
-                f"{fmean(run['broken_known'] for run in runs):.1f}",
-            )
-        )
+        means = (fmean(run[key] for run in runs) for key in ("wasted", "broken_known"))
+        arrived = format_share(runs), format_arrival(runs)
+        rows.append((name, str(len(runs)), *arrived, *(f"{mean:.1f}" for mean in means)))
     some = next(iter(contest.runs.values()))[0]
     title = f"{contest.text}: {100 * some['feasible']:.0f} % of the space, optimum "
     return Table(f"{title}{some['optimum']:.3f}", columns, tuple(rows), (), _HOW_LIMITS)
@@ -191,11 +182,11 @@ def _format_mean(values: Sequence[float]) -> str:
     return f"{fmean(values):.3f} ± {deviation(values) / len(values) ** 0.5:.3f}"
 
 
-def _name(contest: Contest) -> str:
+def _name(contest: FrontContest) -> str:
     return f"{contest.problem.benchmark}: {', '.join(contest.problem.names)}"
 
 
-def _count_front(contest: Contest) -> int:
+def _count_front(contest: FrontContest) -> int:
     return int(next(iter(contest.runs.values()))[0]["front"])
 
 
@@ -214,7 +205,7 @@ def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
     return {f"{records.name}-hypervolume": Panels(rows, charts[0].caption)}
 
 
-def _chart(records: ExperimentRecords, contest: Contest) -> Chart:
+def _chart(records: ExperimentRecords, contest: FrontContest) -> Chart:
     first, marks = int(records.declaration["initial"]), list[Mark]()
     others = [m for m in records.declaration["methods"] if m not in (*OURS, CONSTRAINED)]
     for name, runs in contest.runs.items():

@@ -40,7 +40,7 @@ _SKIP = "skip_connect"  # does nothing; the conversion to node labels bridges it
 
 
 @dataclass(frozen=True, eq=False)
-class Prediction:
+class LogPrediction:
     """Predicted log errors: mean and standard deviation, the noise included.
 
     Args:
@@ -61,7 +61,7 @@ def predict(
     errors: Array,
     test: Sequence[LabeledGraph],
     noise: float | str = "fit",
-) -> Prediction:
+) -> LogPrediction:
     """Learn the log errors of some graphs and predict those of others.
 
     Args:
@@ -88,14 +88,14 @@ def predict(
         gp = GraphGP(space, _FORMS[kernel], noise=noise, target="log").fit(train, errors.tolist())
         mean, latent = gp.predict(test)
         std = np.sqrt(latent**2 + gp.noise_)
-        return Prediction(scale * mean + shift, scale * std, gp.hyperparameters)
+        return LogPrediction(scale * mean + shift, scale * std, gp.hyperparameters)
     grams = _compute_grams(kernel, [*train, *test])
     z = (logs - shift) / scale
     fits = [_Fit.of(name, gram, z, noise) for name, gram in grams.items()]
     best = max(fits, key=lambda fit: fit.likelihood)
     mean, std = best.predict(z)
     fitted = {**best.name, "variance": best.variance, "noise": best.noise}
-    return Prediction(scale * mean + shift, scale * std, fitted)
+    return LogPrediction(scale * mean + shift, scale * std, fitted)
 
 
 def _compute_grams(kernel: str, graphs: Sequence[LabeledGraph]) -> dict[int, Array]:

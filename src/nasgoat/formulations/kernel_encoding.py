@@ -160,35 +160,35 @@ def count_indicators(
     return Xc
 
 
-def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
+def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     """(k_g): the counts P of a feature row's block g; Σ_c c² P^c is the square of each."""
     n = m.n
     if features.space.indexed:
         # A cell of a smaller size lacks the last nodes.
         return [_make_column(m.ds[u, v, s]) if v < n else _NONE for s, u, v in features.path_types]
     return [
-        Column(m.P[s, a, b], [(c * c, m.Pc[s, a, b, c]) for c in range(1, n * n + 1)])
+        CountColumn(m.P[s, a, b], [(c * c, m.Pc[s, a, b, c]) for c in range(1, n * n + 1)])
         if s < n
         else _NONE  # no graph of this size has such a path
         for s, a, b in features.path_types
     ]
 
 
-def node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
+def node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     """(k_n): the counts N of a feature row's block n; Σ_c c² N^c is the square of each."""
     return [
-        Column(m.N[label], [(c * c, m.Nc[label, c]) for c in range(1, m.n + 1)])
+        CountColumn(m.N[label], [(c * c, m.Nc[label, c]) for c in range(1, m.n + 1)])
         for label in range(features.widths[1])
     ]
 
 
-def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[Column]:
+def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     """(k_e): the indicators F of a feature row's block e, F² = F; or the counts E by end labels."""
     if not features.space.indexed:
         most = max((key[-1] for key in m.Ec), default=0) if features.edge_types else 0
         squares = [(c * c, c) for c in range(1, most + 1)]
         return [
-            Column(m.E[kind], [(c2, m.Ec[(*kind, c)]) for c2, c in squares])
+            CountColumn(m.E[kind], [(c2, m.Ec[(*kind, c)]) for c2, c in squares])
             for kind in features.edge_types
         ]
     return [
@@ -216,17 +216,17 @@ def linear_kernel_with_itself(m: TaggedModel, features: FeatureMap, weights: Arr
     return linear_sum((f * c2, var) for f, column in columns for c2, var in column.square)
 
 
-class Column(NamedTuple):
+class CountColumn(NamedTuple):
     """A column of a feature row in the model: its count, and its square as Σ c² · indicator."""
 
     count: Any
     square: list[tuple[int, Any]]
 
 
-_NONE = Column(None, [])  # of a feature that no graph of this size has
+_NONE = CountColumn(None, [])  # of a feature that no graph of this size has
 
 
-def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:
+def _columns(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     g, _, e, *_ = features.widths
     return [
         *(graph_kernel_terms(m, features) if g else ()),
@@ -236,5 +236,5 @@ def _columns(m: TaggedModel, features: FeatureMap) -> list[Column]:
     ]
 
 
-def _make_column(var: Any) -> Column:
-    return Column(var, [(1, var)])
+def _make_column(var: Any) -> CountColumn:
+    return CountColumn(var, [(1, var)])

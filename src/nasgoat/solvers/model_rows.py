@@ -15,7 +15,7 @@ from nasgoat.formulations import entry_name
 from nasgoat.solvers import SolverError
 
 
-class Column(NamedTuple):
+class SolverVariable(NamedTuple):
     """A variable as solvers take it; ``kind`` is "C", "B" or "I", a missing bound None."""
 
     name: str
@@ -48,17 +48,19 @@ class Row(NamedTuple):
         return body <= self.upper if self.upper is not None else body >= self.lower
 
 
-def read_variable(var: Any) -> Column:
+def read_variable(var: Any) -> SolverVariable:
     """A Pyomo variable as solvers take it.
 
     Example:
         >>> from nasgoat.formulations import TaggedModel
         >>> m = TaggedModel(2)
         >>> read_variable(m.variable("x", [()], pyo.Binary, lambda g: 0.0))
-        Column(name='x', kind='B', lower=0.0, upper=1.0)
+        SolverVariable(name='x', kind='B', lower=0.0, upper=1.0)
     """
     kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
-    return Column(entry_name(var), kind, finite_or_none(var.lb, var), finite_or_none(var.ub, var))
+    return SolverVariable(
+        entry_name(var), kind, finite_or_none(var.lb, var), finite_or_none(var.ub, var)
+    )
 
 
 def read_row(row: Any) -> Row:

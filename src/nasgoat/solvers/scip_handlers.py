@@ -49,7 +49,7 @@ class GraphHandler(pyscipopt.Conshdlr):
     def __init__(self, model: ScipModel, task: SolveTask, one_at_a_time: threading.Lock) -> None:
         self.decisions = {name: model.by_name[name] for name in task.decisions}
         self.objective = model.by_name["lcb"]
-        self.tangents = None if model.bound is None else Tangents(model, model.bound)
+        self.tangents = None if model.bound is None else TangentCuts(model, model.bound)
         self.labels = None if model.part is None else LabelCuts(model, model.part)
         self.judge = task.judge
         self.one_at_a_time = one_at_a_time  # held while the judge hears a point
@@ -157,7 +157,7 @@ class ProgressEvents(pyscipopt.Eventhdlr):
             self.tell(self.model.getDualbound(), self.model.getNTotalNodes())
 
 
-class Tangents:
+class TangentCuts:
     """Separates the concave bound of σ.
 
     Args:

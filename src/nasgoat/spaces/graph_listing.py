@@ -29,7 +29,7 @@ LARGEST = 5_000_000  # rows of labels, or candidates for a structure, at a time
 _BLOCK = 8192  # graphs checked at a time
 
 
-class Listing(Growth):
+class GraphListing(Growth):
     """Lists the graphs of a space, one number of nodes after the other."""
 
     def __init__(self, space: GraphSpace, largest: int = LARGEST) -> None:

@@ -20,7 +20,7 @@ from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
 from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.declared_values import check_ops, read_range, say_range
-from nasgoat.spaces.graph_listing import Listing
+from nasgoat.spaces.graph_listing import GraphListing
 from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
 from nasgoat.spaces.graph_structures import StructureListing, estimate_structures
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
@@ -212,7 +212,7 @@ class GraphSpace(SearchSpace):
         bound = graph_declaration.count_choices(self)
         if bound > _FEW and self.sizes[-1] <= _LISTED_NODES[self.direction]:
             try:
-                listing = Listing(self, _MANY)
+                listing = GraphListing(self, _MANY)
                 return sum(len(batch) for n in self.sizes for batch in listing.of(n))
             except TooLargeError:
                 return bound
@@ -239,8 +239,8 @@ class GraphSpace(SearchSpace):
         return graph_draws.list_first_graphs(self)
 
     @cached_property
-    def _listing(self) -> Listing:
-        return Listing(self)
+    def _listing(self) -> GraphListing:
+        return GraphListing(self)
 
     @cached_property
     def structure_listing(self) -> StructureListing:

@@ -105,7 +105,7 @@ def _try_changes(
 def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Cells one operation, one edge or one inserted node away; the first of very many."""
     cell = graph.sorted_topologically()
-    matrix, codes = cell.adjacency, _draw_codes(space, cell)
+    matrix, codes = cell.adjacency, _read_codes(space, cell)
     every = chain(
         _change_operations(space, codes, matrix),
         _flip_edges(codes, matrix),
@@ -160,7 +160,7 @@ def _reorder(matrix: NDArray[np.bool_], codes: NDArray[np.int_]) -> _Candidate:
     return matrix[np.ix_(order, order)], codes[order]
 
 
-def _draw_codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
+def _read_codes(space: NodeLabeledSpace, cell: LabeledGraph) -> NDArray[np.int_]:
     labels = cell.node_labels or ()
     return np.array([space.node_vocabulary.index(label) for label in labels])
 
@@ -181,7 +181,7 @@ def _embed(
     matrices = np.zeros((block, n, n), dtype=bool)
     matrices[rows[:, :, None], places[:, :, None], places[:, None, :]] = cell.adjacency
     codes = rng.integers(1, k + 1, size=(block, n)) if k else np.zeros((block, n), dtype=int)
-    codes[rows, places] = _draw_codes(space, cell)
+    codes[rows, places] = _read_codes(space, cell)
     used = np.zeros((block, n), dtype=bool)
     used[rows, places] = True
     return matrices, codes, used
