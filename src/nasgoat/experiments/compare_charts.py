@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.experiments.compare_study import expand_steps
 from nasgoat.experiments.compare_tables import Contest, list_contests
-from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.records import ExperimentRecords, expand_steps
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels, Points
 from nasgoat.figures.wording import format_number

@@ -15,7 +15,6 @@ from itertools import product
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import SearchResult, run
@@ -217,22 +216,3 @@ def _measure_certified(result: SearchResult) -> float | None:
     proven = [all(s is Status.OPTIMAL for s in found) for found in by_iteration.values()]
     kinds = {status for found in by_iteration.values() for status in found}
     return None if kinds <= {Status.HEURISTIC} else sum(proven) / len(proven)
-
-
-def expand_steps(run: Record, column: int) -> NDArray[np.float64] | None:
-    """A value of the best cell after each evaluation; None if the run did not keep it.
-
-    Example:
-        >>> run = {"evaluations": 4, "steps": [[1, 9.0, 9.0, None], [3, 8.0, 8.5, None]]}
-        >>> expand_steps(run, 1).tolist(), expand_steps(run, 3)
-        ([9.0, 9.0, 8.0, 8.0], None)
-    """
-    steps = run["steps"]
-    if not steps or any(step[column] is None for step in steps):
-        return None
-    places = np.array([step[0] for step in steps])
-    values = np.array([step[column] for step in steps], dtype=float)
-    held: NDArray[np.float64] = values[
-        np.searchsorted(places, np.arange(1, run["evaluations"] + 1), "right") - 1
-    ]
-    return held

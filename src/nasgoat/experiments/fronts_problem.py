@@ -21,6 +21,11 @@ from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
+#: Our own acquisition functions of several values; of one value under limits there is one.
+OURS = ("hypervolume", "chebyshev", "epsilon")
+CONSTRAINED = "goat"
+#: Numbers of evaluations at which methods are compared.
+MARKS = (50, 100, 160)
 _QUANTILE = 0.8  # of each value over the space: the reference point
 
 

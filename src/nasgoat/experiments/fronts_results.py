@@ -15,16 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.experiments import Table
-from nasgoat.experiments.compare_study import expand_steps
 from nasgoat.experiments.compare_tables import (
     deviation,
     format_arrival,
     format_share,
     group_by_method,
 )
-from nasgoat.experiments.fronts_problem import Problem
-from nasgoat.experiments.fronts_study import CONSTRAINED, MARKS, OURS
-from nasgoat.experiments.records import ExperimentRecords
+from nasgoat.experiments.fronts_problem import CONSTRAINED, MARKS, OURS, Problem
+from nasgoat.experiments.records import ExperimentRecords, expand_steps
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels
 

@@ -26,16 +26,12 @@ from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.bayesopt.front import measure_progress
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import UnknownNameError
-from nasgoat.experiments.fronts_problem import Arena, Problem
+from nasgoat.experiments.fronts_problem import CONSTRAINED, OURS, Arena, Problem
 from nasgoat.experiments.study import ANY_NAMES, Key, Record, Run, Study, count_from
 from nasgoat.graphs import LabeledGraph
 
-#: Our own acquisition functions of several values; of one value under limits there is one.
-OURS = ("hypervolume", "chebyshev", "epsilon")
-CONSTRAINED = "goat"
 #: Baselines that draw and move within a space, and so keep its limits.
 WITHIN_SPACE = ("random", "local-search")
-MARKS = (50, 100, 160)
 _BATCH = 5
 _ROUND = 6
 

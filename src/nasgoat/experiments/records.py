@@ -18,6 +18,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments.study import Record, Run
 from nasgoat.safe_files import write_whole
@@ -188,3 +191,22 @@ def _parse_line(path: Path, number: int, line: str) -> Record:
 
 def _format_line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def expand_steps(run: Record, column: int) -> NDArray[np.float64] | None:
+    """A value of the best cell after each evaluation; None if the run did not keep it.
+
+    Example:
+        >>> run = {"evaluations": 4, "steps": [[1, 9.0, 9.0, None], [3, 8.0, 8.5, None]]}
+        >>> expand_steps(run, 1).tolist(), expand_steps(run, 3)
+        ([9.0, 9.0, 8.0, 8.0], None)
+    """
+    steps = run["steps"]
+    if not steps or any(step[column] is None for step in steps):
+        return None
+    places = np.array([step[0] for step in steps])
+    values = np.array([step[column] for step in steps], dtype=float)
+    held: NDArray[np.float64] = values[
+        np.searchsorted(places, np.arange(1, run["evaluations"] + 1), "right") - 1
+    ]
+    return held

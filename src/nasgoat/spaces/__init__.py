@@ -4,7 +4,7 @@ The published ones, from the TOML files beside this module, and those of others,
 """
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
@@ -22,8 +22,8 @@ from nasgoat.spaces.names import Names
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.several_cells import Cells
-from nasgoat.spaces.toml_file import KINDS, as_tuple, declared_space, parse_space, to_toml
-from nasgoat.toml_reader import Value, read_text
+from nasgoat.spaces.toml_file import declared_space, parse_space, register_family, to_toml
+from nasgoat.toml_reader import read_text
 
 __all__ = [
     "INPUT",
@@ -61,7 +61,9 @@ _ALIASES = {"darts": "darts-normal"}
 _ENDING = ".toml"
 #: Spaces that others registered.
 _OTHERS: dict[str, Callable[[], SearchSpace]] = {}
-_ANYTHING = Value("a value", lambda value: True, as_tuple)
+
+for _family in (NodeLabeledSpace, EdgeLabeledSpace, DartsSpace, ChainSpace, GraphSpace):
+    register_family(_family)
 
 
 def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
@@ -79,28 +81,6 @@ def register_space(name: str, make: Callable[[], SearchSpace]) -> None:
     if name in _list_published():
         raise SettingError(f"a new space must have a name of its own, got {name!r}")
     _OTHERS[name] = make
-
-
-def register_family(family: type[SearchSpace]) -> None:
-    """Let files and stored studies declare spaces of a family by its ``kind``.
-
-    The keys of its table ``[space]`` are the fields of the dataclass; lists come as tuples.
-
-    Example:
-        >>> from dataclasses import dataclass
-        >>> @dataclass(frozen=True)
-        ... class LongChains(ChainSpace):
-        ...     kind = "long-chain"
-        >>> register_family(LongChains)
-        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
-        1048576
-    """
-    if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
-        raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
-    keys = [
-        field.name for field in fields(cast(Any, family)) if field.name not in ("limits", "costs")
-    ]
-    KINDS[family.kind] = (family, dict.fromkeys(keys, _ANYTHING))
 
 
 def nasbench101() -> NodeLabeledSpace:

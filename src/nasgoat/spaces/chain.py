@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.costs import Cost
-from nasgoat.spaces.declared_values import read_range, say_range
+from nasgoat.spaces.declared_values import NAMES, RANGE, read_range, say_range
 from nasgoat.spaces.edge_labeled import IndexedSpace
 from nasgoat.spaces.limits import Limit, Pair
+from nasgoat.toml_reader import TABLE, Value
 
 _MOST_LAYERS = 100
 LayerOps = tuple[tuple[int, tuple[str, ...]], ...]
@@ -60,6 +61,7 @@ class ChainSpace(IndexedSpace):
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "chain"
+    file_keys: ClassVar[Mapping[str, Value]] = {"layers": RANGE, "ops": NAMES, "layer_ops": TABLE}
     stores_forward_edges = True
 
     def __post_init__(self) -> None:

@@ -7,10 +7,11 @@ inner nodes, is the same in every cell and left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice, product
 from math import comb, prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.costs import Cost
+from nasgoat.spaces.declared_values import NAMES, RANGE
 from nasgoat.spaces.edge_labeled import IndexedSpace
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
+from nasgoat.toml_reader import WHOLE, Value
 
 _PORTION = 20_000  # structures listed at a time
 
@@ -48,6 +51,12 @@ class DartsSpace(IndexedSpace):
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "darts-like"
+    file_keys: ClassVar[Mapping[str, Value]] = {
+        "nodes": RANGE,
+        "ops": NAMES,
+        "inputs": WHOLE,
+        "predecessors": WHOLE,
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,14 +1,34 @@
-"""Checks of what a declaration of a space says: ranges, names of operations, numbers of choices."""
+"""What a declaration of a space may say: ranges, names of operations, numbers of choices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
+from typing import Any
 
 from nasgoat.errors import SpaceError
+from nasgoat.toml_reader import TABLE, WHOLE, Value
 
 _COUNTED_ITEMS = 300  # subsets of more are bounded, not counted
 MOST_NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
+
+
+def as_tuple(value: Any) -> Any:
+    """A list of a file as the tuple that a frozen dataclass holds."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+#: What a key of a file may hold, for the families' own ``file_keys``.
+NAMES = Value("a list of names", lambda value: isinstance(value, list))
+RANGE = Value(
+    "a number or [smallest, largest]",
+    lambda value: WHOLE.holds(value) or isinstance(value, list),
+    as_tuple,
+)
+DEGREES = Value(
+    TABLE.said, TABLE.holds, lambda table: {op: as_tuple(value) for op, value in table.items()}
+)
+ANYTHING = Value("a value", lambda value: True, as_tuple)
 
 
 def read_range(

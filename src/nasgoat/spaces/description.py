@@ -20,6 +20,7 @@ from nasgoat.spaces.costs import Cost, Costs
 from nasgoat.spaces.limit_text import Vocabulary
 from nasgoat.spaces.limits import Limit, Pair
 from nasgoat.spaces.names import Names
+from nasgoat.toml_reader import Value
 
 if TYPE_CHECKING:
     from nasgoat.spaces.search_space import SearchSpace
@@ -40,6 +41,9 @@ class SpaceDescription(ABC):
 
     #: What a declaration calls the family.
     kind: ClassVar[str] = ""
+    #: What the keys of a declaration may hold, by the name of the dataclass's field; a key that is
+    #: missing here takes any value.
+    file_keys: ClassVar[Mapping[str, Value]] = MappingProxyType({})
     #: Whether nodes are told apart by their index, so that isomorphism is equality.
     indexed: ClassVar[bool]
     #: How optimisers see the space: as cells, structures with free labels

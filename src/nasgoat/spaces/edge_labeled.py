@@ -8,7 +8,7 @@ of the edge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -22,9 +22,10 @@ from nasgoat.graphs.conversions import Slots
 from nasgoat.graphs.shortest_paths import nodes_on_paths
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.costs import Cost
-from nasgoat.spaces.declared_values import MOST_NAMES, check_ops, read_range
+from nasgoat.spaces.declared_values import MOST_NAMES, NAMES, RANGE, check_ops, read_range
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
 from nasgoat.spaces.moves import LISTABLE, fill_up
+from nasgoat.toml_reader import FLAG, Value
 
 _LISTABLE_PLACES = 20  # for edges: a million structures
 _BLOCK = 2**17  # cells enumerated at a time
@@ -146,6 +147,7 @@ class EdgeLabeledSpace(IndexedSpace):
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "edge-labelled"
+    file_keys: ClassVar[Mapping[str, Value]] = {"nodes": RANGE, "ops": NAMES, "connected": FLAG}
     stores_forward_edges = True
 
     @property

@@ -19,7 +19,7 @@ from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameErr
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
 from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
 from nasgoat.spaces.costs import Cost
-from nasgoat.spaces.declared_values import check_ops, read_range, say_range
+from nasgoat.spaces.declared_values import DEGREES, NAMES, RANGE, check_ops, read_range, say_range
 from nasgoat.spaces.graph_listing import GraphListing
 from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
 from nasgoat.spaces.graph_structures import StructureListing, estimate_structures
@@ -27,6 +27,7 @@ from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import GraphNames, Names
 from nasgoat.spaces.search_space import SearchSpace
+from nasgoat.toml_reader import TABLE, TEXT, WHOLE, Value
 
 _MOST_NODES = 100
 #: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing
@@ -97,6 +98,14 @@ class GraphSpace(SearchSpace):
     costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     indexed: ClassVar[bool] = False
     kind = "graph"
+    file_keys: ClassVar[Mapping[str, Value]] = {
+        "nodes": RANGE,
+        **dict.fromkeys(("node_ops", "edge_ops"), NAMES),
+        **dict.fromkeys(("direction", "connectivity"), TEXT),
+        **dict.fromkeys(("sources", "sinks", "min_edges", "max_edges"), WHOLE),
+        **dict.fromkeys(("degree", "in_degree", "out_degree"), DEGREES),
+        **dict.fromkeys(("edge_weights", "fixed"), TABLE),
+    }
     layout: ClassVar[Literal["cell", "graph", "cells", "list"]] = "graph"
 
     def __post_init__(self) -> None:

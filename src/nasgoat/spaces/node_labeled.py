@@ -7,11 +7,11 @@ edges: the paper's node-labelled domain, Eqs. (101_index) to (101_edge).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import comb
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from nasgoat.spaces.cell_space import CellSpace, Structures
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.declared_values import (
     MOST_NAMES,
+    NAMES,
+    RANGE,
     check_ops,
     count_subsets,
     read_range,
@@ -31,6 +33,7 @@ from nasgoat.spaces.declared_values import (
 )
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import EdgeRow, Limit, Pair
+from nasgoat.toml_reader import WHOLE, Value
 
 _FEW_NODES = 12  # whose matrices are counted exactly
 _FEW_EDGES = 40  # with which more nodes are counted exactly
@@ -67,6 +70,7 @@ class NodeLabeledSpace(CellSpace):
     limits: tuple[Limit, ...] = field(default=(), kw_only=True)
     costs: tuple[Cost, ...] = field(default=(), kw_only=True, compare=False)
     kind = "node-labelled"
+    file_keys: ClassVar[Mapping[str, Value]] = {"nodes": RANGE, "ops": NAMES, "max_edges": WHOLE}
     labels_on = "nodes"
     grows = True
     stores_forward_edges = True

@@ -44,71 +44,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields
+from typing import Any, cast
 
 from nasgoat.errors import NasgoatError, SpaceError, SpaceFileError
-from nasgoat.spaces.chain import ChainSpace
 from nasgoat.spaces.costs import CONSTANT, COUNTED, Costs
-from nasgoat.spaces.darts_like import DartsSpace
-from nasgoat.spaces.edge_labeled import EdgeLabeledSpace
-from nasgoat.spaces.graph_space import GraphSpace
-from nasgoat.spaces.node_labeled import NodeLabeledSpace
+from nasgoat.spaces.declared_values import ANYTHING
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.several_cells import Cells
 from nasgoat.spaces.toml_text import write_declaration
-from nasgoat.toml_reader import (
-    FINITE,
-    FLAG,
-    TABLE,
-    TEXT,
-    WHOLE,
-    Keys,
-    TomlDocument,
-    Value,
-    list_of,
-)
+from nasgoat.toml_reader import FINITE, TABLE, TEXT, Keys, TomlDocument, Value, list_of
 
-
-def as_tuple(value: Any) -> Any:
-    """A list of a file as the tuple that a frozen dataclass holds."""
-    return tuple(value) if isinstance(value, list) else value
-
-
-_LIST = Value("a list of names", lambda value: isinstance(value, list))
-_RANGE = Value(
-    "a number or [smallest, largest]",
-    lambda value: WHOLE.holds(value) or isinstance(value, list),
-    as_tuple,
-)
-_DEGREES = Value(
-    TABLE.said, TABLE.holds, lambda table: {op: as_tuple(value) for op, value in table.items()}
-)
-_SIZED = {"nodes": _RANGE, "ops": _LIST}
-#: The kinds of space that a file may declare: the dataclass, and what each key holds that the table
-#: ``[space]`` may have. A further kind is a further entry; nothing else here knows the kinds.
-KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {
-    "node-labelled": (NodeLabeledSpace, {**_SIZED, "max_edges": WHOLE}),
-    "edge-labelled": (EdgeLabeledSpace, {**_SIZED, "connected": FLAG}),
-    "darts-like": (DartsSpace, {**_SIZED, "inputs": WHOLE, "predecessors": WHOLE}),
-    "chain": (ChainSpace, {"layers": _RANGE, "ops": _LIST, "layer_ops": TABLE}),
-    "graph": (
-        GraphSpace,
-        {
-            "nodes": _RANGE,
-            **dict.fromkeys(("node_ops", "edge_ops"), _LIST),
-            **dict.fromkeys(("direction", "connectivity"), TEXT),
-            **dict.fromkeys(("sources", "sinks", "min_edges", "max_edges"), WHOLE),
-            **dict.fromkeys(("degree", "in_degree", "out_degree"), _DEGREES),
-            **dict.fromkeys(("edge_weights", "fixed"), TABLE),
-        },
-    ),
-}
+#: The kinds of space that a file may declare, entered by :func:`register_family`: the dataclass,
+#: and what each key of its table may hold.
+KINDS: dict[str, tuple[type[SearchSpace], Mapping[str, Value]]] = {}
 #: Kinds in American spelling, as the classes have it.
 _AMERICAN = {"node-labeled": "node-labelled", "edge-labeled": "edge-labelled"}
 _TABLES = ("name", "description", "space", "cells", "limits", "costs")
 _OF_A_CELL = {"limits": Value("a table", lambda value: True), "costs": TABLE}
 _COSTS_BY_LAYER = list_of(FINITE, "finite numbers, one for each layer")
 _PLACE = re.compile(r"\d+(>\d+)?")  # a layer, or an edge from one node to another
+
+
+def register_family(family: type[SearchSpace]) -> None:
+    """Let files and stored studies declare spaces of a family by its ``kind``.
+
+    The keys of its table ``[space]`` are the fields of the dataclass. What each may hold is said by
+    the family's ``file_keys``; the others take any value, and lists come as tuples.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from nasgoat.spaces import ChainSpace
+        >>> @dataclass(frozen=True)
+        ... class LongChains(ChainSpace):
+        ...     kind = "long-chain"
+        >>> register_family(LongChains)
+        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
+        1048576
+    """
+    if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
+        raise SpaceError(f"a family must have a kind of its own, got {family.kind!r}")
+    names = [each.name for each in fields(cast(Any, family))]
+    keys = {name: family.file_keys.get(name, ANYTHING) for name in names}
+    for further in ("limits", "costs"):  # tables of their own
+        keys.pop(further, None)
+    KINDS[family.kind] = (family, keys)
 
 
 def parse_space(text: str, file: str = "space") -> SearchSpace:
