@@ -5,6 +5,8 @@ What each row counts:
 * lines: every line of every ``.py`` file, blank ones and comments included;
 * modules with a single importer: modules and packages that exactly one other module names in an
   import (inside functions as well); the ``__init__`` of a package is no importer;
+* modules used by a single module: the same, but ``from package import name`` counts for the module
+  that the package's ``__init__`` takes the name from;
 * isinstance on space classes: calls outside ``spaces`` whose second argument names a class that
   is defined in ``spaces`` and has "Space" in its name;
 * pairs of duplicate places: rows that the command ``duplicates`` finds, where it is installed;
@@ -107,14 +109,20 @@ class House:
             source = self.handed_on[source, name]
         return source
 
-    def count_importers(self) -> dict[str, int]:
-        """For each module and package, how many other modules name it in an import."""
+    def count_importers(self, through_packages: bool = False) -> dict[str, int]:
+        """For each module and package, how many other modules name it in an import.
+
+        With ``through_packages``, a name that is imported from a package counts for the module that
+        it comes from.
+        """
         importers: dict[str, set[str]] = defaultdict(set)
         for module in self.modules.values():
             if not module.is_package:
                 for source, name in _list_imports(module):
                     inner = f"{source}.{name}"
-                    importers[inner if inner in self.modules else source].add(module.name)
+                    home = inner if inner in self.modules else source
+                    meant = self.find_home(source, name) if through_packages else home
+                    importers[meant].add(module.name)
         return {name: len(importers[name] - {name}) for name in self.modules}
 
     @staticmethod
@@ -192,6 +200,7 @@ class House:
             "files": len(lines),
             "lines": sum(lines),
             "modules with a single importer": list(self.count_importers().values()).count(1),
+            "modules used by a single module": list(self.count_importers(True).values()).count(1),
             "files below 60 lines": sum(n < SMALL_FILE for n in lines),
             "isinstance on space classes outside spaces": len(self.list_space_checks()),
             "pairs of duplicate places": "not counted" if duplicates is None else duplicates,

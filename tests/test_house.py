@@ -50,3 +50,15 @@ def test_a_check_on_a_space_class_is_counted(tmp_path: Path) -> None:
         "nasgoat.search.f": False,
         "nasgoat.spaces.chain.ChainSpace": False,
     }
+
+
+def test_a_name_taken_from_a_package_is_a_use_of_its_module(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "nasgoat"
+    (package / "graphs").mkdir(parents=True)
+    (package / "graphs" / "__init__.py").write_text("from nasgoat.graphs.batch import Batch\n")
+    (package / "graphs" / "batch.py").write_text("class Batch:\n    pass\n")
+    (package / "one.py").write_text("from nasgoat.graphs.batch import Batch\n")
+    (package / "other.py").write_text("from nasgoat.graphs import Batch\n")
+    made = House.read(tmp_path)
+    assert made.count_importers()["nasgoat.graphs.batch"] == 1
+    assert made.count_importers(through_packages=True)["nasgoat.graphs.batch"] == 2

@@ -5,7 +5,7 @@ import pytest
 
 from nasgoat import nasbench101, nasbench201
 from nasgoat.baselines import Setup
-from nasgoat.baselines.distance_gp import likelihood_terms
+from nasgoat.baselines.fixed_kernel import likelihood_terms
 from nasgoat.baselines.nas_bowl import NasBowl
 from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.candidates import mutations_of
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
-from nasgoat.baselines.distance_gp import likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.fixed_kernel import likeliest_noise, likelihood_terms, posterior
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
