@@ -14,7 +14,7 @@ import argparse
 from statistics import fmean
 
 from nasgoat.bayesopt import several
-from nasgoat.experiments.compare_tables import evaluations_to_optimum
+from nasgoat.experiments.compare_tables import count_evaluations_to_optimum
 from nasgoat.experiments.fronts_study import FrontsStudy
 
 PROBLEMS = (
@@ -41,7 +41,7 @@ def main() -> None:
             told |= {"evaluations": given.evaluations}
             runs = [FrontsStudy.execute({**told, "seed": seed})[0] for seed in seeds]
             reached = sum(run["reached"] is not None for run in runs)
-            when, wasted = evaluations_to_optimum(runs), fmean(run["wasted"] for run in runs)
+            when, wasted = count_evaluations_to_optimum(runs), fmean(run["wasted"] for run in runs)
             row = f"{reached} of {len(runs)} | {when:.0f} | {wasted:.1f}"
             print(f"| {problem} | {share:g} | {row} |", flush=True)
 

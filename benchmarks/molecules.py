@@ -27,7 +27,7 @@ from examples.molecules import penalised_log_p, qed
 
 from nasgoat import LabeledGraph, SearchSpace, Settings, molecules, run
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines import Method, heuristic
+from nasgoat.baselines import Method, propose_heuristically
 from nasgoat.bayesopt.settings import CALM_SQRT_BETAS
 from nasgoat.search_methods import make_method, register_method
 
@@ -69,7 +69,7 @@ class GraphGenetic(Method):
                 child = self.space.mutate(members[first] if child is None else child, rng)
             if self.space.key(child) not in seen:
                 seen.add(self.space.key(child))
-                found.append(heuristic(child))
+                found.append(propose_heuristically(child))
             if len(found) == k:
                 break
         return found

@@ -9,7 +9,7 @@ from nasgoat.baselines import Data, Graphs, Prediction, Setup
 from nasgoat.baselines.bayesian_networks import (
     Bohamiann,
     Dngo,
-    likeliest_precisions,
+    find_likeliest_precisions,
     log_evidence,
     mean_gradient,
     predict_linear,
@@ -51,7 +51,7 @@ def test_evidence_is_the_normal_density(shape: tuple[int, int]) -> None:
 
 def test_fitted_precisions_beat_their_neighbours() -> None:
     rows, targets = problem()
-    alpha, beta = likeliest_precisions(rows, targets)
+    alpha, beta = find_likeliest_precisions(rows, targets)
     evidence = log_evidence(rows, targets)
     for factor in (0.5, 2.0):
         assert evidence(alpha * factor, beta) < evidence(alpha, beta)

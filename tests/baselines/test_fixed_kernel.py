@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from nasgoat.baselines.fixed_kernel import likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.fixed_kernel import find_likeliest_noise, likelihood_terms, posterior
 
 
 def test_likelihood_terms_are_those_of_the_normal_density() -> None:
@@ -21,13 +21,13 @@ def test_known_noise_is_recovered() -> None:
     x = np.sort(rng.random(400))
     K = np.exp(-np.abs(x[:, None] - x[None]) / 0.5)
     z = np.linalg.cholesky(K + 0.09 * np.eye(400)) @ rng.standard_normal(400)
-    noise = likeliest_noise(lambda v: sum(likelihood_terms(K, z, v)), (1e-5, 1.0))
+    noise = find_likeliest_noise(lambda v: sum(likelihood_terms(K, z, v)), (1e-5, 1.0))
     assert noise == pytest.approx(0.09, rel=0.2)  # 400 observations: a standard error of 8 %
 
 
 def test_bounds_hold() -> None:
     z = np.array([5.0, -5.0])
-    noise = likeliest_noise(lambda v: sum(likelihood_terms(np.eye(2), z, v)), (1e-3, 0.5))
+    noise = find_likeliest_noise(lambda v: sum(likelihood_terms(np.eye(2), z, v)), (1e-3, 0.5))
     assert noise == pytest.approx(0.5, rel=1e-3)
 
 

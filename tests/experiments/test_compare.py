@@ -10,7 +10,7 @@ from nasgoat.errors import SettingError
 from nasgoat.experiments import figures_of, tables_of
 from nasgoat.experiments.compare_charts import collect_curves
 from nasgoat.experiments.compare_study import CompareStudy
-from nasgoat.experiments.compare_tables import evaluations_to_optimum, list_contests
+from nasgoat.experiments.compare_tables import count_evaluations_to_optimum, list_contests
 from nasgoat.experiments.methods import MethodSpec
 from nasgoat.experiments.records import ExperimentRecords
 
@@ -128,4 +128,4 @@ def test_the_first_at_the_optimum_need_not_have_the_lowest_regret(
 
 
 def test_a_run_that_never_arrives_is_later_than_any_that_does() -> None:
-    assert evaluations_to_optimum([{"reached": None}, {"reached": 20}]) == float("inf")
+    assert count_evaluations_to_optimum([{"reached": None}, {"reached": 20}]) == float("inf")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from nasgoat import LabeledGraph, nasbench101
 from nasgoat.figures import draw, ladder, save
-from nasgoat.figures.layout import chain_order, lay_out
+from nasgoat.figures.layout import lay_out, order_chain
 from tests.strategies import generators, labeled_graphs
 
 HOSTILE = ["<script>", "../../etc", "x" * 10_000, "\x1b[2J\n", r"$\frac{1}{0}$", "\\"]
@@ -20,7 +20,7 @@ def test_every_graph_has_a_layout_and_a_text(graph: LabeledGraph) -> None:
     layout = lay_out(graph)
     assert set(layout.nodes) == set(range(graph.n))
     assert set(layout.edges) == set(graph.edges)
-    if chain_order(graph) is None:
+    if order_chain(graph) is None:
         assert len(ladder(graph).splitlines()) == 2 + len(graph.edges)
 
 

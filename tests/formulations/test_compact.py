@@ -7,11 +7,11 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import TaggedModel, formulate
-from nasgoat.formulations.cell_domains import compact_domain, needed_columns
-from nasgoat.formulations.variance_bound import convex_diagonal, directions
+from nasgoat.formulations.cell_domains import compact_domain, list_needed_columns
+from nasgoat.formulations.variance_bound import find_convex_diagonal, find_directions
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace, ChainSpace, DartsSpace
-from nasgoat.spaces.names import topological_orders
+from nasgoat.spaces.names import list_topological_orders
 
 NODE = NodeLabeledSpace(nodes=(4, 4), ops=["a", "b", "c"], max_edges=5)
 SPACES: list[CellSpace] = [
@@ -31,7 +31,7 @@ def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
     features = FeatureMap(space)
     for batch in space.enumerate():
         n = int(batch.sizes[0])
-        columns = needed_columns(space, n, features)
+        columns = list_needed_columns(space, n, features)
         counts = compact_domain(TaggedModel(n), space, features, columns).counts
         z = features.counts(batch).astype(float)
         G, h = counts.matrix()
@@ -62,8 +62,8 @@ def test_the_diagonal_is_convex_on_random_problems() -> None:
     for size in (1, 2, 5, 30):
         factor = rng.normal(size=(size, size))
         covariance = factor @ factor.T
-        V = directions(rng.normal(size=(size // 3, size)), size)
-        d = convex_diagonal(covariance, V, np.ones(size))
+        V = find_directions(rng.normal(size=(size // 3, size)), size)
+        d = find_convex_diagonal(covariance, V, np.ones(size))
         least = np.linalg.eigvalsh(V.T @ (np.diag(d) - covariance) @ V)[0]
         assert least >= -1e-9 * np.linalg.eigvalsh(covariance)[-1]
         assert d.sum() <= 2 * size * np.linalg.eigvalsh(covariance)[-1]
@@ -89,5 +89,5 @@ def test_topological_orders_are_all_found_once() -> None:
         for order in permutations(range(5))
         if not np.tril((relabeled := graph.relabeled(order)).adjacency).any()
     }
-    assert set(topological_orders(graph, 100)) == expected
-    assert len(topological_orders(graph, 2)) == 2
+    assert set(list_topological_orders(graph, 100)) == expected
+    assert len(list_topological_orders(graph, 2)) == 2

@@ -18,7 +18,7 @@ from nasgoat.formulations.kernel_encoding import distance_indicators
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces import CellSpace, ChainSpace
-from nasgoat.spaces.names import topological_orders
+from nasgoat.spaces.names import list_topological_orders
 
 SPACES = [
     NodeLabeledSpace(4, ["a", "b"]).constrain("a <= 1", "depth >= 2"),
@@ -69,7 +69,7 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
 def test_scip_counts_the_graphs_within_the_limits(space: CellSpace) -> None:
     n = space.sizes[-1]
     graphs = [graph for batch in space.enumerate() for graph in batch]
-    orders = sum(len(topological_orders(g, 100)) if g.node_labels else 1 for g in graphs)
+    orders = sum(len(list_topological_orders(g, 100)) if g.node_labels else 1 for g in graphs)
     assert ScipModel(domain_model(space, n)).count() == orders
     rows = graph_encoding(n)
     paper_domain(rows, space)

@@ -24,7 +24,7 @@ from nasgoat.solvers import SolveLimits
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces import CellSpace, ChainSpace, EdgeRow
 from nasgoat.spaces.limits import Limit
-from nasgoat.spaces.names import topological_orders
+from nasgoat.spaces.names import list_topological_orders
 from nasgoat.spaces.structures import acyclic_structures
 
 #: Both sides score with the same posterior; only the order of sums may differ.
@@ -111,7 +111,7 @@ def test_scip_counts_the_cells_of_every_size(space: CellSpace) -> None:
             expected = len(space.listed[n].adjacency) * len(space.ops) ** (n - 2)
         if by_rows:  # every topological order is a point of its own
             cells = [g for batch in space.enumerate() for g in batch if g.n == n]
-            expected = sum(len(topological_orders(g, 100)) for g in cells)
+            expected = sum(len(list_topological_orders(g, 100)) for g in cells)
         assert ScipModel(domain_model(space, n)).count() == expected
         rows = graph_encoding(n)
         paper_domain(rows, space)

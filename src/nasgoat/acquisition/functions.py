@@ -27,7 +27,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
 )
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, Posterior
-from nasgoat.surrogate.draws import DRAWN, without_mean
+from nasgoat.surrogate.draws import DRAWN, drop_mean
 
 LEAST_STD = 1e-10  # below it log EI is taken at this σ, so that every value is finite
 _FAR = 100.0  # from here on 1 - t √(π/2) erfcx(t/√2) is a difference of equals; its series is not
@@ -136,7 +136,7 @@ class LargestDeviation(_OwnFunction):
     sqrt_beta: ClassVar[float] = 1.0  # type: ignore[misc]
 
     def _make_posterior(self) -> Posterior:
-        return without_mean(self.gp.posterior_)
+        return drop_mean(self.gp.posterior_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,7 +86,7 @@ class Method(AskTell):
         if len(proposals) < k:
             taken |= {self.space.key(p.graph) for p in proposals}
             left = self.space.sample(k - len(proposals), rng, taken)
-            proposals += [heuristic(graph) for graph in left]
+            proposals += [propose_heuristically(graph) for graph in left]
         return proposals
 
     @abstractmethod
@@ -183,7 +183,7 @@ class PredictorSearch(Method):
         return lowest(candidates, self.score(prediction, rng), k)
 
 
-def heuristic(graph: LabeledGraph, value: float | None = None) -> Proposal:
+def propose_heuristically(graph: LabeledGraph, value: float | None = None) -> Proposal:
     """A proposal without a bound."""
     return Proposal(graph, Certificate(Status.HEURISTIC, value))
 
@@ -191,7 +191,7 @@ def heuristic(graph: LabeledGraph, value: float | None = None) -> Proposal:
 def lowest(graphs: Graphs, values: NDArray[np.floating], k: int) -> list[Proposal]:
     """The k graphs of lowest value, lowest first."""
     order = np.argsort(values, kind="stable")[:k]
-    return [heuristic(graphs[i], float(values[i])) for i in order]
+    return [propose_heuristically(graphs[i], float(values[i])) for i in order]
 
 
 def standardize(values: Array) -> tuple[Array, float, float]:

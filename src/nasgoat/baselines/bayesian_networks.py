@@ -32,7 +32,7 @@ from scipy.optimize import minimize
 
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.baselines.dense_network import DenseNetwork, train
-from nasgoat.baselines.encodings import standardized_adjacency
+from nasgoat.baselines.encodings import standardize_adjacency
 
 Array = NDArray[np.float64]
 Weights = NDArray[np.floating]
@@ -62,7 +62,7 @@ class AdjacencySearch(PredictorSearch):
 
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """Mean and standard deviation of the standardised error."""
-        rows, new = standardized_adjacency(self.space, data.graphs, candidates)
+        rows, new = standardize_adjacency(self.space, data.graphs, candidates)
         targets, _, _ = standardize(data.errors)
         mean, std = self.predict_rows(rows, targets, new, rng)
         return Prediction(mean, std, float(targets.min()))
@@ -97,7 +97,7 @@ class Dngo(AdjacencySearch):
             network.forward(layers, part.astype(np.float32))[-2][0].astype(float)
             for part in (rows, new)
         )
-        return predict_linear(basis, targets, new_basis, *likeliest_precisions(basis, targets))
+        return predict_linear(basis, targets, new_basis, *find_likeliest_precisions(basis, targets))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -144,7 +144,7 @@ def predict_linear(
     return new @ m, np.sqrt(np.maximum(variance, 0.0))
 
 
-def likeliest_precisions(rows: Array, targets: Array) -> tuple[float, float]:
+def find_likeliest_precisions(rows: Array, targets: Array) -> tuple[float, float]:
     """The α and β of largest marginal likelihood."""
     evidence = log_evidence(rows, targets)
     found = minimize(

@@ -22,7 +22,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.trial import TrialState, create_trial
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines import Method, heuristic
+from nasgoat.baselines import Method, propose_heuristically
 from nasgoat.baselines.encodings import arrange
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
@@ -179,7 +179,7 @@ class CategoricalSearch(Method):
             if graph is None:
                 break  # random graphs fill what is left
             taken.add(self.space.key(graph))
-            found.append(heuristic(graph))
+            found.append(propose_heuristically(graph))
         return found
 
     def _next(

@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.baselines.encodings import adjacency_encoding
-from nasgoat.baselines.fixed_kernel import likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.fixed_kernel import find_likeliest_noise, likelihood_terms, posterior
 from nasgoat.graphs import LabeledGraph
 
 Array = NDArray[np.float64]
@@ -72,7 +72,7 @@ class DistanceSearch(PredictorSearch):
         if not self.noisy or self.as_published:
             return NOISE
         K = kernel(distances)
-        return likeliest_noise(lambda v: sum(likelihood_terms(K, targets, v)), NOISE_BOUNDS)
+        return find_likeliest_noise(lambda v: sum(likelihood_terms(K, targets, v)), NOISE_BOUNDS)
 
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """The posterior of the standardised error."""

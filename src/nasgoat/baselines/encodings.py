@@ -66,7 +66,7 @@ def adjacency_encoding(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> ND
     return np.concatenate([edges, codes / max(labels - 1, 1)], axis=1)
 
 
-def standardized_adjacency(
+def standardize_adjacency(
     space: SearchSpace, graphs: Sequence[LabeledGraph], candidates: Sequence[LabeledGraph]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Adjacency encodings of graphs and candidates; columns have mean 0, deviation 1 over graphs.
@@ -74,7 +74,7 @@ def standardized_adjacency(
     Example:
         >>> from nasgoat import nasbench201
         >>> cells = nasbench201().sample(9, np.random.default_rng(0))
-        >>> rows, new = standardized_adjacency(nasbench201(), cells[:5], cells[5:])
+        >>> rows, new = standardize_adjacency(nasbench201(), cells[:5], cells[5:])
         >>> rows.shape, new.shape, bool(abs(rows.mean()) < 1e-12)
         ((5, 6), (4, 6), True)
     """

@@ -70,12 +70,13 @@ def likelihood_terms(K: Array, z: Array, noise: float) -> tuple[float, float]:
     return float(half @ half), float(2 * np.log(np.diag(L)).sum())
 
 
-def likeliest_noise(loss: Callable[[float], float], bounds: tuple[float, float]) -> float:
+def find_likeliest_noise(loss: Callable[[float], float], bounds: tuple[float, float]) -> float:
     """The noise variance of smallest loss between two bounds, sought on the log scale.
 
     Example:
         >>> z = np.array([2.0, -2.0])
-        >>> round(likeliest_noise(lambda v: sum(likelihood_terms(np.eye(2), z, v)), (0.1, 10)), 3)
+        >>> loss = lambda noise: sum(likelihood_terms(np.eye(2), z, noise))
+        >>> round(find_likeliest_noise(loss, (0.1, 10)), 3)
         3.0
     """
     low, high = np.log(bounds)

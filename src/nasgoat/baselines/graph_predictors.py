@@ -26,7 +26,7 @@ from nasgoat.baselines import (
     Method,
     Prediction,
     PredictorSearch,
-    heuristic,
+    propose_heuristically,
     standardize,
 )
 from nasgoat.baselines.graph_network import GraphNetworks, GraphTensors, one_thread, split
@@ -113,7 +113,7 @@ class GcnPredictor(Method):
         first = self.evaluations - self.chosen
         if len(taken) < first:
             more = min(k, first - len(taken))
-            return [heuristic(graph) for graph in self.space.sample(more, rng, taken)]
+            return [propose_heuristically(graph) for graph in self.space.sample(more, rng, taken)]
         if self._ranking is None:
             self._ranking = self._rank(first)
         return [p for p in self._ranking if self.space.key(p.graph) not in taken][:k]
@@ -125,10 +125,10 @@ class GcnPredictor(Method):
         seen = {self.space.key(graph) for graph in graphs}
         candidates = self.space.sample(_CANDIDATES * self.evaluations, rng, seen)
         if self.as_published or not candidates:
-            return [heuristic(graph) for graph in candidates]
+            return [propose_heuristically(graph) for graph in candidates]
         predicted, admitted = self._predict(graphs, errors, candidates, rng)
         order = np.lexsort((predicted, ~admitted))
-        return [heuristic(candidates[i], float(predicted[i])) for i in order]
+        return [propose_heuristically(candidates[i], float(predicted[i])) for i in order]
 
     def _predict(
         self,

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.baselines import Method, heuristic
+from nasgoat.baselines import Method, propose_heuristically
 from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
 
@@ -86,7 +86,7 @@ class Evolution(Method):
                 key = self.space.key(child)
                 if key not in taken:
                     taken.add(key)
-                    children.append(heuristic(child))
+                    children.append(propose_heuristically(child))
                     break
             if len(children) == k:
                 break
@@ -145,4 +145,4 @@ class LocalSearch(Method):
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         if self._current is None:
             return []  # random graphs for the next start
-        return [heuristic(graph) for graph in self._list_left(taken)[:k]]
+        return [propose_heuristically(graph) for graph in self._list_left(taken)[:k]]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.candidates import mutations_of
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
-from nasgoat.baselines.fixed_kernel import likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.fixed_kernel import find_likeliest_noise, likelihood_terms, posterior
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
@@ -90,7 +90,7 @@ class NasBowl(PredictorSearch):
     def _fit_noise(self, K: Array, z: Array) -> float:
         if not self.noisy:
             return _NOISE
-        return likeliest_noise(lambda noise: self._measure_loss(K, z, noise), _NOISE_BOUNDS)
+        return find_likeliest_noise(lambda noise: self._measure_loss(K, z, noise), _NOISE_BOUNDS)
 
     def _measure_loss(self, K: Array, z: Array, noise: float) -> float:
         fit, log_det = likelihood_terms(K, z, noise)

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.evaluation import FailureKind, Inline, Isolated, Objective, Outcome, Share
-from nasgoat.evaluation.objectives import function_path
+from nasgoat.evaluation.objectives import name_function
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -105,7 +105,7 @@ def make_evaluator(
     """
     needed = limits["needed"]
     limited = any(value not in (None, False, Share(), needed) for value in limits.values())
-    path = objective if isinstance(objective, str) else function_path(objective)
+    path = objective if isinstance(objective, str) else name_function(objective)
     if isinstance(objective, str) or ((limited or in_processes) and path is not None):
         isolated = Isolated(path, seed=seed, **limits)
         isolated.check()

@@ -20,7 +20,7 @@ from nasgoat.errors import (
 )
 from nasgoat.evaluation.fidelities import Fidelity
 from nasgoat.evaluation.objectives import ERROR, Failure, FailureKind, Outcome, describe_problem
-from nasgoat.evaluation.workers import Share, evaluate, own_slot
+from nasgoat.evaluation.workers import Share, evaluate, find_own_slot
 from nasgoat.graphs import LabeledGraph
 from nasgoat.process_tree import HAS_GROUPS, TELLS_MEMORY
 
@@ -100,7 +100,7 @@ class Isolated:
         }
         if fidelity is not None:
             request |= {"fidelity": fidelity.value, "checkpoints": self.checkpoints}
-        _own_child().environment = self.share.variables(own_slot())
+        _own_child().environment = self.share.variables(find_own_slot())
         for attempt in range(1, self.retries + 2):
             outcome = replace(self._attempt(request), attempts=attempt)
             if self.fresh_process:

@@ -230,12 +230,12 @@ def find_function(path: str) -> Callable[..., Any]:
     return function
 
 
-def function_path(objective: Callable[..., Any]) -> str | None:
+def name_function(objective: Callable[..., Any]) -> str | None:
     """``module:function`` of a function that another process can import; None of any other.
 
     Example:
         >>> import json
-        >>> function_path(json.dumps), function_path(lambda graph: 0.0)
+        >>> name_function(json.dumps), name_function(lambda graph: 0.0)
         ('json:dumps', None)
     """
     module, name = getattr(objective, "__module__", None), getattr(objective, "__qualname__", "")

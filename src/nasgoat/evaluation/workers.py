@@ -60,7 +60,7 @@ class _Seat:
         weakref.finalize(self, _taken.discard, self.number)
 
 
-def own_slot() -> int:
+def find_own_slot() -> int:
     """The slot of the calling thread, which it keeps."""
     if getattr(_own, "seat", None) is None:
         _own.seat = _Seat()

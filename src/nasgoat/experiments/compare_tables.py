@@ -178,7 +178,7 @@ def _name_leaders(contest: Contest) -> str:
     least = min(regret.values())
     best = [name for name, value in regret.items() if value <= least]
     said = f"Lowest median regret: {', '.join(best)} ({least:.3f})."
-    soon = {name: evaluations_to_optimum(runs) for name, runs in contest.runs.items()}
+    soon = {name: count_evaluations_to_optimum(runs) for name, runs in contest.runs.items()}
     first = min(soon, key=lambda name: soon[name])
     if soon[first] < float("inf"):
         said += f" First at the optimum in the median: {first}, after {soon[first]:.0f}."
@@ -187,7 +187,7 @@ def _name_leaders(contest: Contest) -> str:
 
 def format_arrival(runs: Sequence[Record]) -> str:
     """The median number of evaluations to the optimum, or that more are needed than were made."""
-    when = evaluations_to_optimum(runs)
+    when = count_evaluations_to_optimum(runs)
     return f"{when:.0f}" if when < float("inf") else f"> {max(run['evaluations'] for run in runs)}"
 
 
@@ -197,7 +197,7 @@ def format_share(runs: Sequence[Record]) -> str:
 
 
 def _format_spread(values: Sequence[float]) -> str:
-    return f"{median(values):.3f} ({deviation(values):.3f})"
+    return f"{median(values):.3f} ({measure_deviation(values):.3f})"
 
 
 def list_final_errors(runs: Sequence[Record]) -> list[float]:
@@ -210,11 +210,11 @@ def list_test_errors(runs: Sequence[Record]) -> list[float]:
     return [run["test_error"] for run in runs if run["test_error"] is not None]
 
 
-def evaluations_to_optimum(runs: Sequence[Record]) -> float:
+def count_evaluations_to_optimum(runs: Sequence[Record]) -> float:
     """Median over runs; one that never reaches the optimum counts as later than any that does.
 
     Example:
-        >>> evaluations_to_optimum([{"reached": 30}, {"reached": None}, {"reached": 50}])
+        >>> count_evaluations_to_optimum([{"reached": 30}, {"reached": None}, {"reached": 50}])
         50
     """
     return median(run["reached"] or float("inf") for run in runs)
@@ -235,9 +235,9 @@ def measure_advantage(
     gains = [by_seed[run["seed"]] - run["regret"] for run in runs if run["seed"] in by_seed]
     if len(gains) < 2:
         return None
-    return float(np.mean(gains)), deviation(gains) / float(np.sqrt(len(gains)))
+    return float(np.mean(gains)), measure_deviation(gains) / float(np.sqrt(len(gains)))
 
 
-def deviation(values: Sequence[float]) -> float:
+def measure_deviation(values: Sequence[float]) -> float:
     """Standard deviation over runs; 0 for a single one."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

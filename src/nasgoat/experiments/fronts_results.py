@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from nasgoat.experiments import Table
 from nasgoat.experiments.compare_tables import (
-    deviation,
     format_arrival,
     format_share,
     group_by_method,
+    measure_deviation,
 )
 from nasgoat.experiments.fronts_problem import CONSTRAINED, MARKS, OURS, Problem
 from nasgoat.experiments.records import ExperimentRecords, expand_steps
@@ -177,7 +177,7 @@ def _make_limits_table(contest: FrontContest) -> Table:
 
 
 def _format_mean(values: Sequence[float]) -> str:
-    return f"{fmean(values):.3f} ± {deviation(values) / len(values) ** 0.5:.3f}"
+    return f"{fmean(values):.3f} ± {measure_deviation(values) / len(values) ** 0.5:.3f}"
 
 
 def _name(contest: FrontContest) -> str:

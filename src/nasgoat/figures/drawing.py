@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
-from nasgoat.figures.layout import Layout, chain_order, lay_out, node_text
+from nasgoat.figures.layout import Layout, lay_out, order_chain, write_node_text
 from nasgoat.figures.lines import STRETCHES, Point, bend, end_at_box, lay_parallel, place_labels
 from nasgoat.figures.wording import cut_to_printable, make_plain
 from nasgoat.graphs import Edge, LabeledGraph
@@ -113,14 +113,14 @@ def draw_on(
             continue
         label = None if graph.edge_labels is None else graph.edge_labels[edge]
         colour = _LINE if label is None else colours.get(label, _LINE)
-        head = node_text(graph, edge[1]) if graph.directed else None
+        head = write_node_text(graph, edge[1]) if graph.directed else None
         _draw_edge(axes, points, head, layout.style != "layers", colour)
         if label is not None:
             box: Any = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "none"}
             _write(axes, places[edge], label, bbox=box, color=colour, fontsize=8, zorder=2)
     look: Any = {"color": "white", "fontsize": 9.5, "fontweight": "bold", "zorder": 3}
     for v, point in layout.nodes.items():
-        text = node_text(graph, v)
+        text = write_node_text(graph, v)
         colour = colours.get(text, LIGHT[0]) if graph.node_labels else LIGHT[0]
         box = {"boxstyle": "round,pad=0.45", "facecolor": colour, "edgecolor": "white", "lw": 1.5}
         _write(axes, point, text, bbox=box, **look)
@@ -143,7 +143,7 @@ def _place_labels(graph: LabeledGraph, layout: Layout) -> tuple[dict[Edge, Point
     labels = graph.edge_labels or {}
     small = 0.85  # the width of a letter on an edge, in those of a node
     sizes = {e: (small * _measure(label), _HALF_HEIGHT) for e, label in labels.items()}
-    taken = [(at, (_measure(node_text(graph, v)), 0.2)) for v, at in layout.nodes.items()]
+    taken = [(at, (_measure(write_node_text(graph, v)), 0.2)) for v, at in layout.nodes.items()]
     return place_labels(layout.edges, sizes, taken, layout.style == "layers")
 
 
@@ -203,7 +203,7 @@ def write_ladder(graph: LabeledGraph) -> list[Piece]:
     """
     if graph.cells:
         return _write_cells(graph)
-    chain = chain_order(graph)
+    chain = order_chain(graph)
     if chain is not None and graph.n >= _CHAIN:
         return _write_chain(graph, chain)
     ordered = graph.sorted_topologically() if graph.is_acyclic() else graph

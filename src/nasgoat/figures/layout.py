@@ -64,7 +64,7 @@ def lay_out(graph: LabeledGraph) -> Layout:
     """
     if not graph.is_acyclic():
         return _lay_freely(graph)
-    chain = chain_order(graph)
+    chain = order_chain(graph)
     if chain is not None and graph.n > _ROW:
         return _fold(graph, chain)
     columns, lines = _arrange_layers(graph)
@@ -78,11 +78,11 @@ def lay_out(graph: LabeledGraph) -> Layout:
     return Layout(nodes, edges, float(len(columns)), float(max(map(len, columns))))
 
 
-def chain_order(graph: LabeledGraph) -> list[int] | None:
+def order_chain(graph: LabeledGraph) -> list[int] | None:
     """The nodes of a chain of labelled edges from end to end; None if the graph is no such chain.
 
     Example:
-        >>> chain_order(LabeledGraph.from_edges(3, [(2, 0), (0, 1)], edge_labels=["a", "b"]))
+        >>> order_chain(LabeledGraph.from_edges(3, [(2, 0), (0, 1)], edge_labels=["a", "b"]))
         [2, 0, 1]
     """
     if graph.edge_labels is None or graph.node_labels is not None or not graph.is_acyclic():
@@ -150,6 +150,6 @@ def _lay_freely(graph: LabeledGraph) -> Layout:
     return Layout(nodes, edges, float(width), float(height), "free")
 
 
-def node_text(graph: LabeledGraph, v: int) -> str:
+def write_node_text(graph: LabeledGraph, v: int) -> str:
     """What stands in a node: its label, or its number where labels are on the edges."""
     return str(v) if graph.node_labels is None else graph.node_labels[v]

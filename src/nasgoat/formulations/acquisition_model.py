@@ -66,13 +66,13 @@ class Layout(NamedTuple):
 
 def _write_cells(request: Request) -> AcquisitionModel:
     space, n, on_nodes = request.space, request.n, request.space.labels_on == "nodes"
-    columns = cell_domains.needed_columns(space, n, request.features)
+    columns = cell_domains.list_needed_columns(space, n, request.features)
     if request.formulation == "paper":
         m = graph_encoding(n)
         cell_domains.paper_domain(m, space, columns)
         kernel_encoding.distance_indicators(m)
         limit_cells(m, space)
-        blank = cell_domains.blank_structures(space, n, request.features)
+        blank = cell_domains.make_blank_structures(space, n, request.features)
         code_variables(m, request.features, blank)
         _add_paper_rows(m, request)
     else:
@@ -80,7 +80,7 @@ def _write_cells(request: Request) -> AcquisitionModel:
         m = _compact_cells(request, columns)
         if request.symmetry and columns is None and on_nodes:
             cell_domains.symmetry_rows(m, range(1, len(space.ops) + 1))
-            return request.answer(m, partial(cell_domains.least_order, space.node_vocabulary))
+            return request.answer(m, partial(cell_domains.find_least_order, space.node_vocabulary))
     if columns is not None and on_nodes:
         return request.answer(m, columns.order, columns.labels)
     return request.answer(m)
@@ -230,7 +230,7 @@ def formulate(
     """
     if formulation not in FORMULATIONS:
         raise UnknownNameError("formulation", formulation, FORMULATIONS)
-    layout = layout_of(space)
+    layout = find_layout(space)
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
@@ -250,10 +250,10 @@ def domain_model(space: SearchSpace, n: int) -> TaggedModel:
         >>> sum(1 for row in m.constraints() if "limit" in row.name)
         1
     """
-    return layout_of(space).domain(space, n)
+    return find_layout(space).domain(space, n)
 
 
-def layout_of(space: SearchSpace) -> Layout:
+def find_layout(space: SearchSpace) -> Layout:
     """How a space is written, or :class:`SpaceError` if no mathematical program is known for it."""
     if space.layout not in LAYOUTS:
         raise SpaceError(

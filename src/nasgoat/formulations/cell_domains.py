@@ -27,7 +27,7 @@ from nasgoat.formulations.structure_columns import (
     choose_structure,
     structure_rows,
 )
-from nasgoat.formulations.tagged_model import TaggedModel, forward_pairs, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, linear_sum, list_forward_pairs
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.deciding import STRUCTURE
@@ -89,7 +89,7 @@ def domain_201_source(m: TaggedModel) -> None:
 
 def domain_201_label(m: TaggedModel, labels: int) -> None:
     """(201_label): an edge has one label, a missing edge none, Σ_l F[u, v, l] = A[u, v]."""
-    totals = {(u, v): sum(m.F[u, v, a] for a in range(labels)) for u, v in forward_pairs(m.n)}
+    totals = {(u, v): sum(m.F[u, v, a] for a in range(labels)) for u, v in list_forward_pairs(m.n)}
     m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
 
 
@@ -107,7 +107,7 @@ def paper_domain(m: TaggedModel, space: CellSpace, columns: StructureColumns | N
         domain_101_sink(m, labels)
         domain_101_label(m, range(m.n), range(labels))
     else:
-        edge_label_variables(m, forward_pairs(m.n), labels)
+        edge_label_variables(m, list_forward_pairs(m.n), labels)
         domain_201_index(m)
         if space.on_paths:
             domain_201_source(m)
@@ -126,7 +126,7 @@ def domain_of_cells(space: CellSpace, n: int) -> TaggedModel:
     """The cells with n nodes within their limits, without an acquisition."""
     m = TaggedModel(n)
     features = FeatureMap(space)
-    compact_domain(m, space, features, needed_columns(space, n, features))
+    compact_domain(m, space, features, list_needed_columns(space, n, features))
     limit_cells(m, space)
     return m
 
@@ -149,14 +149,14 @@ class CompactCells(NamedTuple):
     profiles: Profiles | None
 
 
-def needed_columns(space: CellSpace, n: int, features: FeatureMap) -> StructureColumns | None:
+def list_needed_columns(space: CellSpace, n: int, features: FeatureMap) -> StructureColumns | None:
     """All structures of n nodes, if nothing but their list tells which they are, or their codes."""
     if structure_rows(space, n) is not None and not is_decided(features, STRUCTURE):
         return None
     return StructureColumns(space.listed[n].adjacency)
 
 
-def blank_structures(space: CellSpace, n: int, features: FeatureMap) -> GraphBatch | None:
+def make_blank_structures(space: CellSpace, n: int, features: FeatureMap) -> GraphBatch | None:
     """A cell for each structure of n nodes, with any labels, where structures decide codes."""
     if not is_decided(features, STRUCTURE):
         return None
@@ -182,10 +182,10 @@ def compact_domain(
             source_and_sink(m, tags)
         add_structure_rows(m, structure_rows(space, m.n) or [])
     if not on_nodes:
-        edge_label_variables(m, forward_pairs(m.n), len(space.ops))
+        edge_label_variables(m, list_forward_pairs(m.n), len(space.ops))
         domain_201_label(m, len(space.ops))
         counts = edge_labelled_counts(m, space, features, columns)
-        counts.add(code_counts(m, features, blank_structures(space, m.n, features)))
+        counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
         return CompactCells(m, features, columns, counts, None)
     labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
     inner = range(1, m.n - 1)
@@ -194,12 +194,12 @@ def compact_domain(
     cell_links(m, labels)
     profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
     counts = node_labelled_counts(m, space, features, profiles)
-    counts.add(code_counts(m, features, blank_structures(space, m.n, features)))
+    counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
     return CompactCells(m, features, columns, counts, profiles)
 
 
 def _topological_rows(m: TaggedModel, tag: str) -> None:
-    n, pairs = m.n, [(v, u) for u, v in forward_pairs(m.n)]
+    n, pairs = m.n, [(v, u) for u, v in list_forward_pairs(m.n)]
     m.rows(tag, "A", [((u, v), m.A[u, v] == 0) for u, v in pairs])
     m.rows(tag, "r", [((u, v), m.r[u, v] == 0) for u, v in pairs])
     m.rows(tag, "d", [((u, v), m.d[u, v] == n) for u, v in pairs])
@@ -234,7 +234,7 @@ def symmetry_rows(m: TaggedModel, labels: range) -> None:
     m.rows("symmetry", "edges", tied)
 
 
-def least_order(labels: Sequence[str], graph: LabeledGraph) -> LabeledGraph:
+def find_least_order(labels: Sequence[str], graph: LabeledGraph) -> LabeledGraph:
     """The topological order with the least sequence of keys, which the rows above keep."""
     codes = [labels.index(label) for label in graph.node_labels or ()]
     prefix: list[tuple[tuple[tuple[int, int], ...], list[int]]] = [((), [])]

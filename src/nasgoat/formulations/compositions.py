@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from nasgoat.formulations.cell_domains import CompactCells
 from nasgoat.formulations.profiles import (
     IntArray,
-    at_least,
-    family_of,
+    find_family,
     profile_rows,
     profile_variables,
+    sum_at_least,
 )
 from nasgoat.formulations.structure_columns import (
     add_column_profiles,
@@ -41,7 +41,7 @@ from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms, linear_s
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
-    single_counts,
+    list_single_counts,
     variance_bound,
 )
 from nasgoat.kernels.deciding import Composition, list_compositions
@@ -118,16 +118,16 @@ def cap_rows(cells: CompactCells, every: list[Composition]) -> None:
     for j, (s, a, b) in enumerate(cells.features.path_types):
         if s == 0 or (j, 0) not in m.Zc:
             continue
-        family = family_of(a, b, last)
+        family = find_family(a, b, last)
         for c in range(1, counts[j].upper + 1):
             reached: Terms = [(1.0, m.Zc[j, x]) for x in range(c, counts[j].upper + 1)]
             few: Terms = [
-                (1.0, m.Y[i]) for i, C in enumerate(every) if most_paths(C, a, b, last) < c
+                (1.0, m.Y[i]) for i, C in enumerate(every) if bound_paths(C, a, b, last) < c
             ]
             if few:
                 rows.append(((j, c, 0), linear_sum([*reached, *few]) <= 1))
             if profiles is not None:
-                many = [(-w, x) for w, x in at_least(m, profiles, family, s, c)]
+                many = [(-w, x) for w, x in sum_at_least(m, profiles, family, s, c)]
                 rows.append(((j, c, 1), linear_sum([*reached, *many]) <= 0))
     m.rows("caps", "count", rows)
 
@@ -137,7 +137,7 @@ def _pairs(C: Composition, a: int, b: int) -> int:
     return C[a - 1] * C[b - 1] if a != b else C[a - 1] * (C[a - 1] - 1) // 2
 
 
-def most_paths(C: Composition, a: int, b: int, last: int) -> int:
+def bound_paths(C: Composition, a: int, b: int, last: int) -> int:
     """The largest P[s, a, b] that a composition allows."""
     if a == 0 or b == last:
         return C[(b if a == 0 else a) - 1]
@@ -194,12 +194,12 @@ class PartBounds:
             if s == 0 and 0 < a < last:
                 constants[j] = C[a - 1]
             elif counts[j].terms:
-                most = 1 if (a, b) == (0, last) else most_paths(C, a, b, last)
+                most = 1 if (a, b) == (0, last) else bound_paths(C, a, b, last)
                 if most_apart is not None and s <= farthest and (a, b) != (0, last):
-                    most = min(most, int(most_apart[family_of(a, b, last), s - 1]))
+                    most = min(most, int(most_apart[find_family(a, b, last), s - 1]))
                 if most > 0:
                     largest[j] = float(min(counts[j].upper, most))
-        singles = single_counts(len(counts), largest, self.squares)
+        singles = list_single_counts(len(counts), largest, self.squares)
         kept = np.isin(np.arange(len(counts)), list(largest))
         # A total of one count, or of none, is no new functional.
         several = [t for t in self._totals if np.count_nonzero(t.weights[kept]) > 1]
@@ -217,7 +217,7 @@ class PartBounds:
         members: dict[tuple[int, int], Array] = {}
         for j, (s, a, b) in enumerate(features.path_types):
             if s > 0 and (a, b) != (0, last):
-                members.setdefault((family_of(a, b, last), s), np.zeros(width))[j] = 1.0
+                members.setdefault((find_family(a, b, last), s), np.zeros(width))[j] = 1.0
         found = []
         for (family, s), weights in members.items():
             values, most = profiles.values[family], profiles.most(family, s)

@@ -19,7 +19,7 @@ from nasgoat.formulations.kernel_encoding import edge_type_terms
 from nasgoat.formulations.layers import distance_terms
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, Profiles
 from nasgoat.formulations.structure_columns import StructureColumns
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, forward_pairs
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, list_forward_pairs
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace, GraphSpace
 
@@ -155,7 +155,7 @@ def edge_labelled_counts(
     place = {t: j for j, t in enumerate(features.path_types)}
     paths = len(features.path_types)
     equations: list[Equation] = []
-    for u, v in forward_pairs(m.n):
+    for u, v in list_forward_pairs(m.n):
         if (u, v) in places:
             labels = {paths + i: 1.0 for i, e in enumerate(features.edge_types) if e[:2] == (u, v)}
             equations.append((labels | {place[1, u, v]: -1.0}, 0.0))
@@ -164,7 +164,7 @@ def edge_labelled_counts(
             coefficients = {place[1, u, v]: c for (u, v), c in row.terms.items()}
             equations.append((coefficients, float(row.bound)))
     if space.on_paths:
-        ends = [(u, v) for u, v in forward_pairs(m.n) if u == 0 or v == m.n - 1]
+        ends = [(u, v) for u, v in list_forward_pairs(m.n) if u == 0 or v == m.n - 1]
         steps = {(u, v): [s for s in range(1, v - u + 1) if (s, u, v) in place] for u, v in ends}
         equations += [({place[s, u, v]: 1.0 for s in steps[u, v]}, 1.0) for u, v in ends]
     return Counts(counts, equations)

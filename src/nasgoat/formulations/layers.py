@@ -30,8 +30,8 @@ from nasgoat.formulations.tagged_model import (
     Terms,
     compare,
     equate,
-    forward_pairs,
     linear_sum,
+    list_forward_pairs,
 )
 from nasgoat.spaces import GraphSpace
 
@@ -40,7 +40,7 @@ Pair = tuple[int, int]
 
 def forward_edges(m: TaggedModel) -> None:
     """A[u, v] for u < v; the other edges of (101_index) and (201_index) are not even variables."""
-    m.variable("A", forward_pairs(m.n), pyo.Binary, lambda g, u, v: g.A[u, v])
+    m.variable("A", list_forward_pairs(m.n), pyo.Binary, lambda g, u, v: g.A[u, v])
 
 
 def layers(m: TaggedModel) -> None:
@@ -50,7 +50,7 @@ def layers(m: TaggedModel) -> None:
     at most s - 1 edges from there. The same over the last edge w → v is implied for binary A, but
     tightens the relaxation.
     """
-    pairs = forward_pairs(m.n)
+    pairs = list_forward_pairs(m.n)
     triples = [(u, v, s) for u, v in pairs for s in range(2, v - u + 1)]
     m.variable("R", triples, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] <= s))
     grow = [((u, v, s), reach(m, u, v, s) >= reach(m, u, v, s - 1)) for u, v, s in triples]

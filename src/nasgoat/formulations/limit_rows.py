@@ -22,8 +22,8 @@ from nasgoat.formulations.tagged_model import (
     TaggedModel,
     Terms,
     compare,
-    forward_pairs,
     linear_sum,
+    list_forward_pairs,
 )
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit, Pair
@@ -35,7 +35,7 @@ _WIDE = 1e3  # coefficients beyond this are scaled down, for the solver's absolu
 
 def limit_cells(m: TaggedModel, space: CellSpace) -> None:
     """(limit): the limits of a space of cells."""
-    limit_rows(m, space, forward_pairs(m.n), lambda: _cell_depth(m, space.end_pairs(m.n)))
+    limit_rows(m, space, list_forward_pairs(m.n), lambda: _cell_depth(m, space.end_pairs(m.n)))
 
 
 def limit_graphs(m: TaggedModel, space: GraphSpace) -> None:

@@ -24,7 +24,7 @@ from scipy.linalg import cho_solve
 from nasgoat.formulations import kernel_encoding as kernel_terms
 from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
-from nasgoat.formulations.variance_bound import project_counts, single_counts, variance_bound
+from nasgoat.formulations.variance_bound import list_single_counts, project_counts, variance_bound
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
 from nasgoat.surrogate.posterior import (
@@ -197,7 +197,7 @@ def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPoste
 
     mean = linear_sum(((w[j], m.z[j]) for j in largest), float(w @ constants))
     posterior_mean_row(m, mean, posterior)
-    functionals = single_counts(len(counts.counts), largest, squares)
+    functionals = list_single_counts(len(counts.counts), largest, squares)
     bound = variance_bound(m.z, counts, posterior.covariance, functionals, constants)
     project_counts(m, bound, np.array(list(largest.values())))
     prior = linear_sum(bound.affine, bound.constant)

@@ -75,10 +75,10 @@ def structure_profiles(n: int, edges: int) -> Profiles | None:
     """
     if n < 4 or (n > 5 and (n > _LARGEST or edges > n + _SPARE)):
         return None
-    return profiles_of(shortest_distances(acyclic_structures(n, edges).adjacency))
+    return make_profiles(shortest_distances(acyclic_structures(n, edges).adjacency))
 
 
-def profiles_of(d: NDArray[np.uint8]) -> Profiles:
+def make_profiles(d: NDArray[np.uint8]) -> Profiles:
     """The profiles of structures with these distances, shape (S, n, n), n at least 4."""
     n = d.shape[1]
     steps = range(1, n - 1)
@@ -114,16 +114,16 @@ def _count_crossing(apart: NDArray[np.bool_]) -> int:
     return most
 
 
-def family_of(a: int, b: int, last: int) -> int:
+def find_family(a: int, b: int, last: int) -> int:
     """The family of pairs with labels a and b, 0 being the source's and ``last`` the sink's."""
     return SOURCE if a == 0 else SINK if b == last else INNER
 
 
-def pairs_of(family: int, n: int) -> list[tuple[int, int]]:
+def list_pairs(family: int, n: int) -> list[tuple[int, int]]:
     """The pairs of nodes of a family.
 
     Example:
-        >>> pairs_of(SOURCE, 4), pairs_of(INNER, 4)
+        >>> list_pairs(SOURCE, 4), list_pairs(INNER, 4)
         ([(0, 1), (0, 2)], [(1, 2)])
     """
     inner = range(1, n - 1)
@@ -138,7 +138,7 @@ def profile_variables(m: TaggedModel, profiles: Profiles) -> None:
     keys = [(f, i) for f in families for i in range(len(profiles.values[f]))]
 
     def meaning(g: Any, f: int, i: int) -> float:
-        pairs = pairs_of(f, n)
+        pairs = list_pairs(f, n)
         return float(
             all(
                 sum(g.d[u, v] == s for u, v in pairs) == count
@@ -159,7 +159,7 @@ def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
     value = []
     for f in range(3):
         for s in range(1, n - 1):
-            far = [(u, v) for u, v in pairs_of(f, n) if v - u >= s]
+            far = [(u, v) for u, v in list_pairs(f, n) if v - u >= s]
             apart: Terms = [t for u, v in far for t in distance_terms(m, u, v, s)]
             counted: Terms = [
                 (-float(T[s - 1]), W[f, i]) for i, T in enumerate(profiles.values[f]) if T[s - 1]
@@ -197,7 +197,7 @@ def _bound_others(
     return rows
 
 
-def at_least(m: TaggedModel, profiles: Profiles, family: int, s: int, c: int) -> Terms:
+def sum_at_least(m: TaggedModel, profiles: Profiles, family: int, s: int, c: int) -> Terms:
     """1(T[f, s] ≥ c) as terms of a sum."""
     values = profiles.values[family]
     return [(1.0, m.W[family, i]) for i, T in enumerate(values) if T[s - 1] >= c]

@@ -28,13 +28,13 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
-from nasgoat.formulations.profiles import Profiles, profiles_of
+from nasgoat.formulations.profiles import Profiles, make_profiles
 from nasgoat.formulations.tagged_model import (
     TaggedModel,
     compare,
     equate,
-    forward_pairs,
     linear_sum,
+    list_forward_pairs,
 )
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
@@ -54,7 +54,7 @@ def structure_rows(space: CellSpace, n: int) -> list[EdgeRow] | None:
         return rows
     for row in rows:
         kinds: dict[tuple[bool, bool], set[float]] = {}
-        for u, v in forward_pairs(n):
+        for u, v in list_forward_pairs(n):
             kinds.setdefault((u == 0, v == n - 1), set()).add(row.terms.get((u, v), 0.0))
         if any(len(coefficients) > 1 for coefficients in kinds.values()):
             return None
@@ -118,7 +118,7 @@ class StructureColumns:
     @cached_property
     def profiles(self) -> Profiles | None:
         """Profiles of these structures; none of cells too small to have any."""
-        return profiles_of(self.distances) if self.adjacency.shape[1] > 3 else None
+        return make_profiles(self.distances) if self.adjacency.shape[1] > 3 else None
 
     def share(self, u: int, v: int, s: int) -> float:
         """How many of the structures, from 0 to 1, have v at distance s from u."""
@@ -206,7 +206,7 @@ def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
     numbers = range(len(adjacency))
     X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
     m.rows("structures", "one", [((), linear_sum((1.0, X[i]) for i in numbers) == 1)])
-    having = {(u, v): np.flatnonzero(adjacency[:, u, v]) for u, v in forward_pairs(m.n)}
+    having = {(u, v): np.flatnonzero(adjacency[:, u, v]) for u, v in list_forward_pairs(m.n)}
     edges = [(pair, sum_columns(m, found, m.A[pair])) for pair, found in having.items()]
     m.rows("structures", "edge", edges)
 
@@ -222,7 +222,7 @@ def add_columns(m: TaggedModel, columns: StructureColumns) -> None:
     choose_structure(m, columns.adjacency)
     having = {
         (u, v, s): np.flatnonzero(columns.distances[:, u, v] == s)
-        for u, v in forward_pairs(m.n)
+        for u, v in list_forward_pairs(m.n)
         for s in range(2, v - u + 1)
     }
     spans = {key: structures for key, structures in having.items() if len(structures)}

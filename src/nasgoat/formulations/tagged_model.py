@@ -216,11 +216,11 @@ def compare(left: Any, sense: str, right: float) -> Any:
     return left <= right if sense == "<=" else left >= right
 
 
-def forward_pairs(n: int) -> list[tuple[int, int]]:
+def list_forward_pairs(n: int) -> list[tuple[int, int]]:
     """The pairs u < v.
 
     Example:
-        >>> forward_pairs(3)
+        >>> list_forward_pairs(3)
         [(0, 1), (0, 2), (1, 2)]
     """
     return [(u, v) for u in range(n) for v in range(u + 1, n)]

@@ -123,10 +123,10 @@ def variance_bound(
     G, h = counts.matrix()
     equations = G[:, free]
     centre = np.linalg.pinv(equations) @ (h - G @ constants)
-    V = directions(equations[np.abs(equations).sum(axis=1) > 0], len(free))
+    V = find_directions(equations[np.abs(equations).sum(axis=1) > 0], len(free))
     inner = covariance[np.ix_(free, free)]
     largest = np.array([functional.largest for functional in functionals])
-    d = convex_diagonal(inner, V, largest**2 / 4, L)
+    d = find_convex_diagonal(inner, V, largest**2 / 4, L)
     split = (L * d) @ L.T - inner
     slope = 2 * (V @ (V.T @ (split @ centre)))
     cross = 2 * covariance[free] @ constants - slope
@@ -157,7 +157,7 @@ def project_counts(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:
     m.rows("QCR", "q", [((i,), q[i] == value) for i, value in enumerate(values)])
 
 
-def single_counts(
+def list_single_counts(
     size: int, largest: dict[int, float], squares: dict[int, Terms]
 ) -> list[Functional]:
     """One functional for each count that varies."""
@@ -176,20 +176,20 @@ class ConvexityError(NasgoatError, RuntimeError):
     """No convex split was found; a fault of the numbers, never of the space."""
 
 
-def directions(G: Array, columns: int) -> Array:
+def find_directions(G: Array, columns: int) -> Array:
     """Orthonormal basis of the directions in which counts can change: the null space of G."""
     return null_space(G) if len(G) else np.eye(columns)
 
 
-def convex_diagonal(covariance: Array, V: Array, c: Array, L: Array | None = None) -> Array:
+def find_convex_diagonal(covariance: Array, V: Array, c: Array, L: Array | None = None) -> Array:
     """A d that nearly minimises cᵀd subject to S(d) ⪰ 0.
 
     Example:
-        >>> d = convex_diagonal(np.array([[2.0, 1.0], [1.0, 2.0]]), np.eye(2), np.ones(2))
+        >>> d = find_convex_diagonal(np.array([[2.0, 1.0], [1.0, 2.0]]), np.eye(2), np.ones(2))
         >>> d.round(1).tolist()
         [3.0, 3.0]
         >>> balanced = np.array([[1.0], [-1.0]]) / 2**0.5  # only z_1 - z_2 can change
-        >>> d = convex_diagonal(np.ones((2, 2)), balanced, np.ones(2))
+        >>> d = find_convex_diagonal(np.ones((2, 2)), balanced, np.ones(2))
         >>> bool(abs(d.sum()) < 1e-2)
         True
     """

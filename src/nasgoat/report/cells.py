@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from nasgoat.figures.colours import assign_colours
-from nasgoat.figures.layout import lay_out, node_text
+from nasgoat.figures.layout import lay_out, write_node_text
 from nasgoat.figures.lines import (
     STRETCHES,
     Point,
@@ -137,7 +137,7 @@ class _CellPicture:
         self.in_layers = self.layout.style == "layers"
         self.upright = not large and self.in_layers and graph.node_labels is not None
         longest = _LABEL if large else _SMALL_LABEL
-        self.texts = [cut(node_text(graph, v), longest) for v in range(graph.n)]
+        self.texts = [cut(write_node_text(graph, v), longest) for v in range(graph.n)]
         self.halves = [max(_BOX / 2, _measure(text) + 9) for text in self.texts]
         self.bonds = find_bonds(graph)
         shown = graph.edge_labels if large and graph.edge_labels and not self.bonds else {}

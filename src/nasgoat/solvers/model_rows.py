@@ -58,14 +58,12 @@ def read_variable(var: Any) -> SolverVariable:
         SolverVariable(name='x', kind='B', lower=0.0, upper=1.0)
     """
     kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
-    return SolverVariable(
-        entry_name(var), kind, finite_or_none(var.lb, var), finite_or_none(var.ub, var)
-    )
+    return SolverVariable(entry_name(var), kind, read_bound(var.lb, var), read_bound(var.ub, var))
 
 
 def read_row(row: Any) -> Row:
     """A Pyomo constraint, taken apart."""
-    lower, upper = (finite_or_none(side, row) for side in (row.lower, row.upper))
+    lower, upper = (read_bound(side, row) for side in (row.lower, row.upper))
     return Row(entry_name(row), read_expression(row.body), lower, upper)
 
 
@@ -75,14 +73,14 @@ def read_expression(body: Any) -> Expression:
     linear = zip(parts.linear_coefs, parts.linear_vars, strict=True)
     quadratic = zip(parts.quadratic_coefs or (), parts.quadratic_vars or (), strict=True)
     return Expression(
-        constant=finite(parts.constant, body),
-        linear=[(finite(c, body), x) for c, x in linear],
-        quadratic=[(finite(c, body), x, y) for c, (x, y) in quadratic],
+        constant=require_finite(parts.constant, body),
+        linear=[(require_finite(c, body), x) for c, x in linear],
+        quadratic=[(require_finite(c, body), x, y) for c, (x, y) in quadratic],
         nonlinear=parts.nonlinear_expr,
     )
 
 
-def finite(value: Any, where: Any) -> float:
+def require_finite(value: Any, where: Any) -> float:
     """The number, if it is finite: SCIP accepts NaN silently and "solves" the model."""
     number = float(value)
     if not math.isfinite(number):
@@ -90,6 +88,6 @@ def finite(value: Any, where: Any) -> float:
     return number
 
 
-def finite_or_none(side: Any, where: Any) -> float | None:
+def read_bound(side: Any, where: Any) -> float | None:
     """A bound of a variable or a side of a row, where there is one."""
-    return None if side is None else finite(pyo.value(side), where)
+    return None if side is None else require_finite(pyo.value(side), where)

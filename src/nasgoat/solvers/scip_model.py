@@ -21,7 +21,13 @@ from nasgoat.formulations import TaggedModel
 from nasgoat.formulations.tagged_model import Part
 from nasgoat.formulations.variance_bound import VarianceBound
 from nasgoat.solvers import SolveLimits, SolverError
-from nasgoat.solvers.model_rows import Expression, finite, read_expression, read_row, read_variable
+from nasgoat.solvers.model_rows import (
+    Expression,
+    read_expression,
+    read_row,
+    read_variable,
+    require_finite,
+)
 
 _ABOVE_ALL = 100_000  # SCIP's own branching rules have priorities up to 10,000
 EXPORTS = (".lp", ".mps", ".cip", ".nl")
@@ -109,7 +115,7 @@ class ScipModel:
         """The affine part a of the bound, and a first tangent, which bounds σ."""
         self.bound = bound
         affine = self.by_name["affine"] = self.scip.addVar("affine", lb=0.0)
-        terms = [finite(c, x) * self._by_id[id(x)] for c, x in bound.affine]
+        terms = [require_finite(c, x) * self._by_id[id(x)] for c, x in bound.affine]
         self.scip.addCons(affine == pyscipopt.quicksum(terms) + bound.constant, name="(QCR)a")
         first = bound.tangent(bound.centre, 1.0)
         self.scip.addCons(
@@ -202,7 +208,7 @@ class ScipModel:
         if isinstance(node, ProductExpression) and not isinstance(node, MonomialTermExpression):
             factor, rest = node.args
             if not hasattr(factor, "is_expression_type") or not factor.is_potentially_variable():
-                return finite(pyo.value(factor), node) * self._write_nonlinear(rest)
+                return require_finite(pyo.value(factor), node) * self._write_nonlinear(rest)
         raise SolverError(f"a row must be quadratic or hold exp of a linear term, got {node}")
 
 

@@ -130,7 +130,7 @@ class CellNames(Names):
         """The graph itself if its nodes are indexed, else its topological orders."""
         if self.space.indexed:
             return [graph]
-        return list(dict.fromkeys([graph, *topological_orders(graph, most)]))
+        return list(dict.fromkeys([graph, *list_topological_orders(graph, most)]))
 
     def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
         """The label with the largest value; one that the program does not have counts as 0."""
@@ -172,7 +172,7 @@ class GraphNames(Names):
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """Orders in which edges ascend, or that keep every label in its place."""
         if self.space.ordered:
-            found = [g for g in topological_orders(graph, most) if self._has_ends_in_place(g)]
+            found = [g for g in list_topological_orders(graph, most) if self._has_ends_in_place(g)]
             return list(dict.fromkeys([graph, *found]))
         first, n = self.space.rules.fixed.pinned, graph.n
         labels = graph.node_labels or [""] * n
@@ -202,12 +202,12 @@ class GraphNames(Names):
         return chosen[0]
 
 
-def topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+def list_topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
     """Re-indexings of an acyclic graph in which every edge ascends, at most so many.
 
     Example:
         >>> diamond = LabeledGraph.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], list("iabo"))
-        >>> [g.node_labels for g in topological_orders(diamond, 10)]
+        >>> [g.node_labels for g in list_topological_orders(diamond, 10)]
         [('i', 'a', 'b', 'o'), ('i', 'b', 'a', 'o')]
     """
     found: dict[LabeledGraph, None] = {}

@@ -174,24 +174,24 @@ def _condition(
 
 
 @singledispatch
-def without_mean(posterior: Posterior) -> Posterior:
+def drop_mean(posterior: Posterior) -> Posterior:
     """The same posterior with all means 0.
 
     Example:
-        >>> flat = without_mean(LinearPosterior(np.ones(2), np.eye(2)))
+        >>> flat = drop_mean(LinearPosterior(np.ones(2), np.eye(2)))
         >>> [part.tolist() for part in flat.mean_std(np.eye(2))]
         [[0.0, 0.0], [1.0, 1.0]]
     """
     raise SettingError(f"the posterior must be that of a Gaussian process, got {posterior!r}")
 
 
-@without_mean.register
+@drop_mean.register
 def _(posterior: LinearPosterior) -> LinearPosterior:
     return replace(posterior, w=np.zeros_like(posterior.w))
 
 
-@without_mean.register(ExponentialPosterior)
-@without_mean.register(NormalisedPosterior)
-@without_mean.register(KernelPosterior)
+@drop_mean.register(ExponentialPosterior)
+@drop_mean.register(NormalisedPosterior)
+@drop_mean.register(KernelPosterior)
 def _(posterior: ExponentialPosterior | NormalisedPosterior | KernelPosterior) -> Posterior:
     return replace(posterior, dual=np.zeros_like(posterior.dual))
