@@ -1,5 +1,6 @@
 """Spaces from TOML: presets, round trips, and one line for whatever is wrong."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from nasgoat.spaces import (
     preset,
     preset_names,
     preset_text,
+    register_family,
     to_toml,
 )
 from tests.declared_cells import DECLARED_CELLS
@@ -207,3 +209,28 @@ def test_python_and_toml_declare_the_same_molecules() -> None:
         edge_weights={"double": 2, "triple": 3},
     )
     assert preset("molecules") == space
+
+
+@dataclass(frozen=True)
+class NamedChains(ChainSpace):
+    """A family of one's own: it inherits what its keys hold, and has one of its own."""
+
+    kind = "named-chain"
+    author: str = field(default="", kw_only=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('layers = "two"', "s.toml:3: space.layers must be a number or [smallest, largest]"),
+        ("layer = 2", "space.layer must be one of author, kind, layer_ops, layers, ops"),
+    ],
+)
+def test_the_keys_of_a_registered_family_are_checked(line: str, said: str) -> None:
+    register_family(NamedChains)
+    text = '[space]\nkind = "named-chain"\n{}\nops = ["conv"]\nauthor = "Ann"'
+    space = parse_space(text.format("layers = 2"))
+    assert (space, space.count()) == (NamedChains(2, ["conv"], author="Ann"), 1)
+    with pytest.raises(SpaceFileError) as caught:
+        parse_space(text.format(line), "s.toml")
+    assert said in str(caught.value)
