@@ -24,7 +24,7 @@ from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points
 from nasgoat.figures.wording import cut, format_count, format_number
 from nasgoat.report import markup
 from nasgoat.report.cells import draw_card, draw_legend
-from nasgoat.report.chart_svg import draw_figure
+from nasgoat.report.chart_svg import FULL_WIDTH, draw_figure
 from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact
 from nasgoat.report.proposals import link_to_cell
@@ -47,6 +47,11 @@ def find_knee_ticket(search: ReportedSearch) -> Ticket | None:
     front = list_front_tickets(search)
     place = find_knee([_pick(search, t) for t in front]) if front else None
     return None if place is None else front[place]
+
+
+def _list_feasible(search: ReportedSearch) -> list[Ticket]:
+    """The evaluations that keep every limit."""
+    return [t for t in search.done if search.objectives.is_feasible(t.metrics or {})]
 
 
 def _pick(search: ReportedSearch, ticket: Ticket) -> tuple[float, ...]:
@@ -79,8 +84,9 @@ def chart_front(search: ReportedSearch, front: list[Ticket], across: int, up: in
     at = partial(_place, search, across, up)
     on_front = {ticket.number for ticket in front}
     knee = find_knee_ticket(search)
-    kept = [t for t in search.done if search.objectives.is_feasible(t.metrics or {})]
-    broken = [t for t in search.done if not search.objectives.is_feasible(t.metrics or {})]
+    kept = _list_feasible(search)
+    within = {ticket.number for ticket in kept}
+    broken = [t for t in search.done if t.number not in within]
     rest = [t for t in kept if t.number not in on_front]
     far = len(rest) + len(broken)
     rest, broken = (_keep_near(search, front, tickets, across, up) for tickets in (rest, broken))
@@ -149,8 +155,7 @@ def _write_values(search: ReportedSearch, ticket: Ticket) -> str:
 
 def chart_hypervolume(search: ReportedSearch) -> Chart:
     """The hypervolume after each evaluation, up to the reference point of the last front."""
-    objectives = search.objectives
-    kept = [t for t in search.done if objectives.is_feasible(t.metrics or {})]
+    kept = _list_feasible(search)
     points = [_pick(search, t) for t in kept]
     reference = find_reference(points)
     covered = measure_progress(points, reference)
@@ -165,7 +170,7 @@ def chart_hypervolume(search: ReportedSearch) -> Chart:
         caption=f"Volume between the front so far and the point ({corner}), a tenth of the last "
         "front's range beyond its worst values.",
         identity="front-hypervolume",
-        width=992.0,
+        width=FULL_WIDTH,
     )
 
 
@@ -212,7 +217,7 @@ def list_front_facts(search: ReportedSearch) -> list[Fact]:
     if best is None:
         return []
     facts = []
-    kept = [t for t in search.done if objectives.is_feasible(t.metrics or {})]
+    kept = _list_feasible(search)
     if objectives.several and kept:
         points = [_pick(search, t) for t in kept]
         covered = hypervolume(points, find_reference(points))
