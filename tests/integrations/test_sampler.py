@@ -274,6 +274,17 @@ def test_optunas_terminator_hears_what_is_left_to_gain() -> None:
     assert terminator.should_terminate(study)
 
 
+def test_the_terminator_learns_nothing_from_infinite_values() -> None:
+    space = EdgeLabeledSpace(nodes=4, ops=["a", "b"])
+    study = optuna.create_study(sampler=GoatSampler(space, initial=12))
+    study.optimize(lambda trial: 5.0 + len(suggest_graph(trial, space).edges), n_trials=20)
+    before = ExactGainEvaluator(space).evaluate(study.trials, study.direction)
+    study.optimize(lambda trial: math.inf * len(suggest_graph(trial, space).edges), n_trials=1)
+    after = ExactGainEvaluator(space).evaluate(study.trials, study.direction)
+    assert math.isfinite(before)
+    assert 0.0 <= after <= before  # one graph fewer is left
+
+
 def test_a_study_of_two_directions_covers_its_front() -> None:
     space = nasbench201()
 

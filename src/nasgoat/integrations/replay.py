@@ -59,7 +59,7 @@ class Replay:
             if graph is None:
                 continue
             if trial.state.is_finished():
-                values, curve = _read_values(trial, signs), read_curve(trial, *signs)
+                values, curve = read_values(trial, signs), read_curve(trial, *signs)
                 ended.append((trial.number, graph, values, curve))
             else:
                 running.append(graph)
@@ -94,8 +94,18 @@ def name_values(count: int) -> list[str]:
     return ["error"] if count == 1 else [f"value {i}" for i in range(count)]
 
 
-def _read_values(trial: FrozenTrial, signs: Sequence[float]) -> Values | None:
-    """The values to learn from; None of a trial that failed, or has one that can't be learnt."""
+def read_values(trial: FrozenTrial, signs: Sequence[float]) -> Values | None:
+    """The values to learn from; None of a trial that failed, or has one that can't be learnt.
+
+    Args:
+        trial: The trial.
+        signs: Of each of its values: -1 if it is maximised.
+
+    Example:
+        >>> import optuna
+        >>> read_values(optuna.trial.create_trial(state=TrialState.COMPLETE, value=0.5), [-1.0])
+        (-0.5,)
+    """
     values = trial.values if trial.state is TrialState.COMPLETE else None
     if values is None or not all(map(isfinite, values)):
         return None
@@ -114,7 +124,7 @@ def read_curve(trial: FrozenTrial, *signs: float) -> dict[int, float]:
     if len(signs) > 1:
         return {}
     pruned = trial.state is TrialState.PRUNED
-    if not pruned and _read_values(trial, signs) is None:
+    if not pruned and read_values(trial, signs) is None:
         return {}
     reported = sorted(trial.intermediate_values.items())
     return {step: signs[0] * float(value) for step, value in reported if isfinite(value)}

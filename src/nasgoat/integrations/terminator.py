@@ -6,10 +6,11 @@ import math
 
 from optuna.study import StudyDirection
 from optuna.terminator import BaseImprovementEvaluator
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
 from nasgoat.acquisition import make_optimizer
 from nasgoat.bayesopt import measure_gain
+from nasgoat.integrations.replay import read_values
 from nasgoat.integrations.trial_graphs import GraphParameters, TrialGraphs
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -54,7 +55,7 @@ class ExactGainEvaluator(BaseImprovementEvaluator):
             if graph is None:
                 continue
             tried.add(self._graphs.keys[graph])
-            if trial.state is TrialState.COMPLETE and trial.value is not None:
-                told.append((graph, sign * trial.value))
+            if (values := read_values(trial, [sign])) is not None:
+                told.append((graph, values[0]))
         gain = measure_gain(self.space, self._optimizer, told, tried, self._kernel)
         return math.inf if gain is None or gain.bound is None else gain.bound
