@@ -99,7 +99,7 @@ def write_head(folder: Path, head: Mapping[str, Any]) -> None:
     write_whole(folder / HEAD, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """Versions of Python and of the packages that decide results; installed ones only."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:

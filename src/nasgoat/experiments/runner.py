@@ -19,7 +19,7 @@ from typing import Any
 
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import ExperimentFileError, SettingError, UnknownNameError, WorkersLostError
-from nasgoat.experiments.records import RecordFolder, versions, write_head
+from nasgoat.experiments.records import RecordFolder, list_versions, write_head
 from nasgoat.experiments.study import Experiment, Record, Run, find_study
 from nasgoat.integrations.locks import FileLock
 
@@ -131,7 +131,7 @@ class Runner:
                 "declaration": study.declaration(),
                 "left_out": study.list_left_out(),
                 "command": command,
-                "versions": versions(),
+                "versions": list_versions(),
             }
             write_head(folder, head)
             return self.run(study.kind, records, runs)
@@ -211,7 +211,7 @@ def _drop_seed(run: str) -> str:
 def execute(kind: str, settings: Mapping[str, Any]) -> list[Record]:
     """Do one run: its summary first, then the lines of its details."""
     summary, *lines = find_study(kind).execute(settings)
-    return [{**summary, "versions": versions()}, *lines]
+    return [{**summary, "versions": list_versions()}, *lines]
 
 
 def select_runs(runs: Sequence[Run], only: Filter) -> list[Run]:

@@ -14,7 +14,7 @@ from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.costs import Cost, Costs
 from nasgoat.spaces.description import SpaceDescription
 from nasgoat.spaces.limit_text import parse_limit
-from nasgoat.spaces.limits import Limit, depths, name_uniquely, totals
+from nasgoat.spaces.limits import Limit, add_up_terms, depths, name_uniquely
 
 
 class LimitedSpace(SpaceDescription):
@@ -118,4 +118,4 @@ class LimitedSpace(SpaceDescription):
         """What the terms of each limit add up to on each graph, shape (limits, graphs)."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.batch(graphs)
         deep = any(limit.depth for limit in limits)
-        return totals(limits, batch, depths(batch, *self.ends(batch)) if deep else None)
+        return add_up_terms(limits, batch, depths(batch, *self.ends(batch)) if deep else None)

@@ -178,7 +178,7 @@ def depths(
     return longest
 
 
-def totals(
+def add_up_terms(
     limits: Sequence[Limit], batch: GraphBatch, depth: NDArray[np.intp] | None
 ) -> NDArray[np.float64]:
     """The total of each limit on each graph, shape (limits, B); ``depth`` only if one needs it."""

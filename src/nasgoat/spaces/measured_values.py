@@ -24,7 +24,7 @@ from nasgoat.errors import DataError, GraphError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.costs import CONSTANT, Cost, Part, add_parts
 from nasgoat.spaces.edge_labeled import IndexedSpace
-from nasgoat.spaces.limits import totals
+from nasgoat.spaces.limits import add_up_terms
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.toml_text import write_cost
 
@@ -248,7 +248,7 @@ def _price_parts(
 ) -> NDArray[np.float64]:
     """What a coefficient of 1 for each part alone would make each graph cost, (N, parts)."""
     terms = [add_parts("", part)[0] for part in parts]
-    X = totals(terms, space.batch(graphs), None).T
+    X = add_up_terms(terms, space.batch(graphs), None).T
     X[:, 0] = 1.0
     return X
 
