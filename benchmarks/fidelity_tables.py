@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition import Catalogue
 from nasgoat.benchmarks import NasBench201
-from nasgoat.benchmarks.nasbench101 import FILE, module_hash
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.nasbench101 import FILE, hash_module
+from nasgoat.benchmarks.table_files import find_data_folder
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces import NodeLabeledSpace, SearchSpace, nasbench101, nasbench201
 
@@ -73,7 +73,7 @@ class NasBench201Task(Task):
 @cache
 def read_nasbench101() -> dict[str, NDArray[np.generic]]:
     """The cells of NAS-Bench-101 with trainings of all lengths, small ones first."""
-    with np.load(data_folder() / FILE) as table:
+    with np.load(find_data_folder() / FILE) as table:
         places = table["runs_idx"]
         order = np.argsort(table["n_vertices"][places], kind="stable")
         found = {name: table[name][places[order]] for name in ("hash16", "n_vertices", "ops")}
@@ -127,7 +127,7 @@ class NasBench101Task(Task):
     def error(self, graph: LabeledGraph, epochs: int | None = None) -> float:
         """The mean validation error of three trainings of a cell."""
         level = self.lengths.index(epochs or self.lengths[-1])
-        return float(self._errors[self._places[module_hash(graph)], level])
+        return float(self._errors[self._places[hash_module(graph)], level])
 
 
 @cache

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nasgoat.benchmarks.nasbench101 import module_hash
+from nasgoat.benchmarks.nasbench101 import hash_module
 from nasgoat.benchmarks.nasbench101_files import write_folder
 from nasgoat.spaces import nasbench101
 
@@ -41,7 +41,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     cell = nasbench101().sample(1, np.random.default_rng(0))[0]  # the one that is looked up
     drawn = [rng.bytes(16) for _ in range(CELLS - 1)]
-    hashes = sorted([*drawn, module_hash(cell)])
+    hashes = sorted([*drawn, hash_module(cell)])
     hash16 = np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(-1, 16)
     print("| file | size on disk | open | first query | optimum of all cells |")
     print("|---|---|---|---|---|")

@@ -26,7 +26,7 @@ from nasgoat.acquisition import (
     random_problem,
 )
 from nasgoat.acquisition import catalogue as catalogue_module
-from nasgoat.acquisition.catalogue_files import cache_folder
+from nasgoat.acquisition.catalogue_files import find_cache_folder
 from nasgoat.errors import SettingError, TooLargeError, UnknownNameError
 from nasgoat.kernels import FORMS, FeatureMap, block_names
 from nasgoat.spaces import SearchSpace
@@ -120,7 +120,7 @@ def test_damaged_counts_of_a_block_are_counted_again(caplog: pytest.LogCaptureFi
     cells = space.sample(6, np.random.default_rng(0))
     gp = GraphGP(space, "linear", blocks=["paths", "shape"]).fit(cells, range(6))
     before = Catalogue(space).optimize(LowerConfidenceBound(2.0, gp), 3)
-    path = next(cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "shape.npz"
+    path = next(find_cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "shape.npz"
     for damage in (path.read_bytes()[:-30], b"", b"PK nonsense"):
         path.write_bytes(damage)
         with caplog.at_level(logging.WARNING):
@@ -145,7 +145,7 @@ def test_what_is_left_comes_back_and_then_nothing() -> None:
 def test_a_damaged_catalogue_is_built_again(caplog: pytest.LogCaptureFixture) -> None:
     space = EdgeLabeledSpace(3, ["damaged"])
     before = len(Catalogue(space))
-    folder = next(cache_folder().glob(f"catalogue-{space.fingerprint()}*"))
+    folder = next(find_cache_folder().glob(f"catalogue-{space.fingerprint()}*"))
     with (folder / "counts.npy").open("r+b") as file:
         file.seek(-1, 2)
         last = file.read(1)
@@ -176,7 +176,7 @@ def test_a_changed_description_is_built_again(
 ) -> None:
     space = EdgeLabeledSpace(3, ["described", what])
     before = [Catalogue(space).graph(i) for i in range(len(Catalogue(space)))]
-    meta = next(cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "meta.json"
+    meta = next(find_cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "meta.json"
     sound = meta.read_text()
     assert change(sound) != sound
     meta.write_bytes(change(sound).encode(errors="surrogateescape"))
@@ -197,7 +197,7 @@ def test_counts_that_do_not_fit_in_a_byte_are_refused(monkeypatch: pytest.Monkey
 def test_a_catalogue_of_other_columns_is_not_used() -> None:
     space = EdgeLabeledSpace(3, ["columns"])
     Catalogue(space)
-    meta = next(cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "meta.json"
+    meta = next(find_cache_folder().glob(f"catalogue-{space.fingerprint()}*")) / "meta.json"
     document = json.loads(meta.read_text())
     document["columns"] = document["columns"][::-1]
     meta.write_text(json.dumps(document))

@@ -11,9 +11,9 @@ from nasgoat.baselines.bayesian_networks import (
     Dngo,
     find_likeliest_precisions,
     log_evidence,
-    mean_gradient,
+    make_mean_gradient,
     predict_linear,
-    sghmc,
+    sample_by_sghmc,
 )
 from nasgoat.baselines.dense_network import DenseNetwork
 
@@ -112,7 +112,7 @@ def test_samples_of_a_gaussian_have_its_mean_and_variance() -> None:
     rng = np.random.default_rng(0)
     samples = np.array(
         list(
-            sghmc(
+            sample_by_sghmc(
                 lambda theta: (theta - centre) / scale**2,
                 np.zeros(800),
                 count=1,
@@ -134,7 +134,9 @@ def test_noise_follows_the_number_of_data_points() -> None:
     # N copies of the same observation: the posterior's variance is 1 / N.
     count = 25
     rng = np.random.default_rng(0)
-    samples = sghmc(lambda theta: theta, np.zeros(500), count, rng, 4000, 2000, 200, rate=0.1)
+    samples = sample_by_sghmc(
+        lambda theta: theta, np.zeros(500), count, rng, 4000, 2000, 200, rate=0.1
+    )
     assert np.std(list(samples)) == pytest.approx(1 / np.sqrt(count), rel=0.1)
 
 
@@ -150,7 +152,7 @@ def test_gradient_of_the_network_is_that_of_finite_differences() -> None:
         prior = (at[:-1] ** 2).sum() / 2 + (at[-1] - np.log(1e-3)) ** 2 / 2
         return float(fit + prior) / len(rows)
 
-    slope = mean_gradient(network, rows, targets, rng)(theta)
+    slope = make_mean_gradient(network, rows, targets, rng)(theta)
     for place in (0, 7, 20, 40, network.size - 1, network.size):
         moved = theta.copy()
         moved[place] += 1e-6

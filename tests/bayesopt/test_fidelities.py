@@ -16,9 +16,9 @@ from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger, Settings, Stop, Ti
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.plan import Plan
 from nasgoat.bayesopt.transfer import declare_sources
-from nasgoat.bayesopt.value_per_cost import expect_improvement, value_test
+from nasgoat.bayesopt.value_per_cost import expect_improvement, value_cheap_evaluation
 from nasgoat.benchmarks import NasBench201
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.table_files import find_data_folder
 from nasgoat.errors import ObjectiveError, SettingError
 from nasgoat.evaluation import FailureKind, Fidelities, Inline, Isolated, Outcome
 from nasgoat.integrations import StorageAddress, StudyLedger
@@ -129,7 +129,7 @@ class TestKernel:
         self, seed: int
     ) -> None:
         """With that kernel alone neither search saw it within 100 full trainings."""
-        if not (data_folder() / "nb201.csv.xz").exists():
+        if not (find_data_folder() / "nb201.csv.xz").exists():
             pytest.skip("trainings of 12 epochs are not in the data folder")
         tables = {epochs: NasBench201("cifar10", epochs=epochs) for epochs in (12, 200)}
 
@@ -154,7 +154,9 @@ class TestValue:
 
         expected = quad(inner, -8, 8, limit=200)[0]
         # The quadrature has a kink where the price is met.
-        assert value_test(mean, std, told, 0.2, price) == pytest.approx(expected, abs=4e-3)
+        assert value_cheap_evaluation(mean, std, told, 0.2, price) == pytest.approx(
+            expected, abs=4e-3
+        )
 
     def test_expected_improvement_is_the_mean_of_improvements(self) -> None:
         draws = np.random.default_rng(0).normal(0.3, 0.7, 400_000)

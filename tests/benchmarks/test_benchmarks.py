@@ -9,7 +9,7 @@ import pytest
 
 from nasgoat import LabeledGraph, benchmark, nasbench201
 from nasgoat.benchmarks import NasBench101, NasBench201
-from nasgoat.benchmarks.nasbench101 import module_hash
+from nasgoat.benchmarks.nasbench101 import hash_module
 from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.safe_files import PLAIN_VALUES, load
 
@@ -79,7 +79,7 @@ def test_module_hash_is_the_official_one(shared_data: Path) -> None:
     names = {-1: "input", -2: "output", 0: "conv3x3", 1: "conv1x1", 2: "maxpool3x3"}
     for digest, n, matrix, ops in zip(*columns, strict=True):
         graph = LabeledGraph(matrix[:n, :n].astype(bool), tuple(names[int(op)] for op in ops[:n]))
-        assert module_hash(graph) == digest.tobytes()
+        assert hash_module(graph) == digest.tobytes()
 
 
 def test_nasbench101_has_its_known_optimum(shared_data: Path) -> None:

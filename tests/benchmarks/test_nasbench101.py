@@ -12,10 +12,10 @@ import pytest
 
 from nasgoat import LabeledGraph
 from nasgoat.benchmarks import NasBench101
-from nasgoat.benchmarks.nasbench101 import module_hash
+from nasgoat.benchmarks.nasbench101 import hash_module
 from nasgoat.benchmarks.nasbench101_files import (
+    compute_masked_crc32c,
     import_nasbench101,
-    masked_crc32c,
     read_records,
 )
 from nasgoat.errors import DataError, SettingError
@@ -28,7 +28,7 @@ EMPTY = LabeledGraph.from_edges(2, [(0, 1)], ["input", "output"])
 def frame(data: bytes) -> bytes:
     """A record with its length and checksums."""
     length = struct.pack("<Q", len(data))
-    checks = [struct.pack("<I", masked_crc32c(part)) for part in (length, data)]
+    checks = [struct.pack("<I", compute_masked_crc32c(part)) for part in (length, data)]
     return length + checks[0] + data + checks[1]
 
 
@@ -53,7 +53,7 @@ def record(graph: LabeledGraph, epochs: int, validation: float, test: float) -> 
     labels = [OFFICIAL.get(label, label) for label in graph.node_labels or ()]
     bits = "".join(str(int(bit)) for bit in graph.adjacency.ravel())
     metrics = base64.b64encode(message(validation, test)).decode()
-    row = [module_hash(graph).hex(), epochs, bits, ",".join(labels), metrics]
+    row = [hash_module(graph).hex(), epochs, bits, ",".join(labels), metrics]
     return frame(json.dumps(row).encode())
 
 
@@ -99,7 +99,7 @@ def test_unknown_epochs_are_named(official: Path) -> None:
 
 def test_crc_has_its_published_check_value() -> None:
     mask = 0xA282EAD8
-    crc = (masked_crc32c(b"123456789") - mask) & 0xFFFFFFFF
+    crc = (compute_masked_crc32c(b"123456789") - mask) & 0xFFFFFFFF
     assert ((crc << 15) | (crc >> 17)) & 0xFFFFFFFF == 0xE3069283
 
 
@@ -204,7 +204,7 @@ def test_line_breaks_in_the_metrics_are_no_trouble(official: Path) -> None:
     labels = ["input", "conv3x3-bn-relu", "output"]
     metrics = base64.encodebytes(message(0.9, 0.8)).decode()
     assert "\n" in metrics.strip()
-    row = [module_hash(CHAIN).hex(), 108, "010001000", ",".join(labels), metrics]
+    row = [hash_module(CHAIN).hex(), 108, "010001000", ",".join(labels), metrics]
     official.write_bytes(frame(json.dumps(row).encode()))
     import_nasbench101(official)
     assert NasBench101().mean_error(CHAIN) == pytest.approx(10.0, abs=1e-4)

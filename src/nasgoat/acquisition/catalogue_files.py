@@ -61,14 +61,14 @@ class CatalogueArrays:
     parts: dict[tuple[int, ...], slice]
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Where catalogues are kept: ``NASGOAT_CACHE``, or the user's cache directory."""
     return Path(os.environ.get("NASGOAT_CACHE") or platformdirs.user_cache_dir("nasgoat"))
 
 
 def name_folder(space: SearchSpace) -> Path:
     """The folder of a space's catalogue."""
-    return cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
+    return find_cache_folder() / f"catalogue-{space.fingerprint()}-v{VERSION}"
 
 
 def load_or_build(

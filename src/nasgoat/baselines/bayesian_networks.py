@@ -122,8 +122,10 @@ class Bohamiann(AdjacencySearch):
         """Mean and spread of what the sampled networks predict."""
         network = DenseNetwork((rows.shape[1], 50, 50, 1), activation="tanh")
         theta = np.append(network.initial(rng)[0], np.float32(_PRIOR_LOG_VARIANCE))
-        slope = mean_gradient(network, rows, targets, rng)
-        samples = sghmc(slope, theta, len(rows), rng, self.steps, self.burn_in, self.keep_every)
+        slope = make_mean_gradient(network, rows, targets, rng)
+        samples = sample_by_sghmc(
+            slope, theta, len(rows), rng, self.steps, self.burn_in, self.keep_every
+        )
         predicted = np.array([network.predict(s[None, :-1], new)[0, :, 0] for s in samples])
         return predicted.mean(axis=0).astype(float), predicted.std(axis=0).astype(float)
 
@@ -172,7 +174,7 @@ def log_evidence(rows: Array, targets: Array) -> Callable[[float, float], float]
     return evidence
 
 
-def mean_gradient(
+def make_mean_gradient(
     network: DenseNetwork, rows: Weights, targets: Weights, rng: np.random.Generator
 ) -> Callable[[Weights], Weights]:
     """∇(U / N) as a function of (θ, s), each time on a random batch.
@@ -199,7 +201,7 @@ def mean_gradient(
     return gradient
 
 
-def sghmc(
+def sample_by_sghmc(
     gradient: Callable[[Weights], Weights],
     theta: Weights,
     count: int,
@@ -219,7 +221,7 @@ def sghmc(
     Example:
         >>> rng = np.random.default_rng(0)
         >>> theta = np.zeros(1000)  # a thousand chains, one standard normal each
-        >>> samples = list(sghmc(lambda t: t, theta, 1, rng, 3000, 1000, 50, rate=0.1))
+        >>> samples = list(sample_by_sghmc(lambda t: t, theta, 1, rng, 3000, 1000, 50, rate=0.1))
         >>> abs(float(np.var(samples)) - 1.0) < 0.1
         True
     """

@@ -133,7 +133,7 @@ def declare_known(known: Sequence[KnownResult]) -> dict[str, Any]:
     return {"known": {"digest": digest, "results": results}}
 
 
-def declared_known(declaration: Mapping[str, Any]) -> tuple[KnownResult, ...]:
+def read_declared_known(declaration: Mapping[str, Any]) -> tuple[KnownResult, ...]:
     """The known results of a stored search."""
     declared = declaration.get("known") or {}
     return tuple(KnownResult.from_dict(each) for each in declared.get("results", ()))

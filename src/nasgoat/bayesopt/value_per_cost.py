@@ -64,7 +64,7 @@ def choose_step(model: GraphGP, steps: Sequence[Step], last: Step, fidelities: F
             continue
         mean, _ = model.predict(graphs)
         std, told = model.foresee(graphs, str(fidelity))
-        value = value_test(float(mean[0]), float(std[0]), float(told[0]), best, price)
+        value = value_cheap_evaluation(float(mean[0]), float(std[0]), float(told[0]), best, price)
         if value / fidelity.cost > most:
             most, chosen = value / fidelity.cost, step
     return chosen
@@ -85,7 +85,9 @@ def expect_improvement(
     return improvement
 
 
-def value_test(mean: float, std: float, told: float, best: float, price: float) -> float:
+def value_cheap_evaluation(
+    mean: float, std: float, told: float, best: float, price: float
+) -> float:
     """E[max(EI(μ + τ Z, √(σ² - τ²)) - λ, 0)]: what a cheap evaluation may lead to.
 
     Args:
@@ -96,9 +98,10 @@ def value_test(mean: float, std: float, told: float, best: float, price: float) 
         price: λ.
 
     Example:
-        >>> round(value_test(0.0, 1.0, 0.0, 0.0, 0.1), 4)  # nothing is learnt: EI less the price
+        >>> value = value_cheap_evaluation
+        >>> round(value(0.0, 1.0, 0.0, 0.0, 0.1), 4)  # nothing is learnt: EI less the price
         0.2989
-        >>> value_test(0.0, 1.0, 0.9, 0.0, 0.1) > value_test(0.0, 1.0, 0.1, 0.0, 0.1)
+        >>> value(0.0, 1.0, 0.9, 0.0, 0.1) > value(0.0, 1.0, 0.1, 0.0, 0.1)
         True
     """
     left = np.full(len(_POINTS), np.sqrt(max(std**2 - told**2, 0.0)))

@@ -22,7 +22,7 @@ from nasgoat.benchmarks.nasbench201 import FILE as NB201_FILE
 from nasgoat.benchmarks.nasbench201_files import import_nasbench201
 from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS, NasBenchGraph
 from nasgoat.benchmarks.nasbench_macro import MACRO, NasBenchMacro
-from nasgoat.benchmarks.table_files import ImportedTable, data_folder
+from nasgoat.benchmarks.table_files import ImportedTable, find_data_folder
 from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
@@ -150,7 +150,7 @@ def import_table(name: str, source: Path) -> Path:
 
 
 def _describe_nb201() -> TableStatus:
-    imported = data_folder() / NB201_FILE
+    imported = find_data_folder() / NB201_FILE
     if imported.exists():
         return TableStatus("nb201", True, str(imported), "")
     lacks = (
@@ -162,7 +162,7 @@ def _describe_nb201() -> TableStatus:
 
 
 def _describe_nb101() -> TableStatus:
-    folder, file = data_folder() / NB101_FOLDER, data_folder() / NB101_FILE
+    folder, file = find_data_folder() / NB101_FOLDER, find_data_folder() / NB101_FILE
     if folder.is_dir():
         return TableStatus("nb101", True, str(folder), "")
     how = "nasgoat data import nb101 nasbench_only108.tfrecord"

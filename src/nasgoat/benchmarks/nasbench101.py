@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.table_files import find_data_folder
 from nasgoat.errors import DataError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import NodeLabeledSpace, nasbench101
@@ -58,9 +58,9 @@ class NasBench101:
     test_accuracies: NDArray[np.floating] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        path = self.path or data_folder() / FOLDER
+        path = self.path or find_data_folder() / FOLDER
         if self.path is None and not path.is_dir():
-            path = data_folder() / FILE
+            path = find_data_folder() / FILE
         try:
             load = self._load_folder if path.is_dir() else self._load_file
             load(path)
@@ -125,7 +125,7 @@ class NasBench101:
 
     def _place(self, graph: LabeledGraph) -> int:
         if set(graph.node_labels or ("none",)) <= set(_LABELS):
-            key = np.frombuffer(module_hash(graph), dtype="S16")
+            key = np.frombuffer(hash_module(graph), dtype="S16")
             place = int(np.searchsorted(self.hashes, key)[0])
             if place < len(self.hashes) and self.hashes[place] == key[0]:
                 return place
@@ -136,7 +136,7 @@ def _mean(runs: NDArray[np.floating]) -> float:
     return float(np.nanmean(runs, dtype=float))
 
 
-def module_hash(graph: LabeledGraph) -> bytes:
+def hash_module(graph: LabeledGraph) -> bytes:
     """The official hash of a cell, which is the same for isomorphic cells.
 
     Every vertex starts with the hash of (out-degree, in-degree, label) and takes in the sorted

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.nasbench101 import ARRAYS, FOLDER
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.table_files import find_data_folder
 from nasgoat.compiled import compiled
 from nasgoat.errors import DataError
 from nasgoat.safe_files import replace_folder
@@ -67,10 +67,10 @@ def write_folder(
     hash16: NDArray[np.uint8], epochs: NDArray[np.int_], values: NDArray[np.float32]
 ) -> Path:
     """Write the compact table of sorted hashes (N, 16) and accuracies (2, N, E, 3)."""
-    with replace_folder(data_folder() / FOLDER) as folder:
+    with replace_folder(find_data_folder() / FOLDER) as folder:
         for name, array in zip(ARRAYS, (hash16, epochs, *values), strict=True):
             np.save(folder / f"{name}.npy", array)
-    return data_folder() / FOLDER
+    return find_data_folder() / FOLDER
 
 
 def read_record(data: bytes) -> tuple[bytes, int, tuple[float, float]]:
@@ -151,11 +151,11 @@ def _compute_crc(data: NDArray[np.uint8], table: NDArray[np.uint32]) -> np.uint3
     return crc ^ np.uint32(0xFFFFFFFF)
 
 
-def masked_crc32c(data: bytes) -> int:
+def compute_masked_crc32c(data: bytes) -> int:
     """The masked CRC-32C of some bytes.
 
     Example:
-        >>> hex(masked_crc32c(b"123456789"))  # the check value 0xe3069283, masked
+        >>> hex(compute_masked_crc32c(b"123456789"))  # the check value 0xe3069283, masked
         '0xc78ab0e5'
     """
     crc = int(_compute_crc(np.frombuffer(data, dtype=np.uint8), _TABLE)) & 0xFFFFFFFF
@@ -174,12 +174,12 @@ def read_records(path: Path) -> Iterator[bytes]:
             if len(head) < 12:
                 raise _name_damage(path, place, "it ends inside a record")
             length, check = struct.unpack("<QI", head)
-            if masked_crc32c(head[:8]) != check or length > _LARGEST:
+            if compute_masked_crc32c(head[:8]) != check or length > _LARGEST:
                 raise _name_damage(path, place, "the length does not have its checksum")
             body = file.read(length + 4)
             if len(body) < length + 4:
                 raise _name_damage(path, place, "it ends inside a record")
-            if masked_crc32c(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
+            if compute_masked_crc32c(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
                 raise _name_damage(path, place, "the data do not have their checksum")
             yield body[:-4]
             place += 16 + length

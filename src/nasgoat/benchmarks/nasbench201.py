@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.short_trainings import read_short_nb201
-from nasgoat.benchmarks.table_files import data_folder, find_packaged, read_packaged
+from nasgoat.benchmarks.table_files import find_data_folder, find_packaged, read_packaged
 from nasgoat.errors import DataError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import EdgeLabeledSpace, nasbench201
@@ -78,7 +78,7 @@ class NasBench201:
             raise UnknownNameError("dataset", self.dataset, DATASETS)
         if self.epochs not in EPOCHS:
             raise SettingError(f"epochs must be 12 or 200, got {self.epochs!r}")
-        imported = data_folder() / FILE
+        imported = find_data_folder() / FILE
         columns: dict[str, NDArray[np.float64]] = {}
         if not imported.exists() or find_spec(PACKAGE):
             errors, columns = _read_package(DATASETS[self.dataset])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.benchmarks.table_files import data_folder
+from nasgoat.benchmarks.table_files import find_data_folder
 from nasgoat.errors import DataError, SettingError
 
 #: Epochs of each family of benchmarks that has several, the full training last.
@@ -54,7 +54,7 @@ def list_trainings(table: Any, values: Iterable[float]) -> dict[float, Any]:
 
 def read_short_nb201(dataset: str) -> NDArray[np.float64]:
     """Validation errors (percent) after 12 epochs, a row for each cell in digit order."""
-    path = data_folder() / CSV
+    path = find_data_folder() / CSV
     if not path.exists():
         raise DataError(
             "trainings of 12 epochs must be in an imported table, got none: the package "

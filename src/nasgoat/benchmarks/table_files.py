@@ -33,7 +33,7 @@ _DAMAGE = (
 )
 
 
-def data_folder() -> Path:
+def find_data_folder() -> Path:
     """The folder of benchmark tables: ``NASGOAT_DATA``, or one in the user's cache directory."""
     named = os.environ.get("NASGOAT_DATA")
     return Path(named) if named else Path(platformdirs.user_cache_dir("nasgoat")) / "data"
@@ -60,7 +60,7 @@ class ImportedTable:
 
     def find(self) -> Path | None:
         """The file that has the table, if there is one."""
-        files = (data_folder() / f"{self.name}{ending}" for ending in (".npz", _TEXT))
+        files = (find_data_folder() / f"{self.name}{ending}" for ending in (".npz", _TEXT))
         return next((path for path in files if path.exists()), None)
 
     def read(self) -> Columns:
@@ -72,7 +72,7 @@ class ImportedTable:
         path = self.find()
         if path is None:
             raise DataError(
-                f"{self.title} must be in the data folder, got none in {data_folder()}; run "
+                f"{self.title} must be in the data folder, got none in {find_data_folder()}; run "
                 f"nasgoat data import {self.name} {self.official}"
             )
         return _read_columns(self, path, path.stat().st_mtime_ns)
@@ -103,7 +103,7 @@ def refuse_damage(source: Path, expected: str) -> Iterator[None]:
 
 def write_table(name: str, columns: Mapping[str, NDArray[Any]]) -> Path:
     """Keep columns as a compressed file of the data folder."""
-    target = data_folder() / name
+    target = find_data_folder() / name
     with replace_file(target) as partial, partial.open("wb") as file:
         np.savez_compressed(file, **columns)  # type: ignore[arg-type]
     return target

@@ -39,13 +39,15 @@ def methods(json: Json = False) -> None:
 def data_status(json: Json = False) -> None:
     """List the benchmark tables, where they come from and how to get what they lack."""
     from nasgoat.benchmarks import list_tables
-    from nasgoat.benchmarks.table_files import data_folder
+    from nasgoat.benchmarks.table_files import find_data_folder
 
     tables = list_tables()
     if json:
-        print_json({"folder": str(data_folder()), "tables": [asdict(table) for table in tables]})
+        print_json(
+            {"folder": str(find_data_folder()), "tables": [asdict(table) for table in tables]}
+        )
         return
-    print(f"tables are kept in {data_folder()} (NASGOAT_DATA)")
+    print(f"tables are kept in {find_data_folder()} (NASGOAT_DATA)")
     for table in tables:
         print(f"{table.benchmark:8s} {table.source if table.available else 'not there'}")
         if table.lacks:

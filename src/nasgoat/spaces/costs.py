@@ -159,15 +159,15 @@ def list_parts(terms: Limit, constant: float = 0.0) -> list[Part]:
         found += [("place", (pair, op), c) for op, c in table.items()]
     found += [("count", word, getattr(terms, word)) for word in COUNTED]
     for cell, own in terms.cells.items():
-        found += [part_in_cell(cell, part) for part in list_parts(own)]
+        found += [place_in_cell(cell, part) for part in list_parts(own)]
     return [*found, (CONSTANT, "", constant)]
 
 
-def part_in_cell(cell: str, part: Part) -> Part:
+def place_in_cell(cell: str, part: Part) -> Part:
     """What a part of one cell adds in a space of several.
 
     Example:
-        >>> part_in_cell("normal", ("edge", "conv", 2.0))
+        >>> place_in_cell("normal", ("edge", "conv", 2.0))
         ('cell', ('normal', 'edge', 'conv'), 2.0)
     """
     kind, what, coefficient = part

@@ -14,7 +14,7 @@ import numpy as np
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.limits import Pair
-from nasgoat.spaces.moves import list_others, most_moves
+from nasgoat.spaces.moves import bound_moves, list_others
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
@@ -91,16 +91,16 @@ def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> 
             other = sketch.graph()
             if space.rules.fits(space.batch([other]))[0] and space.key(other) != key:
                 return other
-    near = neighbours(space, graph)
+    near = list_neighbours(space, graph)
     if near:
         return near[int(rng.integers(len(near)))]
     others = space.with_limits(()).sample(1, rng, {key})
     return others[0] if others else graph
 
 
-def neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph]:
+def list_neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Graphs one label, one edge, one bent edge or one node away; the first of very many."""
-    moves = islice(_list_moves(Sketch.of(space, graph)), most_moves(graph.n))
+    moves = islice(_list_moves(Sketch.of(space, graph)), bound_moves(graph.n))
     candidates = [sketch.graph() for sketch in moves]
     fits = space.rules.fits(space.batch(candidates))
     return list_others(space, graph, compress(candidates, fits))

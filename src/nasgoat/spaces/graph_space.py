@@ -205,7 +205,7 @@ class GraphSpace(SearchSpace):
         return graph_moves.mutate(self, graph, rng)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        return graph_moves.neighbours(self, graph)
+        return graph_moves.list_neighbours(self, graph)
 
     def _count(self) -> int:
         return sum(len(batch) for batch in self._enumerate())

@@ -29,7 +29,7 @@ from nasgoat.spaces.costs import (
     Part,
     add_parts,
     list_parts,
-    part_in_cell,
+    place_in_cell,
     read_number,
     read_table,
 )
@@ -103,7 +103,7 @@ class Vocabulary:
         for cell, words in self.cells.items():
             own = {key: cost for key, cost in table.items() if key in (*words.ops, *COUNTED)}
             listed = replace(words, costs={name: own}).list_cost(name)
-            found += [part_in_cell(cell, part) for part in listed]
+            found += [place_in_cell(cell, part) for part in listed]
         return found
 
     @property
@@ -248,7 +248,7 @@ class _Reader:
         said, self.said = self.said, f"{self.said} of the cell {name}"
         parts = self._read_with(self.words.cells[name])
         self.said = said
-        return [part_in_cell(name, part) for part in parts]
+        return [place_in_cell(name, part) for part in parts]
 
     def _is_cost_of_all(self) -> bool:
         kind, value = self._peek()
@@ -261,7 +261,7 @@ class _Reader:
         for name, words in self.words.cells.items():
             self.place = place
             try:
-                found += [part_in_cell(name, part) for part in self._read_with(words)]
+                found += [place_in_cell(name, part) for part in self._read_with(words)]
                 end = self.place
             except NasgoatError as problem:
                 problems.append(problem)

@@ -146,11 +146,11 @@ def list_others(
     return list(found.values())[1:]
 
 
-def most_moves(n: int) -> int:
+def bound_moves(n: int) -> int:
     """How many moves from a graph of n nodes are listed: more would take seconds.
 
     Example:
-        >>> most_moves(7), most_moves(100)
+        >>> bound_moves(7), bound_moves(100)
         (40816, 200)
     """
     return _MOVES // n**2

@@ -141,7 +141,7 @@ class NodeLabeledSpace(CellSpace):
         return node_moves.vary(self, graph, count, rng, edits)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        return node_moves.neighbours(self, graph)
+        return node_moves.list_neighbours(self, graph)
 
     def _is_quickly_counted(self) -> bool:
         return self._has_at_most(_COUNTABLE)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances, topological_order
-from nasgoat.spaces.moves import fill_up, list_others, most_moves
+from nasgoat.spaces.moves import bound_moves, fill_up, list_others
 
 if TYPE_CHECKING:
     from nasgoat.spaces.node_labeled import NodeLabeledSpace
@@ -41,7 +41,7 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
                 return cell
     cell = _make_chain(space, rng)
     for _ in range(_WALK):
-        others = neighbours(space, cell)
+        others = list_neighbours(space, cell)
         if not others:
             break
         cell = others[int(rng.integers(len(others)))]
@@ -75,7 +75,7 @@ def vary(
                 if len(found) == count:
                     return found
         tried += block
-    return fill_up(found, count, neighbours(space, graph) or [graph], rng)
+    return fill_up(found, count, list_neighbours(space, graph) or [graph], rng)
 
 
 def _try_changes(
@@ -102,7 +102,7 @@ def _try_changes(
             yield mutated
 
 
-def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGraph]:
+def list_neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Cells one operation, one edge or one inserted node away; the first of very many."""
     cell = graph.sorted_topologically()
     matrix, codes = cell.adjacency, _read_codes(space, cell)
@@ -111,7 +111,7 @@ def neighbours(space: NodeLabeledSpace, graph: LabeledGraph) -> list[LabeledGrap
         _flip_edges(codes, matrix),
         _insert_nodes(space, codes, matrix),
     )
-    pruned = (_prune(space, *candidate) for candidate in islice(every, most_moves(graph.n)))
+    pruned = (_prune(space, *candidate) for candidate in islice(every, bound_moves(graph.n)))
     return list_others(space, graph, (cell for cell in pruned if cell is not None))
 
 
