@@ -8,9 +8,9 @@ import pytest
 from nasgoat.errors import ExperimentFileError
 from nasgoat.experiments import is_experiment, read_experiment
 from nasgoat.experiments.records import RecordFolder, write_head
-from nasgoat.experiments.study import Run
+from nasgoat.experiments.study import ExperimentRun
 
-RUNS = [Run(f"a.seed{i}", {"seed": i}) for i in range(3)]
+RUNS = [ExperimentRun(f"a.seed{i}", {"seed": i}) for i in range(3)]
 HEAD = {
     "kind": "scale", "name": "a", "title": "A", "description": "", "declaration": {},
     "command": "nasgoat scale", "versions": {},
@@ -49,7 +49,7 @@ def test_other_settings_of_the_same_run_are_refused(tmp_path: Path) -> None:
     folder = RecordFolder(tmp_path)
     folder.keep(RUNS[0], [{"regret": 1.0}])
     with pytest.raises(ExperimentFileError, match=r"a\.seed0; choose another folder with --out"):
-        folder.list_missing([Run("a.seed0", {"seed": 0, "evaluations": 20})])
+        folder.list_missing([ExperimentRun("a.seed0", {"seed": 0, "evaluations": 20})])
 
 
 @pytest.mark.parametrize(

@@ -132,14 +132,14 @@ def scale(
     measuring: Measuring,
 ) -> None:
     """Measure how optimisers scale: n nodes, at most n + 2 edges, three operations."""
-    from nasgoat.experiments.study import Experiment, Run, find_study, load_experiment
+    from nasgoat.experiments.study import Experiment, ExperimentRun, find_study, load_experiment
 
     given = scaling.declaration()
     if file is None:
         study = find_study("scale")(**{"methods": ["branch", "scip/compact"], **given})
         experiment = Experiment("scale", "How the acquisition optimisers scale", "", study)
         # A folder for each set of options: the same call goes on with its own records.
-        name = f"scale-{Run('', given).fingerprint[:6]}" if given else "scale"
+        name = f"scale-{ExperimentRun('', given).fingerprint[:6]}" if given else "scale"
         run_experiment(experiment, RUNS / name, measuring)
         return
     if given:

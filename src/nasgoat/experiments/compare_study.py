@@ -22,7 +22,14 @@ from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
 from nasgoat.errors import SettingError
 from nasgoat.experiments.methods import MethodSpec, TimedAsker, read_method
-from nasgoat.experiments.study import ANY_NAMES, Record, Run, Study, count_from, names_among
+from nasgoat.experiments.study import (
+    ANY_NAMES,
+    ExperimentRun,
+    Record,
+    Study,
+    count_from,
+    names_among,
+)
 from nasgoat.toml_reader import TABLE, TomlDocument
 
 SETTINGS = ("deterministic", "noisy")
@@ -73,7 +80,7 @@ class CompareStudy(Study):
             content["methods"] = [read_method(document, m, tables) for m in content["methods"]]
         return document.build(cls, (), content)
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[ExperimentRun]:
         """Seed by seed, so that whatever is done is the same for every method."""
         most = max([self.seeds, *(method.seeds or 0 for method in self.methods)])
         gone = self._find_missing_tables()
@@ -100,7 +107,7 @@ class CompareStudy(Study):
         del declared["methods"]
         return {**declared, "methods": [{**m.to_dict(), "seeds": m.seeds} for m in self.methods]}
 
-    def _run(self, name: str, setting: str, method: MethodSpec, seed: int) -> Run:
+    def _run(self, name: str, setting: str, method: MethodSpec, seed: int) -> ExperimentRun:
         settings = {
             "benchmark": name,
             "noisy": setting == "noisy",
@@ -109,7 +116,9 @@ class CompareStudy(Study):
             "evaluations": self.evaluations,
             "initial": self.initial,
         }
-        return Run.from_parts(name, setting, method.name, f"seed{seed}", settings=settings)
+        return ExperimentRun.from_parts(
+            name, setting, method.name, f"seed{seed}", settings=settings
+        )
 
     def _find_missing_tables(self) -> dict[tuple[Any, ...], str]:
         noisy = [setting == "noisy" for setting in self.settings]

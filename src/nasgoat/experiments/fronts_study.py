@@ -27,7 +27,7 @@ from nasgoat.bayesopt.front import measure_progress
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.fronts_problem import CONSTRAINED, OURS, Arena, Problem
-from nasgoat.experiments.study import ANY_NAMES, Key, Record, Run, Study, count_from
+from nasgoat.experiments.study import ANY_NAMES, ExperimentRun, Key, Record, Study, count_from
 from nasgoat.graphs import LabeledGraph
 
 #: Baselines that draw and move within a space, and so keep its limits.
@@ -82,7 +82,7 @@ class FrontsStudy(Study):
 
     kind: ClassVar[str] = "fronts"
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[ExperimentRun]:
         """Seed by seed, so that whatever is done is the same for every method."""
         gone = self._find_missing(((text,) for text in self.problems), _load_table)
         absent = self._find_absent_methods()
@@ -100,7 +100,7 @@ class FrontsStudy(Study):
                 ]
         return found
 
-    def _run(self, text: str, problem: Problem, method: str, seed: int) -> Run:
+    def _run(self, text: str, problem: Problem, method: str, seed: int) -> ExperimentRun:
         settings = {
             "problem": text,
             "method": method,
@@ -110,7 +110,9 @@ class FrontsStudy(Study):
         }
         limits = "-".join(f"{name}{share:g}" for name, share in problem.limits)
         what = "-".join(problem.names) + (f"-{limits}" if limits else "")
-        return Run.from_parts(problem.benchmark, what, method, f"seed{seed}", settings=settings)
+        return ExperimentRun.from_parts(
+            problem.benchmark, what, method, f"seed{seed}", settings=settings
+        )
 
     def list_left_out(self) -> list[str]:
         """Problems without a table, methods without their package."""

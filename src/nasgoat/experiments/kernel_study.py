@@ -25,7 +25,7 @@ from scipy.stats import norm, spearmanr
 from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
 from nasgoat.errors import SettingError
 from nasgoat.experiments.kernel_models import GROUP, KERNELS, predict
-from nasgoat.experiments.study import Key, Record, Run, Study, count_from, names_among
+from nasgoat.experiments.study import ExperimentRun, Key, Record, Study, count_from, names_among
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.spaces import SearchSpace, nasbench201
@@ -79,7 +79,7 @@ class KernelStudy(Study):
 
     kind: ClassVar[str] = "kernels"
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[ExperimentRun]:
         """Replication by replication, so that whatever is done is the same for every kernel."""
         gone = self._find_missing_tables()
         return [
@@ -94,13 +94,15 @@ class KernelStudy(Study):
         """Benchmarks without a table."""
         return [f"{name}: {why}" for (name,), why in self._find_missing_tables().items()]
 
-    def _run(self, name: str, cells: str, noise: float | str, kernel: str, seed: int) -> Run:
+    def _run(
+        self, name: str, cells: str, noise: float | str, kernel: str, seed: int
+    ) -> ExperimentRun:
         settings = {
             "benchmark": name, "cells": cells, "kernel": kernel, "noise": noise,
             "train": self.train, "test": self.test, "seed": seed,
         }  # fmt: skip
         said = noise if isinstance(noise, str) else f"{noise:g}"
-        return Run.from_parts(
+        return ExperimentRun.from_parts(
             name, cells, f"noise-{said}", kernel, f"seed{seed}", settings=settings
         )
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.errors import ExperimentFileError
-from nasgoat.experiments.study import Record, Run
+from nasgoat.experiments.study import ExperimentRun, Record
 from nasgoat.safe_files import write_whole
 
 FORMAT = 1
@@ -119,10 +119,10 @@ class RecordFolder:
     Example:
         >>> import tempfile
         >>> folder = RecordFolder(Path(tempfile.mkdtemp()))
-        >>> run = Run("seed0", {"seed": 0})
+        >>> run = ExperimentRun("seed0", {"seed": 0})
         >>> folder.keep(run, [{"seed": 0, "regret": 0.5}])
-        >>> folder.list_missing([run, Run("seed1", {"seed": 1})])
-        [Run(id='seed1', settings={'seed': 1})]
+        >>> folder.list_missing([run, ExperimentRun("seed1", {"seed": 1})])
+        [ExperimentRun(id='seed1', settings={'seed': 1})]
     """
 
     def __init__(self, folder: Path) -> None:
@@ -130,7 +130,7 @@ class RecordFolder:
         (folder / DETAILS).mkdir(parents=True, exist_ok=True)
         self.known = {line["run"]: line for line in _read_summary(folder)}
 
-    def list_missing(self, runs: Iterable[Run]) -> list[Run]:
+    def list_missing(self, runs: Iterable[ExperimentRun]) -> list[ExperimentRun]:
         """The runs that are still to be done.
 
         Raises:
@@ -148,7 +148,7 @@ class RecordFolder:
                 )  # fmt: skip
         return left
 
-    def keep(self, run: Run, lines: list[Record]) -> None:
+    def keep(self, run: ExperimentRun, lines: list[Record]) -> None:
         """Keep a finished run: its summary, and the lines after it as details."""
         summary = {"run": run.id, "settings": run.fingerprint, **lines[0]}
         details = [{"kind": "run", **summary}, *({**line, "run": run.id} for line in lines[1:])]

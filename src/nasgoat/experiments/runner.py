@@ -20,7 +20,7 @@ from typing import Any
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import ExperimentFileError, SettingError, UnknownNameError, WorkersLostError
 from nasgoat.experiments.records import RecordFolder, list_versions, write_head
-from nasgoat.experiments.study import Experiment, Record, Run, find_study
+from nasgoat.experiments.study import Experiment, ExperimentRun, Record, find_study
 from nasgoat.integrations.locks import FileLock
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class FinishedRun:
         left: Estimate of the seconds left; None before there is one.
     """
 
-    run: Run
+    run: ExperimentRun
     summary: Record | None
     reason: str
     done: int
@@ -138,7 +138,7 @@ class Runner:
         finally:
             lock.release()
 
-    def run(self, kind: str, records: RecordFolder, runs: Sequence[Run]) -> Tally:
+    def run(self, kind: str, records: RecordFolder, runs: Sequence[ExperimentRun]) -> Tally:
         """Do the missing runs in their order.
 
         Raises:
@@ -147,7 +147,7 @@ class Runner:
         self._records, waiting = records, deque(records.list_missing(runs))
         self._total, self._failed = len(runs), dict[str, str]()
         self._left = {run.id: run for run in waiting}
-        running: dict[Future[list[Record]], Run] = {}
+        running: dict[Future[list[Record]], ExperimentRun] = {}
         start = written = time.monotonic()
         try:
             while waiting or running:
@@ -167,14 +167,14 @@ class Runner:
         left = len(records.list_missing(runs))
         return Tally(done=len(runs) - left, failed=self._failed, left=left)
 
-    def _collect(self, running: dict[Future[list[Record]], Run]) -> None:
+    def _collect(self, running: dict[Future[list[Record]], ExperimentRun]) -> None:
         finished, _ = wait(running, timeout=_POLL, return_when=FIRST_COMPLETED)
         for future in finished:
             self._finish(running.pop(future), future)
         if not finished:
             self.workers.check()
 
-    def _finish(self, run: Run, future: Future[list[Record]]) -> None:
+    def _finish(self, run: ExperimentRun, future: Future[list[Record]]) -> None:
         reason, summary = "", None
         try:
             lines = future.result()
@@ -214,14 +214,15 @@ def execute(kind: str, settings: Mapping[str, Any]) -> list[Record]:
     return [{**summary, "versions": list_versions()}, *lines]
 
 
-def select_runs(runs: Sequence[Run], only: Filter) -> list[Run]:
+def select_runs(runs: Sequence[ExperimentRun], only: Filter) -> list[ExperimentRun]:
     """The runs whose settings have one of the given values under each of the given keys.
 
     Example:
-        >>> runs = [Run("a", {"seed": 0}), Run("b", {"seed": 1})]
+        >>> runs = [ExperimentRun("a", {"seed": 0}), ExperimentRun("b", {"seed": 1})]
         >>> [run.id for run in select_runs(runs, {"seed": ["1"]})]
         ['b']
-        >>> [run.id for run in select_runs([Run("a", {"noisy": False})], {"noisy": ["false"]})]
+        >>> plain = [ExperimentRun("a", {"noisy": False})]
+        >>> [run.id for run in select_runs(plain, {"noisy": ["false"]})]
         ['a']
         >>> select_runs(runs, {"sed": ["1"]})
         Traceback (most recent call last):
@@ -240,7 +241,7 @@ def select_runs(runs: Sequence[Run], only: Filter) -> list[Run]:
     return [run for run in runs if all(_value(run, key) in wanted[key] for key in wanted)]
 
 
-def _value(run: Run, key: str) -> str:
+def _value(run: ExperimentRun, key: str) -> str:
     value = run.settings[key]
     return _spell(str(value["name"] if isinstance(value, Mapping) else value))
 

@@ -21,9 +21,9 @@ from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import (
     ANY_NAMES,
     SECONDS,
+    ExperimentRun,
     Key,
     Record,
-    Run,
     Study,
     check_positive,
     counts_from,
@@ -89,7 +89,7 @@ class ScaleStudy(Study):
 
     kind: ClassVar[str] = "scale"
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[ExperimentRun]:
         """The smallest problems first; every method on a problem before the next one."""
         found = []
         for kernel, n, t, seed, method in product(
@@ -100,7 +100,7 @@ class ScaleStudy(Study):
                 "seed": seed, "time_limit": self.time_limit, "gap": self.gap,
             }  # fmt: skip
             parts = (kernel, f"n{n}", f"t{t}", method, f"seed{seed}")
-            found.append(Run.from_parts(*parts, settings=settings))
+            found.append(ExperimentRun.from_parts(*parts, settings=settings))
         return found
 
     @staticmethod

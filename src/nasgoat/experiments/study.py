@@ -60,7 +60,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class ExperimentRun:
     """One run of an experiment.
 
     Args:
@@ -68,7 +68,8 @@ class Run:
         settings: Everything that decides its result, JSON-ready.
 
     Example:
-        >>> Run("a.seed0", {"seed": 0}).fingerprint == Run("b", {"seed": 0}).fingerprint
+        >>> runs = [ExperimentRun(name, {"seed": 0}) for name in ("a.seed0", "b")]
+        >>> runs[0].fingerprint == runs[1].fingerprint
         True
     """
 
@@ -80,8 +81,8 @@ class Run:
         """A run whose name is made of parts.
 
         Example:
-            >>> Run.from_parts("nb201/cifar10", "goat-e", "seed0", settings={"seed": 0}).id
-            'nb201-cifar10.goat-e.seed0'
+            >>> ExperimentRun.from_parts("nb201/cifar10", "goat", "seed0", settings={"seed": 0}).id
+            'nb201-cifar10.goat.seed0'
         """
         return cls(".".join(str(part).replace("/", "-") for part in parts), settings)
 
@@ -125,7 +126,7 @@ class Study(ABC):
         return document.build(cls, (), cls._read_keys(document))
 
     @abstractmethod
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[ExperimentRun]:
         """All runs, in the order in which they should be done."""
 
     @staticmethod
