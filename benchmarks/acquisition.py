@@ -28,7 +28,7 @@ from nasgoat.acquisition import (
     find_acquisition,
     random_problem,
 )
-from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch import BranchAndBound, runs
 from nasgoat.spaces import SearchSpace
 
 ROWS = [
@@ -143,6 +143,8 @@ def compare_several(seeds: int, kernels: Collection[str], wanted: Collection[str
         search = BranchAndBound(space, None, threads=1)
         search.load_code(kernel != "linear")
         search.prepare(kernel != "linear")
+        if kernel != "linear":
+            runs.load_joint()
         engines: list[AcquisitionOptimizer] = [Catalogue(space), search]
         rows: dict[str, list[tuple[float, float, float]]] = {}
         for seed in range(seeds):
