@@ -16,6 +16,7 @@ from nasgoat import (
     NodeLabeledSpace,
     ShortestPathKernel,
     darts,
+    nasbench101,
 )
 from nasgoat.acquisition import (
     Catalogue,
@@ -51,7 +52,7 @@ AGREEMENT = 1e-9  # of values, relative and absolute: they are scored by the sam
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both kernels; under the exponential one all labellings together, and part by part."""
     if request.param == "exponential in turn":
-        monkeypatch.setattr(several_objectives, "MANY_LABELLINGS", 0)
+        monkeypatch.setattr(several_objectives, "FEW_TOGETHER", 0)
     return str(request.param.split()[0])
 
 
@@ -343,6 +344,19 @@ def test_what_bounds_do_not_bound_is_refused() -> None:
     with pytest.raises(SettingError, match="bound the acquisition, got Unbounded: it has no"):
         BranchAndBound(space, None).optimize(Unbounded(parts))
     assert isinstance(choose(darts(), acquisition="hypervolume").forecasts["branch"], Cost)
+
+
+def test_objectives_that_are_searched_together_are_forecast_to_be_quick() -> None:
+    def forecast(space: SearchSpace, acquisition: str, optimizer: str = "branch") -> float:
+        cost = choose(space, "exponential", 5, acquisition=acquisition).forecasts[optimizer]
+        assert isinstance(cost, Cost)
+        return cost.seconds
+
+    few, many = nasbench101(), NodeLabeledSpace((3, 9), ["a", "b", "c"], max_edges=10)
+    for name in ("hypervolume", "chebyshev", "epsilon"):
+        assert forecast(few, name) == 2 * forecast(few, "lcb")
+        assert forecast(many, name) > 2 * forecast(many, "lcb")
+        assert forecast(few, name, "scip") > 2 * forecast(few, "lcb", "scip")
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_many_labellings_are_not_listed(notes: list[Any], monkeypatch: pytest.Mo
     function = improve(make_parts(space, 9))
     few = BranchAndBound(space, None, memory=1e-3).optimize(function, 3)
     assert not notes
-    monkeypatch.setattr(several_objectives, "MANY_LABELLINGS", 0)
+    monkeypatch.setattr(several_objectives, "FEW_TOGETHER", 0)
     by_parts = BranchAndBound(space, None).optimize(function, 3)
     assert not notes
     monkeypatch.undo()

@@ -19,6 +19,7 @@ from nasgoat.acquisition.boxes import Boxes, Places
 from nasgoat.acquisition.branch.cells.structures import Block
 from nasgoat.acquisition.branch.exponential.every_labelling import Labellings, note_block
 from nasgoat.acquisition.branch.records import Floats
+from nasgoat.acquisition.costs import FEW_TOGETHER
 from nasgoat.acquisition.engines import is_over
 from nasgoat.acquisition.k_best import AGREEMENT, KBest
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
@@ -27,8 +28,6 @@ from nasgoat.compiled import Threads
 from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterior, Posterior
 
-#: Labellings from which on each objective is searched by itself.
-MANY_LABELLINGS = 3_000_000
 _BYTES = 100  # that a labelling takes, about
 
 
@@ -71,7 +70,7 @@ class JointSearch:
         if len(blocks) != 1 or blocks[0].prefix_states is not None:
             return None
         total = float((float(blocks[0].labels) ** blocks[0].shapes.variables).sum())
-        return cls(blocks[0]) if total <= min(MANY_LABELLINGS, memory / _BYTES) else None
+        return cls(blocks[0]) if total <= min(FEW_TOGETHER, memory / _BYTES) else None
 
     def minimize(
         self, function: SeveralAcquisition, best: KBest, threads: Threads, deadline: float | None
