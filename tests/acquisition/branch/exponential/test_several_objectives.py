@@ -31,8 +31,10 @@ SPACES = [
 ]
 
 
-def make_parts(space: SearchSpace, t: int = 40) -> list[LinearAcquisition]:
-    return [random_problem(space, t, "exponential", seed=seed).acquisition for seed in (0, 1)]
+def make_parts(
+    space: SearchSpace, t: int = 40, kernel: str = "exponential"
+) -> list[LinearAcquisition]:
+    return [random_problem(space, t, kernel, seed=seed).acquisition for seed in (0, 1)]
 
 
 def improve(parts: list[Any]) -> HypervolumeImprovement:
@@ -55,11 +57,12 @@ def notes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @pytest.mark.parametrize("space", SPACES, ids=["nodes", "edges", "limited"])
+@pytest.mark.parametrize("kernel", ["exponential", "normalised"])
 @pytest.mark.parametrize("t", [8, 60])
 def test_a_batch_is_that_of_the_catalogue_and_shares_its_first_look(
-    space: SearchSpace, t: int, notes: list[Any]
+    space: SearchSpace, t: int, kernel: str, notes: list[Any]
 ) -> None:
-    function, taken = improve(make_parts(space, t)), set[bytes]()
+    function, taken = improve(make_parts(space, t, kernel)), set[bytes]()
     search, catalogue = BranchAndBound(space, None), Catalogue(space, None)
     for _ in range(5):
         (found,), (expected,) = (
