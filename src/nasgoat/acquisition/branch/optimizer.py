@@ -48,7 +48,6 @@ from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterio
 
 #: Posteriors of kernels under which labellings are looked at one by one, or in two halves.
 _ENUMERATED = (ExponentialPosterior, NormalisedPosterior)
-_COMPILING = "compiling the search: once on a machine, about twenty seconds"
 _LISTING = 0.3  # of the time of a question, for listing structures
 _QUICK_PROOF = 20.0  # seconds of a proof, by its forecast, that needs no local search before it
 _LOOKING, _LONGEST_LOOK = 0.2, 3.0  # of the time, and seconds, for local search before a proof
@@ -128,7 +127,8 @@ class BranchAndBound:
                 f"the kernel must be linear for branch and bound on {said}, got the exponential "
                 f"one; use {other}"
             )
-        with say_if_slow(self.progress, _COMPILING):
+        words = "compiling the search: once on a machine, about twenty seconds"
+        with say_if_slow(self.progress, words):
             if exponential:
                 runs.load_exponential()
                 if runs.may_sift(self.space):
@@ -218,7 +218,7 @@ class BranchAndBound:
         exclude: Collection[bytes],
     ) -> Pool:
         """The k best graphs under a function of several parts, over all labellings."""
-        with say_if_slow(self.progress, _COMPILING):
+        with say_if_slow(self.progress, "compiling the search: once on a machine, some seconds"):
             runs.load_joint()
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
