@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Collection, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from nasgoat.acquisition import (
     find_acquisition,
     random_problem,
 )
-from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch import BranchAndBound, runs
 from nasgoat.spaces import SearchSpace
 
 ROWS = [
@@ -86,17 +87,19 @@ def measure_several(
 
     Chebyshev: five weightings, one graph each. Limited: the best graph under five limits.
     Hypervolume: one graph after the other, each of which takes those before it to come out as
-    predicted. Both objectives are random functions; what a question does not share is done again.
+    predicted. Both objectives are random functions; a batch shares what an optimiser keeps of them,
+    and the next batch begins anew.
     """
     problems = [random_problem(space, 150, kernel, seed=2 * seed + i) for i in range(2)]
     parts, taken = [problem.acquisition for problem in problems], set(problems[0].observed)
     sample = space.sample(500, np.random.default_rng(seed))
     values = np.stack([part.score(sample) for part in parts])
     weights = np.linspace(0.1, 0.9, 5)
+    new = [renew(part) for part in parts], [renew(part) for part in parts]
     batches: dict[str, list[SeveralAcquisition]] = {
-        "chebyshev": [Chebyshev(parts, [w, 1.0 - w], values.min(axis=1).tolist()) for w in weights],
+        "chebyshev": [Chebyshev(new[0], [w, 1 - w], values.min(axis=1).tolist()) for w in weights],
         "constrained": [
-            Constrained(parts, [float(np.quantile(values[1], q))])
+            Constrained(new[1], [float(np.quantile(values[1], q))])
             for q in (0.01, 0.05, 0.1, 0.2, 0.5)
         ],
     }
@@ -111,6 +114,13 @@ def measure_several(
     if "hypervolume" in wanted:
         found["hypervolume"] = fill_batch(space, optimizer, parts, taken)
     return found
+
+
+def renew(part: LinearAcquisition) -> LinearAcquisition:
+    """The same part with a posterior of which no optimiser knows anything."""
+    gp = copy(part.gp)
+    gp.posterior_ = copy(gp.posterior_)
+    return part.given(gp)
 
 
 def fill_batch(
@@ -143,6 +153,8 @@ def compare_several(seeds: int, kernels: Collection[str], wanted: Collection[str
         search = BranchAndBound(space, None, threads=1)
         search.load_code(kernel != "linear")
         search.prepare(kernel != "linear")
+        if kernel != "linear":
+            runs.load_joint()
         engines: list[AcquisitionOptimizer] = [Catalogue(space), search]
         rows: dict[str, list[tuple[float, float, float]]] = {}
         for seed in range(seeds):

@@ -279,3 +279,29 @@ def test_functions_of_several_objectives_have_names_of_their_own() -> None:
     assert issubclass(Mine, SeveralAcquisition)
     with pytest.raises(SettingError, match="name of its own, got 'chebyshev'"):
         register_acquisition("chebyshev", Mine)
+
+
+@pytest.mark.parametrize("form", ["linear", "exponential"])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_batch_of_the_catalogue_is_that_of_every_graph_scored(form: str, known: bool) -> None:
+    """Each graph is then believed to come out as predicted; scores from before are bounds."""
+    space = NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=7)
+    parts: list[Part] = [random_problem(space, 20, form, seed=seed).acquisition for seed in (0, 1)]
+    if known:
+        parts[1] = KnownCost.of(space, "a + 0.3*edges")
+    graphs, catalogue = list_graphs(space), Catalogue(space, None)
+    means = np.column_stack([part.predict(graphs[::40])[0] for part in parts])
+    functions: list[SeveralAcquisition] = [
+        HypervolumeImprovement(parts, means, (means.max(axis=0) + 0.1).tolist()),
+        Chebyshev(parts, [0.4, 0.6], means.min(axis=0).tolist()),
+        Constrained(parts, [float(np.median(means[:, 1]))]),
+    ]
+    for function in functions:
+        taken = {space.key(graph) for graph in graphs[::7]}
+        for _ in range(4):
+            left = [graph for graph in graphs if space.key(graph) not in taken]
+            expected = np.sort(function.score(left))[:3]
+            pool = catalogue.optimize(function, 3, taken)
+            assert [p.lcb for p in pool] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+            taken.add(space.key(pool[0].graph))
+            function = function.believing([pool[0].graph])

@@ -16,6 +16,7 @@ from nasgoat import (
     NodeLabeledSpace,
     ShortestPathKernel,
     darts,
+    nasbench101,
 )
 from nasgoat.acquisition import (
     Catalogue,
@@ -31,6 +32,7 @@ from nasgoat.acquisition import (
     relaxation,
 )
 from nasgoat.acquisition.branch import BranchAndBound
+from nasgoat.acquisition.branch.exponential import several_objectives
 from nasgoat.acquisition.engines import cap_sum
 from nasgoat.acquisition.hypervolume import HypervolumeBound
 from nasgoat.acquisition.mip import MipOptimizer
@@ -44,6 +46,14 @@ from nasgoat.testing.contract import list_graphs
 from tests.acquisition.branch import problems
 
 AGREEMENT = 1e-9  # of values, relative and absolute: they are scored by the same surrogates
+
+
+@pytest.fixture(params=["linear", "exponential", "exponential in turn"])
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both kernels; under the exponential one all labellings together, and part by part."""
+    if request.param == "exponential in turn":
+        monkeypatch.setattr(several_objectives, "FEW_TOGETHER", 0)
+    return str(request.param.split()[0])
 
 
 @dataclass(frozen=True)
@@ -106,13 +116,11 @@ def compare(form: str, seed: int, largest: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_branch_and_bound_agrees_with_the_catalogue(form: str, seed: int) -> None:
     compare(form, seed, largest=4)
 
 
 @pytest.mark.slow  # 2 minutes
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_they_agree_on_a_hundred_problems(form: str) -> None:
     for seed in range(1000, 1100):
         compare(form, seed, largest=5)
@@ -146,13 +154,11 @@ def compare_improvement(form: str, seed: int, largest: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_the_largest_gain_of_hypervolume_is_that_of_the_catalogue(form: str, seed: int) -> None:
     compare_improvement(form, seed, largest=4)
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_pieces_find_what_one_sum_finds(
     form: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,7 +170,6 @@ def test_pieces_find_what_one_sum_finds(
 
 @pytest.mark.slow  # 4 minutes
 @pytest.mark.parametrize("many", [3, relaxation._MANY])
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_gains_of_hypervolume_agree_on_a_hundred_problems(
     form: str, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,7 +248,6 @@ def test_the_mip_agrees_under_the_exponential_kernel() -> None:
         compare_mip("exponential", seed)
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 @pytest.mark.parametrize("seconds", [0.0, 0.02])
 def test_a_time_limit_leaves_a_valid_bound_and_a_full_pool(form: str, seconds: float) -> None:
     space = NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=7)
@@ -321,7 +325,6 @@ class Product(SeveralAcquisition):
         return np.asarray(np.logaddexp(values[0], 0.0) * np.logaddexp(values[1], 0.0))
 
 
-@pytest.mark.parametrize("form", ["linear", "exponential"])
 def test_a_function_of_ones_own_is_exact_too(form: str) -> None:
     space = NodeLabeledSpace((3, 5), ["a", "b"], max_edges=6)
     function = Product([random_problem(space, 9, form, seed=seed).acquisition for seed in (0, 1)])
@@ -341,6 +344,19 @@ def test_what_bounds_do_not_bound_is_refused() -> None:
     with pytest.raises(SettingError, match="bound the acquisition, got Unbounded: it has no"):
         BranchAndBound(space, None).optimize(Unbounded(parts))
     assert isinstance(choose(darts(), acquisition="hypervolume").forecasts["branch"], Cost)
+
+
+def test_objectives_that_are_searched_together_are_forecast_to_be_quick() -> None:
+    def forecast(space: SearchSpace, acquisition: str, optimizer: str = "branch") -> float:
+        cost = choose(space, "exponential", 5, acquisition=acquisition).forecasts[optimizer]
+        assert isinstance(cost, Cost)
+        return cost.seconds
+
+    few, many = nasbench101(), NodeLabeledSpace((3, 9), ["a", "b", "c"], max_edges=10)
+    for name in ("hypervolume", "chebyshev", "epsilon"):
+        assert forecast(few, name) == 2 * forecast(few, "lcb")
+        assert forecast(many, name) > 2 * forecast(many, "lcb")
+        assert forecast(few, name, "scip") > 2 * forecast(few, "lcb", "scip")
 
 
 @pytest.mark.parametrize(

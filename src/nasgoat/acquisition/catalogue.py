@@ -15,14 +15,15 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from nasgoat.acquisition.boxes import Boxes
 from nasgoat.acquisition.catalogue_files import BlockCounts, cut, load_or_build, name_folder
 from nasgoat.acquisition.costs import catalogue_cost
 from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
-from nasgoat.acquisition.lower_confidence_bound import Acquisition
+from nasgoat.acquisition.lower_confidence_bound import Acquisition, Array, LowerConfidenceBound
 from nasgoat.acquisition.narrow_scoring import NarrowPosterior
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.several import KnownCost
+from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.memory import choose_limit
@@ -79,6 +80,7 @@ class Catalogue:
             maxlen=_KEPT if len(self) <= _FEW else _KEPT // 2
         )
         self._costs: deque[tuple[Limit, NDArray[np.float64]]] = deque(maxlen=_KEPT)
+        self._boxed = list[Array]()  # the means that the boxes are made of
 
     def __len__(self) -> int:
         return len(self._arrays.counts)
@@ -157,7 +159,9 @@ class Catalogue:
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
         before = acquisition.before()
-        if before is None:
+        if isinstance(acquisition, SeveralAcquisition) and self._needs_boxes(acquisition):
+            values = self._score_by_boxes(acquisition, k + len(exclude))
+        elif before is None:
             values = acquisition.gather(self.measure)
         else:
             values = self._score_upwards(acquisition, before, k + len(exclude))
@@ -171,6 +175,56 @@ class Catalogue:
             lambda value: Certificate(Status.OPTIMAL, value, value, seconds),
             Certificate(Status.EXHAUSTED, seconds=seconds),
         )
+
+    def _needs_boxes(self, function: SeveralAcquisition) -> bool:
+        """Whether bounds of a function's values save more than they take, and fit in memory."""
+        bounded = all(type(part) is LowerConfidenceBound for part in function.modelled)
+        if not bounded or function.explain_unbounded("linear") or len(self) > _FEW:
+            return False
+        return function.slow or any(part.before() is not None for part in function.modelled)
+
+    def _score_by_boxes(self, function: SeveralAcquisition, at_least: int) -> Array:
+        """The values of the best graphs, at least so many; those of others may be infinite.
+
+        Means and deviations are those before any graph of a batch was believed, which bound the
+        function (docs/acquisition-functions.md, Lemma 7); a batch shares them.
+        """
+        parts = [p if isinstance(p, KnownCost) else p.before() or p for p in function.parts]
+        measured = [self.measure(part) for part in parts]
+        means = [mean for mean, _ in measured]
+        if [id(mean) for mean in means] != [id(mean) for mean in self._boxed]:
+            self._boxes = Boxes.of(np.stack(means), np.stack([std for _, std in measured]))
+            self._boxed = means
+        values, found = np.full(len(self), inf), np.zeros(0)
+
+        def reach() -> float:
+            if len(found) < at_least:
+                return inf
+            value = float(np.partition(found, at_least - 1)[at_least - 1])
+            return value + AGREEMENT * (1 + abs(value))
+
+        for _, places in self._boxes.walk(function, reach):
+            rows = np.sort(places)
+            mean, std = zip(
+                *(self._measure_some(part, rows) for part in function.parts), strict=True
+            )
+            values[rows] = function.combine(np.stack(mean), np.stack(std))
+            found = np.append(found, values[rows])
+        return values
+
+    def _measure_some(self, part: Part, rows: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Mean and deviation of a part at some graphs, in ascending order."""
+        if isinstance(part, KnownCost) or any(
+            known is part.posterior for known, *_ in self._scored
+        ):
+            mean, std = self.measure(part)
+            return mean[rows], std[rows]
+        mean, std = np.empty(len(rows)), np.empty(len(rows))
+        for n, whole in self._arrays.parts.items():
+            own = (rows >= whole.start) & (rows < whole.stop)
+            if own.any():
+                mean[own], std[own] = self._make_scorer(part.posterior, part.features, n)(rows[own])
+        return mean, std
 
     def _score_upwards(
         self, acquisition: Acquisition, before: Acquisition, at_least: int

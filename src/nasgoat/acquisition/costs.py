@@ -92,6 +92,8 @@ _LISTING = 3e-4  # seconds to list a structure of declared graphs
 _LOADING = 1.0  # seconds to load compiled code, once in a process
 #: Structures at most, and labellings of one at least, that are searched by convex relaxations.
 FEW_STRUCTURES, MANY_LABELLINGS = 128, 1e10
+#: Labellings up to which several objectives are bounded together under the exponential kernel.
+FEW_TOGETHER = 3_000_000
 #: Labellings of half the edges of a structure whose bounds fit in memory.
 LARGEST_HALF = 200_000
 _SIFTING = 8.0  # how many times as long the exponential kernel takes more than the linear one
@@ -163,6 +165,12 @@ def branch_cost(
     said = f"{shorten(shapes)} {kind} of {shorten(graphs)} graphs"
     spread = _GROWING_SPREAD if any(cost.growing for cost in costs) else USUAL_SPREAD
     return Cost(questions * each, _LOADING, said, stops=True, spread=spread)
+
+
+def looks_at_all(space: SearchSpace, kernel: str, blocks: Sequence[str]) -> bool:
+    """Whether branch and bound goes through all labellings at once for several objectives."""
+    paper = kernel != "linear" and {*blocks} <= {*PAPER_BLOCKS}
+    return paper and space.layout == "cell" and bound_graphs(space) <= FEW_TOGETHER
 
 
 def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:

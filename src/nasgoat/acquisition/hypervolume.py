@@ -90,6 +90,7 @@ class HypervolumeImprovement(SeveralAcquisition):
     front: Array | Sequence[Sequence[float]]
     reference: Sequence[float]
     searches: ClassVar[int] = 6
+    slow: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._check_parts()
@@ -108,7 +109,10 @@ class HypervolumeImprovement(SeveralAcquisition):
 
     @classmethod
     def forecast_searches(cls, kernel: str) -> int:
-        """A few; where sums of objectives are no posterior, one alone leaves many graphs."""
+        """A few; where sums of objectives are no posterior, one alone leaves many graphs.
+
+        Few labellings are looked at in another way.
+        """
         return cls.searches if kernel == "linear" else 10 * cls.searches
 
     def relax(self, find_widest: Callable[[LinearAcquisition], float]) -> SeveralAcquisition:

@@ -8,13 +8,11 @@ from functools import partial
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.costs import (
-    branch_cost,
-    mip_cost,
-)
+from nasgoat.acquisition.costs import branch_cost, looks_at_all, mip_cost
 from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.named_functions import find_acquisition
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
+from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS, require_bounded_blocks, require_paper_blocks
 from nasgoat.memory import choose_limit
@@ -24,6 +22,9 @@ from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
 CostModel = Callable[[SearchSpace, str, int], Cost | Reason]
+_TOGETHER = (
+    2  # searches that looking at all labellings once for several objectives takes as long as
+)
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ class Entry:
         if kernel in FORMS and (refusal := function.explain_unbounded(kernel)):
             return Reason(refusal)
         many = function.forecast_searches(kernel)
+        several = issubclass(function, SeveralAcquisition) and not self.program
+        if several and looks_at_all(space, kernel, blocks):
+            many = _TOGETHER
         return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
 
 

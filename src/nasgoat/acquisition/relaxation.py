@@ -236,7 +236,7 @@ def minimize_parts(
         weights = search.choose_weights(early)
         if not search.complete:
             left = _sift(search, weights, deadline)
-    return _certify(search, left, time.perf_counter() - start)
+    return certify_best(best, left, time.perf_counter() - start)
 
 
 def _find_widest(
@@ -295,9 +295,14 @@ def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> flo
     return None
 
 
-def _certify(search: _Search, left: float | None, seconds: float) -> Pool:
-    """The graphs with what is proven of them; filled up by local search if time was short."""
-    best = search.best
+def certify_best(best: KBest, left: float | None, seconds: float) -> Pool:
+    """The graphs with what is proven of them; filled up by local search if time was short.
+
+    Args:
+        best: The best graphs so far.
+        left: A lower bound of all graphs that were not looked at; None if none could be better.
+        seconds: What the proof took.
+    """
     if left is not None:
         with suppress(SpaceError):  # no graph within the limits
             fill_up(best, np.random.default_rng(0))

@@ -15,6 +15,7 @@ from nasgoat.acquisition.branch import runs
 from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
+from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
 from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import GROWING, branch_cost
 from nasgoat.acquisition.engines import Engine, Sieve
@@ -28,7 +29,7 @@ from nasgoat.acquisition.local_search import (
 )
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
-from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
+from nasgoat.acquisition.relaxation import certify_best, minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.compiled import Threads, one_blas_thread
 from nasgoat.errors import SettingError, SpaceError
@@ -103,6 +104,7 @@ class BranchAndBound:
         self._exponential = Listing(cells, False, progress, GROWING, *room)
         self._slow: dict[bool, bool] = {}  # forecasts, by whether the kernel is exponential
         self._loaded: set[bool] = set()  # kernels whose code is there: the exponential one or not
+        self._joint: JointSearch | None = None  # of several objectives
         self.nodes_ = 0  # explored in the last call
 
     @property
@@ -193,9 +195,36 @@ class BranchAndBound:
         require_bounded(acquisition, "branch and bound")
         for part in acquisition.modelled:
             self._get_ready(part)
+        if is_joint(acquisition) and (joint := self._find_joint_search()) is not None:
+            return self._minimize_jointly(joint, acquisition, k, exclude)
         engine = self.engine.limit(acquisition.known_limits.values())
         best = KBest(engine.space, acquisition, k, exclude)
         return minimize_parts(acquisition, engine, best, self.time_limit)
+
+    def _find_joint_search(self) -> JointSearch | None:
+        """What minimises functions of several parts over all labellings; None if they are many."""
+        if self._joint is None:
+            end = None if self.time_limit is None else _LISTING * self.time_limit
+            blocks = self._exponential.blocks(end and time.perf_counter() + end)
+            if not self._exponential.left_out:
+                self._joint = JointSearch.of(blocks, self._memory)
+        return self._joint
+
+    def _minimize_jointly(
+        self,
+        joint: JointSearch,
+        acquisition: SeveralAcquisition,
+        k: int,
+        exclude: Collection[bytes],
+    ) -> Pool:
+        """The k best graphs under a function of several parts, over all labellings."""
+        with say_if_slow(self.progress, "compiling the search: once on a machine, some seconds"):
+            runs.load_joint()
+        best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
+        deadline = None if self.time_limit is None else start + self.time_limit
+        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
+            left = joint.minimize(acquisition, best, Threads(self.threads, pool), deadline)
+        return certify_best(best, left, time.perf_counter() - start)
 
     @property
     def engine(self) -> Engine:
@@ -213,6 +242,7 @@ class BranchAndBound:
         cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
         limited._linear = self._linear.limit(cells)
         limited._exponential = self._exponential.limit(cells)
+        limited._joint = None
         return limited
 
     def _sift(

@@ -32,6 +32,7 @@ from nasgoat.acquisition.branch.declared.search import DeclaredRun
 from nasgoat.acquisition.branch.declared.structures import DeclaredListing
 from nasgoat.acquisition.branch.declared.tables import make_declared_tables
 from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.every_labelling import note_block
 from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
     bound_exponential,
@@ -222,6 +223,15 @@ def load_exponential() -> None:
     bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
     problem = ExponentialProblem(block, factors, model, limits, bounds)
     ExponentialRun(problem, ALONE).go_on(np.inf)
+
+
+@functools.cache
+def load_joint() -> None:
+    """Solve a tiny problem of several objectives under the exponential kernel."""
+    block, features = _make_tiny_problem(prefixes=False)
+    width, one = len(features.source), np.eye(1)
+    posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+    note_block(block, features, posterior, ALONE, None)
 
 
 @functools.cache

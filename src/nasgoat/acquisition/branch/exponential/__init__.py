@@ -4,5 +4,6 @@
 by one; ``minorants`` and ``sifting`` hand labels on nodes over to the linear search. Where edges
 carry the labels, these are searched in two halves: ``kernel_rows`` has linear bounds,
 ``half_bounds`` those of a half whatever the other one is, ``split_structure`` searches one
-structure, ``split_labellings`` all of them.
+structure, ``split_labellings`` all of them. ``every_labelling`` and ``several_objectives`` take
+several objectives together.
 """

@@ -91,11 +91,40 @@ def search_labellings(
     Returns how the call ended and the value of the graph: its shape is ``place[SHAPE]``.
     """
     place, stop = state.place, state.place[NODES] + pause
+    while True:
+        status = go_to_labelling(
+            factors, shapes, limits, state, labels, order, roots, best + margin, stop
+        )
+        if status != FOUND:
+            return status, 0.0
+        value = _evaluate(model, state, place[DEPTH] + 1, best)
+        if value < best:
+            return FOUND, value
+
+
+@inner
+def go_to_labelling(
+    factors: Factors,
+    shapes: Shapes,
+    limits: LimitRows,
+    state: Labelling,
+    labels: int,
+    order: Integers,
+    roots: Floats,
+    threshold: float,
+    stop: Index,
+) -> int:
+    """Go on to the next complete labelling of a structure whose bound is below a threshold.
+
+    Returns ``FOUND`` with the labelling in row ``DEPTH`` + 1 of the state, ``PAUSED`` when ``stop``
+    nodes are used up, or ``DONE`` when there is no other.
+    """
+    place = state.place
     while place[NODES] < stop:
         place[NODES] += 1
         if place[DEPTH] < 0:
-            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= best + margin:
-                return DONE, 0.0
+            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= threshold:
+                return DONE
             place[SHAPE] = order[place[POSITION]]
             place[POSITION] += 1
             if not _begin_costs(shapes, limits, state, place[SHAPE]):
@@ -105,10 +134,7 @@ def search_labellings(
         s, t = place[SHAPE], place[DEPTH]
         if t == shapes.variables[s]:
             place[DEPTH] -= 1
-            value = _evaluate(model, state, t, best)
-            if value < best:
-                return FOUND, value
-            continue
+            return FOUND
         k = _find_next_label(shapes, state, s, t)
         if k >= labels:
             state.labels[t] = -1
@@ -121,7 +147,7 @@ def search_labellings(
         ):
             _extend(factors, shapes, state, s, t, k)
             place[DEPTH] = t + 1
-    return PAUSED, 0.0
+    return PAUSED
 
 
 @inner
@@ -207,25 +233,40 @@ def _extend(
 @inner
 def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
     """The value of the complete row t; inf as soon as Lemma 5 shows it is not below ``best``."""
-    kernel, sqrt_beta, power = state.kernel[t], model.settings[1], model.settings[2]
-    fade = math.exp(-0.5 * power * state.own[t])  # 1 under the exponential kernel
-    mean = 0.0
-    for j in range(len(kernel)):
-        mean += model.dual[j] * kernel[j]
-    mean *= fade
-    left = model.settings[0] * math.exp((1.0 - power) * state.own[t])
-    for j in range(len(kernel)):
+    sqrt_beta = model.settings[1]
+    mean, left, fade = predict_row(model, state, t)
+    for j in range(state.kernel.shape[1]):
         # mean - √β √left ≥ best, without the root
         slack = mean - best
         if slack >= 0.0 and slack * slack >= sqrt_beta * sqrt_beta * left:
             return np.inf
-        row = model.whitening[j]
-        u = 0.0
-        for x in range(j + 1):
-            u += row[x] * kernel[x]
-        u *= fade
-        left -= u * u
+        left -= explain_variance(model, state, t, j, fade)
     return float(mean - sqrt_beta * math.sqrt(max(left, 0.0)))
+
+
+@inner
+def predict_row(model: Model, state: Labelling, t: Index) -> tuple[float, float, float]:
+    """Mean and prior variance of the complete row t, and what its kernel vector is multiplied by.
+
+    The factor is 1 under the exponential kernel, exp(-Q / 2) under the normalised one.
+    """
+    kernel, power = state.kernel[t], model.settings[2]
+    fade = math.exp(-0.5 * power * state.own[t])
+    mean = 0.0
+    for j in range(len(kernel)):
+        mean += model.dual[j] * kernel[j]
+    return mean * fade, model.settings[0] * math.exp((1.0 - power) * state.own[t]), fade
+
+
+@inner
+def explain_variance(model: Model, state: Labelling, t: Index, j: Index, fade: float) -> float:
+    """What observation j explains of the variance of row t beyond those before it: (L⁻¹ k)_j²."""
+    kernel, row = state.kernel[t], model.whitening[j]
+    u = 0.0
+    for x in range(j + 1):
+        u += row[x] * kernel[x]
+    u *= fade
+    return u * u
 
 
 @inner

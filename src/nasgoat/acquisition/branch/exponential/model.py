@@ -85,9 +85,9 @@ def make_factors(
     for column, (u, v, label) in enumerate(features.edge_types, len(features.path_types)):
         edge_column[u, v, label] = column
     return Factors(
-        path=columns[:, path_column],
+        path=np.ascontiguousarray(columns[:, path_column]),
         path_column=path_column,
-        edge=columns[:, edge_column],
+        edge=np.ascontiguousarray(columns[:, edge_column]),
         edge_column=edge_column,
         square=np.stack([part.squares for part in on_counts]),
         given=np.full((1, columns.shape[-1]), posterior.variance),
