@@ -29,7 +29,7 @@ def measure_open(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: int
 ) -> float:
     """Products p · r_ij(d) and s_ij(d) of all open distances; returns about the largest ω."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     many = _list_pairs(prefixes, scratch, s, total)
     before = len(states.options) - len(states.option)
     first_most = second_most = 0.0
@@ -59,7 +59,7 @@ def measure_open(
 @inner
 def _list_pairs(prefixes: Prefixes, scratch: Scratch, s: Index, total: int) -> int:
     """Note all pairs whose distance is open, and their kinds: code and labels; how many."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     before, labels = len(states.options) - len(states.option), scratch.along.shape[1]
     codes, many = len(states.option) // 2, 0
     for y in range(total):
@@ -82,7 +82,7 @@ def price_option(
     prefixes: Prefixes, scratch: Scratch, s: Index, i: Index, j: Index, e: Index, rho: float
 ) -> float:
     """What option e of the distance from i to j adds to the bound, its mean part included."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     code = scratch.apart[i, j] - (len(states.options) - len(states.option))
     a, b = states.names[s, i] if i > 0 else 0, states.names[s, j]
     mean: float = states.option[code, a, b, e, 0]
@@ -119,7 +119,7 @@ def add_up_open(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: Index, rho: float
 ) -> tuple[float, float, float]:
     """Σ p · r_ij and Ω of both parts in the states that were noted, at distances of least price."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     along = first_omega = second_omega = 0.0
     for y in range(total):
         for z in range(y + 1, total):

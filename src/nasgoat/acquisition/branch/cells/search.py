@@ -135,8 +135,8 @@ def _find_leaves(
     answers: Answers,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many, or -1."""
-    _, shapes, limits, changes = problem
-    chosen, values = answers
+    shapes, limits, changes = problem.shapes, problem.limits, problem.changes
+    chosen, values = answers.chosen, answers.values
     variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
     if variables - t > 1:  # one more has its state at each depth
         return -1

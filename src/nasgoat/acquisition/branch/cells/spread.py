@@ -59,7 +59,7 @@ def _count_ends(prefixes: Prefixes, scratch: Scratch, total: int) -> None:
 @inner
 def _add_spread(prefixes: Prefixes, part: Index, i: Index, j: Index) -> float:
     """What labels of i and j (or of i alone) add to Ω in one part; returns the most."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     labels = found.own_spread.shape[2]
     for a in range(labels):
         found.own_spread[part, i, a] = 0.0 if i == j else found.own_spread[part, i, a]
