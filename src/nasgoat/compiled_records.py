@@ -12,13 +12,16 @@ Notation
 This uses Numba's interface for new types: typing, data model, unboxing and attributes.
 """
 
+# Numba and llvmlite have no annotations for what is extended here.
+# mypy: disable-error-code="no-untyped-call, untyped-decorator, override"
+
 from __future__ import annotations
 
 import hashlib
 from typing import Any, TypeVar
 
-from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.cgutils import ir  # llvmlite's, which comes with Numba
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -31,6 +34,9 @@ from numba.extending import (
 )
 
 Record = TypeVar("Record", bound=tuple[Any, ...])
+
+#: Places in Numba's structure of an array; those of who owns its memory come first.
+_ITEMS, _ITEM_SIZE, _DATA, _SHAPE, _STRIDES = range(2, 7)
 
 
 def record(cls: type[Record]) -> type[Record]:
@@ -106,27 +112,29 @@ class _Fields(AttributeTemplate):
 
 @lower_getattr_generic(RecordType)
 def _read_field(context: Any, builder: Any, typ: RecordType, value: Any, name: str) -> Any:
-    """The value of a field.
+    """The value of a field, number by number.
 
-    Loads are marked as invariant, so that they are moved out of loops whatever these write to. This
-    holds because Numba never inlines a function into the one that Python calls, which fills the
-    record: within compiled code the fields never change.
+    Loads are marked as invariant, so that they are moved out of loops whatever these write to; the
+    mark would be lost on a whole structure. It holds because Numba never inlines a function into
+    the one that Python calls, which fills the record: within compiled code no field ever changes.
     """
-    layout = _find_layout(context, typ)
+    layout, place = _find_layout(context, typ), typ.fields.index(name)
     address = builder.bitcast(value, layout.as_pointer())
-    place = typ.fields.index(name)
-    return _load(builder, cgutils.gep_inbounds(builder, address, 0, place), layout.elements[place])
+    member, inner = typ.members[place], layout.elements[place]
+    if not isinstance(member, types.Array):
+        return _load(builder, address, place)
+    array = ir.Constant(inner, None)  # no owner: compiled code keeps no array
+    size = context.get_abi_sizeof(context.get_data_type(member.dtype))
+    array = builder.insert_value(array, context.get_constant(types.intp, size), _ITEM_SIZE)
+    leaves: list[tuple[int, ...]] = [(_ITEMS,), (_DATA,)]
+    leaves += [(x, axis) for x in (_SHAPE, _STRIDES) for axis in range(member.ndim)]
+    for path in leaves:
+        array = builder.insert_value(array, _load(builder, address, place, *path), path)
+    return array
 
 
-def _load(builder: Any, address: Any, layout: Any) -> Any:
-    """What is at an address, number by number: the mark would be lost on a whole structure."""
-    if isinstance(layout, ir.BaseStructType | ir.ArrayType):
-        whole = ir.Constant(layout, ir.Undefined)
-        for place in range(len(layout.elements if hasattr(layout, "elements") else layout)):
-            inner = layout.elements[place]
-            part = _load(builder, cgutils.gep_inbounds(builder, address, 0, place), inner)
-            whole = builder.insert_value(whole, part, place)
-        return whole
-    number = builder.load(address)
+def _load(builder: Any, address: Any, *path: int) -> Any:
+    """The number at the end of a path of places into nested structures."""
+    number = builder.load(cgutils.gep_inbounds(builder, address, 0, *path))
     number.set_metadata("invariant.load", builder.module.add_metadata([]))
     return number

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OMEGA,
     FIRST_OVER,
@@ -105,7 +107,7 @@ def find_least_prices(
     total, first = states.options[scratch.apart[i, j]], 0 if i > 0 else 1
     lowest = 4.0 / rho
     if i > 0:
-        lowest = price_option(prefixes, scratch, s, i, j, 0, rho)
+        lowest = price_option(prefixes, scratch, s, i, j, np.int64(0), rho)
     for back in range(len(least)):
         far = len(least) - 1 - back
         e = far - first
