@@ -55,7 +55,7 @@ def test_functions_that_only_others_call_are_left_to_their_callers() -> None:
 def test_a_called_function_is_not_copied_into_a_caller_that_is() -> None:
     @called
     def add_up(values: NDArray[np.float64]) -> float:
-        return values.sum() + 1.0
+        return float(values.sum()) + 1.0
 
     @inner
     def add_up_twice(values: NDArray[np.float64]) -> float:

@@ -1,5 +1,8 @@
 """Records of arrays in compiled code: what it reads and writes is what Python sees."""
 
+# Numba has no annotations for these.
+# mypy: disable-error-code="no-untyped-call"
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -47,7 +50,8 @@ def _scale_all(sheet: Sheet) -> int:
 
 
 def _make_entry() -> Any:
-    return numba.njit(_nrt=False)(lambda sheet: _scale_all(sheet))
+    options: dict[str, Any] = {"_nrt": False}
+    return numba.njit(**options)(lambda sheet: _scale_all(sheet))
 
 
 def _make_sheet(values: Floats) -> Sheet:

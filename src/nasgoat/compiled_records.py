@@ -13,7 +13,7 @@ This uses Numba's interface for new types: typing, data model, unboxing and attr
 """
 
 # Numba and llvmlite have no annotations for what is extended here.
-# mypy: disable-error-code="no-untyped-call, untyped-decorator, override"
+# mypy: disable-error-code="no-untyped-call, untyped-decorator, override, attr-defined"
 
 from __future__ import annotations
 
