@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.cells.open_distances import find_least_prices
 from nasgoat.acquisition.branch.cells.products import place_pairs
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OVER,
@@ -24,6 +23,7 @@ from nasgoat.acquisition.branch.cells.records import (
 )
 from nasgoat.acquisition.branch.cells.reference import is_labelled
 from nasgoat.acquisition.branch.cells.scale import rescale
+from nasgoat.acquisition.branch.cells.spread import find_least_prices
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Index
 from nasgoat.compiled import inner

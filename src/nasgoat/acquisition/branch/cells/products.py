@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 
-from nasgoat.acquisition.branch.cells.open_distances import measure_open
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_LENGTH,
     SECOND_LENGTH,
@@ -25,7 +24,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.cells.reference import has_names, is_labelled
-from nasgoat.acquisition.branch.cells.spread import measure_spread
+from nasgoat.acquisition.branch.cells.spread import measure_open, measure_spread
 from nasgoat.acquisition.branch.records import Floats, Index, Potentials, Sizes, dot
 from nasgoat.compiled import called, inner
 
