@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import compiled
-from nasgoat.compiled import MACHINE_CODE, _digest, called, inner
+from nasgoat.compiled import MACHINE_CODE, _digest, called, compiling, inner
 
 needs_machine_code = pytest.mark.skipif(not MACHINE_CODE, reason="NUMBA_DISABLE_JIT is set")
 
@@ -48,6 +49,35 @@ def test_functions_that_only_others_call_are_left_to_their_callers() -> None:
         assert isinstance(made.library, compiled._Part)
     (made,) = entry.overloads.values()
     assert made.library.get_pointer_to_function(made.fndesc.mangled_name) != 0
+
+
+@needs_machine_code
+def test_a_called_function_is_not_copied_into_a_caller_that_is() -> None:
+    @called
+    def add_up(values: NDArray[np.float64]) -> float:
+        return float(values.sum()) + 1.0
+
+    @inner
+    def add_up_twice(values: NDArray[np.float64]) -> float:
+        return add_up(values) + add_up(values)
+
+    entry: Any = numba.njit(lambda values: add_up_twice(values))
+    assert entry(np.arange(3.0)) == 8.0
+    parts: dict[str, Any] = {"add_up": add_up, "add_up_twice": add_up_twice}
+    copied = {
+        name: any("alwaysinline" in line for line in made.library.get_llvm_str().splitlines())
+        for name, part in parts.items()
+        for made in part.overloads.values()
+    }
+    assert copied == {"add_up": False, "add_up_twice": True}
+
+
+def test_garbage_is_collected_as_usual_after_compiling() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(RuntimeError, match="stop"), compiling():
+        assert gc.get_threshold()[0] > before[0]
+        raise RuntimeError("stop")
+    assert gc.get_threshold() == before
 
 
 def test_the_fingerprint_of_a_folder_covers_the_folders_in_it(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -15,7 +16,10 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 from threadpoolctl import ThreadpoolController
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -40,6 +44,7 @@ def _digest(folder: Path) -> str:
     """A fingerprint of all that is compiled in a folder: part of the name of the file on disk."""
     sources = [path.read_bytes() for path in sorted(folder.rglob("*.py"))]
     found = [text for text in sources if b"nasgoat.compiled" in text or b"NamedTuple" in text]
+    found.append(Path(__file__).with_name("compiled_records.py").read_bytes())
     return hashlib.sha256(b"".join(found)).hexdigest()[:12]
 
 
@@ -79,13 +84,40 @@ class _Part(JITCodeLibrary):
         self._finalized = True
 
 
+class _PartFlags(Flags):
+    """Options of Numba that are compared by what was set: it compares them for every operation."""
+
+    def __hash__(self) -> int:
+        return _FLAGS
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Flags) and self._values == other._values
+        return same or bool(super().__eq__(other))  # type: ignore[no-untyped-call]
+
+
+# Numba's hash is the same for all options.
+_FLAGS = hash(Flags())  # type: ignore[no-untyped-call]
+
+
 class _PartCompiler(Compiler):
     """Compiles a function that only compiled functions call."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
         part = library or _Part(target.codegen(), "part")  # type: ignore[no-untyped-call]
         super().__init__(typing, target, part, *rest)  # type: ignore[no-untyped-call]
+        self.state.flags = _PartFlags(self.state.flags)  # type: ignore[no-untyped-call]
         self.state.targetctx.get_executable = _name_function
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Numba's passes but those for closures and for expressions of whole arrays."""
+        (usual,) = super().define_pipelines()  # type: ignore[no-untyped-call]
+        passes = PassManager("part")  # type: ignore[no-untyped-call]
+        passes.passes = [x for x in usual.passes if x[0] not in _NOT_NEEDED]
+        passes.finalize()  # type: ignore[no-untyped-call]
+        return [passes]
+
+
+_NOT_NEEDED = InlineClosureLikes, NopythonRewrites
 
 
 def _name_function(library: Any, description: Any, environment: Any) -> Any:
@@ -116,9 +148,24 @@ def inner(function: Function) -> Function:
 def called(function: Function) -> Function:
     """The same for a long function that is called once a node: it stays a function of its own.
 
-    The time to compile grows faster than the length of a function.
+    The time to compile grows faster than the length of a function. Numba would hand the caller's
+    ``forceinline`` on to it if it were not said here.
     """
-    return cast(Function, numba.njit(**_WITHIN)(function))
+    return cast(Function, numba.njit(forceinline=False, **_WITHIN)(function))
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Within it garbage is collected less often: looking for it took a tenth of all compiling."""
+    usual = gc.get_threshold()
+    gc.set_threshold(max(_OBJECTS, usual[0]) if usual[0] else 0, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+_OBJECTS = 200_000  # that are made between two collections while Numba compiles
 
 
 @dataclass(frozen=True)

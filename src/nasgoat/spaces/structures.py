@@ -129,18 +129,22 @@ def _extend_rows(
     parents: NDArray[np.int64],
     n: int,
     max_edges: int,
+    whole: bool,
+    greatest: bool,
     scratch: NDArray[np.int64],
     out: NDArray[np.int64],
     home: NDArray[np.int64],
 ) -> int:
-    """Fill ``out`` with the least rows that extend parents by a node; returns how many."""
+    """Fill ``out`` with the rows that extend parents by a node; returns how many."""
     rows, total, k = scratch[3], 0, parents.shape[1]
     for p in range(len(parents)):
         for w in range(k):
             rows[w] = parents[p, w]
         for row in range(1, 1 << k):
             rows[k] = row
-            if _fits(rows, k, n, max_edges, False, False) and _is_first(rows, k, scratch, False):
+            if _fits(rows, k, n, max_edges, whole, greatest) and _is_first(
+                rows, k, scratch, greatest
+            ):
                 for w in range(k + 1):
                     out[total, w] = rows[w]
                 home[total] = p
@@ -167,7 +171,7 @@ def extend_rows(
     out = np.zeros((total << k, k + 1), dtype=np.int64)
     home = np.zeros(total << k, dtype=np.int64)
     scratch = np.zeros((6, n + 2), dtype=np.int64)
-    count = _extend_rows(rows, n, max_edges, scratch, out, home)
+    count = _extend_rows(rows, n, max_edges, False, False, scratch, out, home)
     return out[:count].copy(), home[:count].copy()
 
 

@@ -31,7 +31,7 @@ from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquis
 from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
 from nasgoat.acquisition.relaxation import certify_best, minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
-from nasgoat.compiled import Threads, one_blas_thread
+from nasgoat.compiled import Threads, compiling, one_blas_thread
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.kernels import (
     block_names,
@@ -128,7 +128,7 @@ class BranchAndBound:
                 f"one; use {other}"
             )
         words = "compiling the search: once on a machine, about twenty seconds"
-        with say_if_slow(self.progress, words):
+        with say_if_slow(self.progress, words), compiling():
             if exponential:
                 runs.load_exponential()
                 if runs.may_sift(self.space):

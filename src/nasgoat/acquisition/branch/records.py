@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.compiled import inner
+from nasgoat.compiled_records import record
 from nasgoat.graphs import LabeledGraph
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,7 @@ class Run(Protocol):
         """A lower bound on everything that is not explored yet."""
 
 
+@record
 class Potentials(NamedTuple):
     """Potentials of states and of pairs of states, and what message passing makes of them.
 
@@ -91,6 +93,7 @@ class Sizes(NamedTuple):
     omega: float  # ω ≥ ‖W‖
 
 
+@record
 class Answers(NamedTuple):
     """Where a call of a compiled search puts the graphs that it found."""
 

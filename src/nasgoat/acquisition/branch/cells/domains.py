@@ -218,8 +218,10 @@ def _find_least_cost(
     return least
 
 
-@inner
-def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t: Index) -> bool:
+@called
+def keep_affordable(
+    shapes: Shapes, limits: LimitRows, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
+) -> bool:
     """Drop states that break a limit whatever the others are; False if none is left."""
     p, last_label = shapes.home[s], shapes.last_label[s]
     for k in range(len(limits.cap)):
@@ -244,6 +246,8 @@ def keep_affordable(shapes: Shapes, limits: LimitRows, stack: Stack, s: Index, t
                     stack.origin[t, i, total] = stack.origin[t, i, c]
                     total += 1
             stack.width[t, i] = total
+    if prefixes is not None:  # the labels on paths are held for structures alone
+        return True
     if len(limits.longest) == 0:
         return True
     return has_longest(shapes, limits.longest, stack.states, stack.richest, p)

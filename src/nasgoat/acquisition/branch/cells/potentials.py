@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.cells.open_distances import find_least_prices
 from nasgoat.acquisition.branch.cells.products import place_pairs
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OVER,
@@ -24,6 +23,7 @@ from nasgoat.acquisition.branch.cells.records import (
 )
 from nasgoat.acquisition.branch.cells.reference import is_labelled
 from nasgoat.acquisition.branch.cells.scale import rescale
+from nasgoat.acquisition.branch.cells.spread import find_least_prices
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Index
 from nasgoat.compiled import inner
@@ -43,7 +43,7 @@ def _fill_potentials(
 
     Two states of a prefix whose distances contradict each other get a high price.
     """
-    pairs, shapes, _, _ = problem
+    pairs, shapes = problem.pairs, problem.shapes
     p, listed = shapes.home[s], scratch.potentials.open
     _fill_unary(prefixes, stack, scratch, shapes.last_label[s], t, total)
     for z in range(total):
@@ -114,7 +114,7 @@ def _find_least_options(prefixes: Prefixes, d: Index, source: bool, rho: float) 
     Code d says which distances are open. From the source there is a path, so that a distance beyond
     them all gets the price of a contradiction.
     """
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     code = d - (len(states.options) - len(states.option))
     total = states.options[d]
     first = 1 if source else 0  # distance of the first option
@@ -142,7 +142,7 @@ def _fill_rows(
     j: Index,
 ) -> None:
     """The part of θ_ij that depends on the label of i and the state of j (Lemma 4); no label: 0."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     rho, wide, wider = scratch.factor[RHO], scratch.factor[WIDE], found.parts[WIDER]
     labels, d, gram = stack.move.shape[2], scratch.apart[i, j], found.link_gram
     for e in range(stack.width[t, j]):
@@ -176,7 +176,7 @@ def _fill_states(
     j: Index,
 ) -> None:
     """θ_ij of a prefix: the rows of labels, and what the links of states add."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     potentials, labels, columns = scratch.potentials, stack.move.shape[2], stack.width[t, j]
     at, rho, q = potentials.pair_at[i, j], scratch.factor[RHO], shapes.last_label[s]
     # The price is of the size of c: enough to matter, harmless to rounding.
@@ -229,7 +229,7 @@ def _fill_known(
     j: Index,
 ) -> None:
     """θ_ij of a prefix whose labels are all known."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     at, rho, q = scratch.potentials.pair_at[i, j], scratch.factor[RHO], shapes.last_label[s]
     factor, price = -2 * rho * scratch.factor[WIDE], 4.0 / rho
     more = -2 * rho * found.parts[WIDER]

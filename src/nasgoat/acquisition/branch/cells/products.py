@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 
-from nasgoat.acquisition.branch.cells.open_distances import measure_open
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_LENGTH,
     SECOND_LENGTH,
@@ -25,7 +24,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.cells.reference import has_names, is_labelled
-from nasgoat.acquisition.branch.cells.spread import measure_spread
+from nasgoat.acquisition.branch.cells.spread import measure_open, measure_spread
 from nasgoat.acquisition.branch.records import Floats, Index, Potentials, Sizes, dot
 from nasgoat.compiled import called, inner
 
@@ -35,7 +34,7 @@ def measure_products(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
 ) -> Sizes:
     """All products at depth t."""
-    pairs, shapes, _, changes = problem
+    pairs, shapes, changes = problem.pairs, problem.shapes, problem.changes
     size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
     total = _list_open(shapes, prefixes, stack, scratch, s, t)
     if prefixes is not None:
@@ -233,7 +232,7 @@ def _measure_links(
     total: int,
 ) -> None:
     """Products of the vectors of states with p, and of their links with the moves."""
-    states, found = prefixes
+    states, found = prefixes.states, prefixes.scratch
     p, q = shapes.home[s], shapes.last_label[s]
     known = t == 0 and not has_names(prefixes)
     found.used[:] = 0
@@ -319,7 +318,7 @@ def _measure_norms(
             label = x if prefixes is None else prefixes.states.label[x]
             length = scratch.square[i, label] if label < labels else 0.0
             if prefixes is not None:
-                states, found = prefixes
+                states, found = prefixes.states, prefixes.scratch
                 length += states.gram[0, q, x, x]
                 first = found.first_square[i, label] if label < labels else 0.0
                 first += states.gram[1, q, x, x]

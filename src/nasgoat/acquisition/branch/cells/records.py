@@ -26,12 +26,14 @@ from nasgoat.acquisition.branch.records import (
     new_place,
     new_potentials,
 )
+from nasgoat.compiled_records import record
 
 #: Places in ``StateScratch.parts``: ε₁ - ε₂, and for each part its largest ω and ‖U‖ and 1 + 1/ε.
 WIDER, FIRST_OMEGA, SECOND_OMEGA, FIRST_LENGTH, SECOND_LENGTH, FIRST_OVER, SECOND_OVER = range(7)
 USUAL_OMEGA = 0.8  # √Ω at states that matter, as a share of its largest value, before it is known
 
 
+@record
 class Shapes(NamedTuple):
     """Structures or prefixes whose variables have no states yet."""
 
@@ -54,6 +56,7 @@ class ChangeClasses(NamedTuple):
     pairs: Integers  # (class pairs, 2) the classes that a number in ``class_pair`` stands for
 
 
+@record
 class PairTables(NamedTuple):
     """Columns of pairs of nodes, "*" included, for every number of nodes."""
 
@@ -77,6 +80,7 @@ class Tables(NamedTuple):
     pull: Floats  # (2, kinds, n, kinds + 1) Ω where all labels are known (``parts``), or empty
 
 
+@record
 class Changes(NamedTuple):
     """What the variables of each change class change while all variables are open."""
 
@@ -87,6 +91,7 @@ class Changes(NamedTuple):
     given: Floats  # (P, 1 + r) of what is known of a shape beside its pairs; no rows if nothing is
 
 
+@record
 class LimitRows(NamedTuple):
     """Linear limits as rows: the total of what is known of a graph may not exceed the caps."""
 
@@ -98,6 +103,7 @@ class LimitRows(NamedTuple):
     longest: Integers  # (L,) the most of each label on a path, exactly; no entries if any may be
 
 
+@record
 class Problem(NamedTuple):
     """All that a search looks up and never changes, but for what only prefixes need."""
 
@@ -107,6 +113,7 @@ class Problem(NamedTuple):
     changes: Changes
 
 
+@record
 class States(NamedTuple):
     """What a state of a prefix stands for and adds, and all else that only prefixes need.
 
@@ -141,6 +148,7 @@ class States(NamedTuple):
     name_bound: Floats  # (S, L) lower bound with each of its labels
 
 
+@record
 class StateScratch(NamedTuple):
     """Scratch of one bound of a prefix."""
 
@@ -169,6 +177,7 @@ class StateScratch(NamedTuple):
     price: Floats  # (3, V, V, n) of each open distance: p · p_ij(d), and what it adds to both Ω
 
 
+@record
 class Prefixes(NamedTuple):
     """All that only a search of prefixes needs.
 
@@ -179,6 +188,7 @@ class Prefixes(NamedTuple):
     scratch: StateScratch
 
 
+@record
 class Stack(NamedTuple):
     """The open nodes of the depth-first search; row t belongs to depth t."""
 
@@ -199,6 +209,7 @@ class Stack(NamedTuple):
     richest: Integers  # (2, n) scratch: the most of a label on a path to a node, at least, at most
 
 
+@record
 class Scratch(NamedTuple):
     """Scratch of one bound: what states and pairs of states do to the norm, and potentials."""
 

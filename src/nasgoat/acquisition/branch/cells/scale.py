@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from nasgoat.acquisition.branch.cells.open_distances import add_up_open
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OMEGA,
     SECOND_OMEGA,
@@ -17,6 +16,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.cells.reference import is_labelled
+from nasgoat.acquisition.branch.cells.spread import add_up_open
 from nasgoat.acquisition.branch.records import RHO, Index, Sizes
 from nasgoat.compiled import inner
 

@@ -97,7 +97,7 @@ def _drop_impossible(
     """Drop states that no graph can have at depth t; False if a variable has none left."""
     if prefixes is not None and not keep_supported(problem.shapes, prefixes, stack, s, t):
         return False
-    return bool(keep_affordable(problem.shapes, problem.limits, stack, s, t))
+    return bool(keep_affordable(problem.shapes, problem.limits, prefixes, stack, s, t))
 
 
 @inner
@@ -135,13 +135,13 @@ def _find_leaves(
     answers: Answers,
 ) -> int:
     """Graphs better than ``best`` with at most one variable open; returns how many, or -1."""
-    _, shapes, limits, changes = problem
-    chosen, values = answers
+    shapes, limits, changes = problem.shapes, problem.limits, problem.changes
+    chosen, values = answers.chosen, answers.values
     variables, q = shapes.variables[shapes.home[s]], shapes.last_label[s]
     if variables - t > 1:  # one more has its state at each depth
         return -1
     load_moves(shapes, changes, prefixes, stack, s, t)
-    last = -1
+    last: Index = np.int64(-1)
     for i in range(variables):
         if stack.states[i] < 0:
             last = i
@@ -151,7 +151,7 @@ def _find_leaves(
         if last >= 0:
             x = stack.domain[t, last, c]
             stack.states[last] = x
-        fits = keep_affordable(shapes, limits, stack, s, t)
+        fits = keep_affordable(shapes, limits, prefixes, stack, s, t)
         if prefixes is not None and fits:
             fits = is_consistent(shapes, prefixes, stack, s)
         if fits:

@@ -23,6 +23,7 @@ from nasgoat.acquisition.branch.cells.records import Changes, PairTables, Shapes
 from nasgoat.acquisition.branch.message_passing import make_sweep
 from nasgoat.acquisition.branch.records import Floats, Integers, Potentials, new_potentials
 from nasgoat.compiled import MACHINE_CODE, compiled, inner
+from nasgoat.compiled_records import record
 
 _LANES = 16 if MACHINE_CODE else 1  # structures side by side
 _TINY = 1e-150
@@ -38,6 +39,7 @@ class Multipliers(NamedTuple):
     stretch: Floats  # (S,) factor of c
 
 
+@record
 class _Structures(NamedTuple):
     """A group as the compiled code sees it."""
 
@@ -53,6 +55,7 @@ class _Structures(NamedTuple):
     stretch: Floats  # (S,)
 
 
+@record
 class _ClassTables(NamedTuple):
     """Mean parts of changes and interactions, and products of their vectors."""
 

@@ -26,11 +26,13 @@ from nasgoat.acquisition.branch.records import (
     new_place,
     new_potentials,
 )
+from nasgoat.compiled_records import record
 
 #: What ``turn`` of the scratch holds: variables to list, nodes among them, depth (-1: not listing).
 VARIABLES, NODE_VARIABLES, LISTING = 0, 1, 2
 
 
+@record
 class DeclaredShapes(NamedTuple):
     """Structures of one size whose nodes and edges wait for labels."""
 
@@ -43,6 +45,7 @@ class DeclaredShapes(NamedTuple):
     symmetry: Bytes  # (all, n)
 
 
+@record
 class DegreeRules(NamedTuple):
     """What labels demand of degrees: first of incoming, then of outgoing edges."""
 
@@ -53,6 +56,7 @@ class DegreeRules(NamedTuple):
     directed: NDArray[np.bool_]  # (1,)
 
 
+@record
 class DeclaredRows(NamedTuple):
     """Linear limits: what is known of a structure and the costs of labels may not exceed caps."""
 
@@ -62,6 +66,7 @@ class DeclaredRows(NamedTuple):
     shape: Floats  # (rows, S)
 
 
+@record
 class DeclaredTables(NamedTuple):
     """Columns of the posterior; "*" is the last code."""
 
@@ -75,6 +80,7 @@ class DeclaredTables(NamedTuple):
     codes: Floats  # (columns, 1 + r) of the blocks beside the paper's
 
 
+@record
 class DeclaredSummary(NamedTuple):
     """What is known of all graphs of a search (Lemma 10); empty arrays where nothing is."""
 
@@ -83,6 +89,7 @@ class DeclaredSummary(NamedTuple):
     edges: Integers  # (M,) the same of edges
 
 
+@record
 class DeclaredProblem(NamedTuple):
     """All that a search looks up and never changes."""
 
@@ -93,6 +100,7 @@ class DeclaredProblem(NamedTuple):
     summary: DeclaredSummary
 
 
+@record
 class DeclaredStack(NamedTuple):
     """The open nodes of the depth-first search; row t belongs to depth t."""
 
@@ -113,6 +121,7 @@ class DeclaredStack(NamedTuple):
     richest: Integers  # (2, n) scratch: the most of a label on a path to a node, at least, at most
 
 
+@record
 class DeclaredScratch(NamedTuple):
     """Scratch of one bound, and of the listing of labels below a node."""
 

@@ -215,7 +215,7 @@ def _list_labels(
     """
     s, n, turn = stack.place[SHAPE], problem.shapes.allowed.shape[1], scratch.turn
     total, nodes, found = turn[VARIABLES], turn[NODE_VARIABLES], 0
-    chosen, values = answers
+    chosen, values = answers.chosen, answers.values
     y = turn[LISTING]
     if y < 0:
         return -1
