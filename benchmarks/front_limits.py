@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from nasgoat import Settings
 from nasgoat.acquisition import Catalogue, KnownCost, Proposal, SeveralAcquisition, initial_design
 from nasgoat.acquisition.hypervolume import find_front
+from nasgoat.bayesopt.evidence import Voice
 from nasgoat.bayesopt.front import hypervolume
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.several import SeveralProposer, Told
@@ -75,7 +76,8 @@ class KnowingProposer(SeveralProposer):
         if in_turn:
             *_, told, fit = given
             errors = [metrics["error"] for metrics in told.metrics]  # logarithms: see World.values
-            self.second = gp = fit(told.graphs, errors, "plain", True)
+            (voice,) = fit(told.graphs, errors, "plain", True)
+            self.second = gp = voice.surrogate
             scaled = gp.scale_.to_target(np.array(errors))
             self._others = np.column_stack([scaled, self._ranges[:, 1:]])
 
@@ -94,10 +96,10 @@ class KnowingProposer(SeveralProposer):
     def _make_function(self, place: int) -> SeveralAcquisition:
         if self.second is None or place % 10 not in SECOND_TURNS:
             return super()._make_function(place)
-        kept = self.surrogates, self._ranges
-        self.surrogates, self._ranges = {**kept[0], "error": self.second}, self._others
+        kept = self.voices, self._ranges
+        self.voices, self._ranges = {**kept[0], "error": [Voice(self.second)]}, self._others
         function = super()._make_function(place)
-        self.surrogates, self._ranges = kept
+        self.voices, self._ranges = kept
         return function
 
 
@@ -177,10 +179,10 @@ class Search:
 
     def _fit(
         self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, main: bool
-    ) -> GraphGP:
+    ) -> list[Voice]:
         target = "plain" if "error" in self.costs else target  # ranks are for errors
         gp = GraphGP(self.world.space, "exponential", target=target, seed=self.seed)
-        return gp.fit(graphs, values)
+        return [Voice(gp.fit(graphs, values))]
 
     def _minimise(self, function: SeveralAcquisition, k: int, out: set[bytes]) -> list[Proposal]:
         return list(self.world.catalogue.optimize(function, k, out))

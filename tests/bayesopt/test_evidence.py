@@ -144,6 +144,26 @@ def test_what_is_proposed_is_the_least_bound_of_the_mixture(settings: Settings) 
     assert proposal.mean == pytest.approx(mixture.predict([least.graph])[0][0])
 
 
+def test_the_error_of_a_front_is_that_of_the_mixture() -> None:
+    catalogue = Catalogue(SPACE)
+    optimizer = Optimizer(SPACE, TOGETHER, catalogue, initial=20, minimise=["error", "latency"])
+    for proposal in optimizer.ask(20):
+        convolutions = proposal.graph.to_json().count("nor_conv_3x3")
+        found = {
+            "error": len(set(proposal.graph.to_json())) - convolutions,
+            "latency": convolutions,
+        }
+        optimizer.tell(proposal.graph, found)
+    graphs, errors = zip(*optimizer.observations, strict=True)
+    voices = list_equals(CANDIDATES, fits(errors, list(graphs)))
+    assert len(voices) == 3
+    (proposal,) = optimizer.ask(1)
+    mixture = AveragedBound(tuple(v.surrogate for v in voices), (1 / 3, 1 / 3, 1 / 3))
+    mean, std = mixture.predict([proposal.graph])
+    assert proposal.parts[0] == pytest.approx((mean[0], std[0]))
+    assert proposal.certificate.status is Status.OPTIMAL
+
+
 @pytest.mark.parametrize(
     ("settings", "space"),
     [

@@ -14,7 +14,6 @@ import numpy as np
 
 from nasgoat.acquisition import (
     Acquisition,
-    AveragedBound,
     Certificate,
     Proposal,
     Status,
@@ -28,12 +27,14 @@ from nasgoat.bayesopt.evidence import (
     RANDOM_EVERY,
     SETTLED,
     TOGETHER,
+    Candidate,
     Voice,
     choose_speaker,
     find_speaker,
     has_learnt,
     list_equals,
     list_voices,
+    make_bound,
 )
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.recommendation import list_contenders
@@ -95,10 +96,10 @@ class Optimizer(Learner):
 
         def fit(
             graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, main: bool
-        ) -> GraphGP:
+        ) -> list[Voice]:
             # docs/decisions/0122-kernels-of-fronts.md: others gained nothing for costs.
             candidates = self.candidates if main else self._list_candidates()[:1]
-            return choose_speaker(candidates, self._fit(graphs, values, target, candidates))
+            return self._list_voices(self._fit(graphs, values, target, candidates), candidates)
 
         proposer = SeveralProposer(self.space, self.objectives, self.settings, told, fit)
         self.surrogates = proposer.surrogates
@@ -132,18 +133,23 @@ class Optimizer(Learner):
             found = self._propose_portfolio(voices, fresh, self._list_taken(), explore)
         return found + repeated
 
-    def _list_voices(self, fits: Sequence[GraphGP]) -> list[Voice]:
+    def _list_voices(
+        self, fits: Sequence[GraphGP], candidates: Sequence[Candidate] | None = None
+    ) -> list[Voice]:
         """Who proposes: the best alone, or with kernels that average all that count.
 
-        Averages are for lower confidence bounds of one source, where every graph can be scored.
+        Averages are for lower confidence bounds of one source and for fronts, where every graph can
+        be scored.
         """
+        candidates = candidates or self.candidates
         scores_all = getattr(self.acquisition_optimizer, "blocks", None) is None
         sourced = any(isinstance(gp, SourcedGP) for gp in fits)
-        kernel, bounds = self.settings.kernel, self.settings.acquisition == "lcb"
+        kernel = self.settings.kernel
+        bounds = self.settings.acquisition == "lcb" or not self.objectives.plain
         if kernel in (AVERAGED, TOGETHER) and bounds and scores_all and not sourced:
             find_voices = list_equals if kernel == TOGETHER else list_voices
-            return find_voices(self.candidates, fits)
-        return [Voice(choose_speaker(self.candidates, fits))]
+            return find_voices(candidates, fits)
+        return [Voice(choose_speaker(candidates, fits))]
 
     def _settle_kernel(self, errors: Sequence[float]) -> None:
         """Where much was observed, keep the candidate alone that the first of it chooses."""
@@ -236,8 +242,7 @@ class Optimizer(Learner):
     ) -> Acquisition:
         """The function to minimise; of several voices their averaged lower confidence bound."""
         if len(voices) > 1:
-            surrogates, weights = zip(*((v.surrogate, v.weight) for v in voices), strict=True)
-            return AveragedBound(surrogates, weights, sqrt_beta)
+            return make_bound(voices, sqrt_beta)
         turn = Turn(voices[0].surrogate, place, self.seed, sqrt_beta)
         return find_acquisition(self.settings.acquisition).make(turn)
 
