@@ -93,6 +93,12 @@ CANDIDATES = (
     Candidate("exponential", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
+#: For what else is minimised beside errors, such as a latency: sums over operations are common.
+COST_CANDIDATES = (
+    Candidate("exponential"),
+    Candidate("exponential", (*PAPER_BLOCKS, "operations"), priors=True),
+    Candidate("linear", (*PAPER_BLOCKS, "operations"), priors=True),
+)
 #: The same for searches that also learn from short trainings or other runs: all blocks are
 #: preferred, and that of the paper must be clearly ahead.
 SOURCED_CANDIDATES = (

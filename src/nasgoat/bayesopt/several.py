@@ -42,8 +42,8 @@ _LIKELY = 0.5  # a graph whose predicted share of failures is larger is left out
 # Of the √β of a proposal, for the bounds of limited values: optimistic, but wasting little
 # (docs/decisions/0117-bounds-of-measured-limits.md has the figures).
 _LIMIT_SHARE = 0.2
-#: Fits surrogates to graphs and values, with a target; to those of the main value or of another.
-Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str, bool], list[Voice]]
+#: Fits surrogates to graphs and values, with a target; last the name of what they predict.
+Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str, str], list[Voice]]
 #: Minimises an acquisition function: the k best graphs but those with some keys.
 Minimise = Callable[[SeveralAcquisition, int, set[bytes]], list[Proposal]]
 
@@ -100,18 +100,19 @@ class SeveralProposer:
         # Ranks, or whatever the settings say, suit errors; a cost counts as it is.
         found: dict[str, list[Voice]] = {}
         for name in objectives.measured:
-            values, main = [metrics[name] for metrics in told.metrics], name == objectives.main
-            found[name] = fit(told.graphs, values, self._settings.target if main else "plain", main)
+            values = [metrics[name] for metrics in told.metrics]
+            target = self._settings.target if name == objectives.main else "plain"
+            found[name] = fit(told.graphs, values, target, name)
         for limit in objectives.limits:
             values = [limit.sign * metrics[limit.name] for metrics in told.metrics]
             same = found.get(limit.name)
             if same is not None and same[0].surrogate.target == "plain" and limit.sign > 0:
                 found[limit.text] = same
             else:
-                found[limit.text] = fit(told.graphs, values, "plain", False)
+                found[limit.text] = fit(told.graphs, values, "plain", limit.text)
         if objectives.learn_failures and told.failed:
             outcomes = [0.0] * len(told.graphs) + [1.0] * len(told.failed)
-            found[FAILURE] = fit([*told.graphs, *told.failed], outcomes, "plain", False)
+            found[FAILURE] = fit([*told.graphs, *told.failed], outcomes, "plain", FAILURE)
         return found
 
     def _scale_observed(self) -> Array:

@@ -85,7 +85,8 @@ class Session:
             given = settings
             alone = self.objectives.plain and not self.transfer and settings.repeats == 1
             sourced = levels is not None
-            terms = solving.optimizer, sourced or alone, sourced
+            pair = self.objectives.pair and settings.repeats == 1
+            terms = solving.optimizer, sourced or alone, sourced, pair
             settings = settings.suited(self.task.space, *terms)
             if settings.kernel == "linear" != given.kernel and not output.quiet:
                 note(LINEAR_INSTEAD)

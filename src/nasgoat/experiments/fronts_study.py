@@ -30,8 +30,9 @@ from nasgoat.experiments.fronts_problem import Arena, Problem
 from nasgoat.experiments.study import ANY_NAMES, Key, Record, Run, Study, count_from
 from nasgoat.graphs import LabeledGraph
 
+_TOGETHER = "-t"  # ends the name of a method whose kernels speak together
 #: Our own acquisition functions of several values; of one value under limits there is one.
-OURS = ("hypervolume", "chebyshev", "epsilon")
+OURS = ("hypervolume", "chebyshev", "epsilon", f"hypervolume{_TOGETHER}")
 CONSTRAINED = "goat"
 #: Baselines that draw and move within a space, and so keep its limits.
 WITHIN_SPACE = ("random", "local-search")
@@ -63,9 +64,10 @@ class FrontsStudy(Study):
 
     Args:
         problems: Texts; see :mod:`~nasgoat.experiments.fronts_problem`.
-        methods: ``"hypervolume"``, ``"chebyshev"`` and ``"epsilon"`` are ours for several values,
-            ``"goat"`` for one under limits; the others are baselines, of which ``"qnehvi"`` needs
-            BoTorch and is left out without it.
+        methods: ``"hypervolume"``, ``"chebyshev"`` and ``"epsilon"`` are ours for several values
+            under the exponential kernel, ``"hypervolume-t"`` with kernels together, ``"goat"`` for
+            one under limits; the others are baselines, of which ``"qnehvi"`` needs BoTorch and is
+            left out without it.
         seeds: How many seeds.
         first_seed: The first of them.
         evaluations: Budget of a run.
@@ -156,7 +158,9 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         asker = find_several_method(method)(space, names, limits, initial, seed)
         yield from _drive(asker, arena, left)
         return
-    chosen = Settings(acquisition="lcb" if method == CONSTRAINED else method)
+    function = "lcb" if method == CONSTRAINED else method.removesuffix(_TOGETHER)
+    kernel = "together" if method.endswith(_TOGETHER) else "exponential"
+    chosen = Settings(acquisition=function, kernel=kernel)
     limits_said = arena.list_limits()
     optimizer = Optimizer(
         space,
