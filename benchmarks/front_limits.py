@@ -4,11 +4,12 @@
     python benchmarks/front_limits.py "nb201/cifar10+pixel3: error, latency" --seeds 0 4
     python benchmarks/front_limits.py --seeds 8000 8010 --known nothing --in-turn
 
-Without a problem those of experiments/fronts.toml are taken. Three searches by our default for each
-problem and seed: as it is; with the second value of every cell known beforehand, as if its model
-were perfect; and with the error known so. They bound what a better model of one value can bring.
-With ``--in-turn`` a fourth: half of the gains of hypervolume come from a second model of the error,
-of logarithms instead of ranks (docs/decisions/0131-what-fronts-miss.md).
+Without a problem those of experiments/fronts.toml are taken. Three searches by the exponential
+kernel alone for each problem and seed: as it is; with the second value of every cell known
+beforehand, as if its model were perfect; and with the error known so. They bound what a better
+model of one value can bring. With ``--in-turn`` a fourth: half of the gains of hypervolume come
+from a second model of the error, of logarithms instead of ranks
+(docs/decisions/0131-what-fronts-miss.md).
 
 The hypervolume that a search misses after 100 and 160 evaluations is split in two ways. By place:
 thirds of the true front's range of the second value, and beyond its slowest cell, where only the
@@ -34,6 +35,7 @@ from numpy.typing import NDArray
 from nasgoat import Settings
 from nasgoat.acquisition import Catalogue, KnownCost, Proposal, SeveralAcquisition, initial_design
 from nasgoat.acquisition.hypervolume import find_front
+from nasgoat.bayesopt.evidence import Voice
 from nasgoat.bayesopt.front import hypervolume
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.several import SeveralProposer, Told
@@ -75,7 +77,8 @@ class KnowingProposer(SeveralProposer):
         if in_turn:
             *_, told, fit = given
             errors = [metrics["error"] for metrics in told.metrics]  # logarithms: see World.values
-            self.second = gp = fit(told.graphs, errors, "plain", True)
+            (voice,) = fit(told.graphs, errors, "plain", "error")
+            self.second = gp = voice.surrogate
             scaled = gp.scale_.to_target(np.array(errors))
             self._others = np.column_stack([scaled, self._ranges[:, 1:]])
 
@@ -94,10 +97,10 @@ class KnowingProposer(SeveralProposer):
     def _make_function(self, place: int) -> SeveralAcquisition:
         if self.second is None or place % 10 not in SECOND_TURNS:
             return super()._make_function(place)
-        kept = self.surrogates, self._ranges
-        self.surrogates, self._ranges = {**kept[0], "error": self.second}, self._others
+        kept = self.voices, self._ranges
+        self.voices, self._ranges = {**kept[0], "error": [Voice(self.second)]}, self._others
         function = super()._make_function(place)
-        self.surrogates, self._ranges = kept
+        self.voices, self._ranges = kept
         return function
 
 
@@ -176,11 +179,11 @@ class Search:
             (self.told if known else self.failed).append(graph)
 
     def _fit(
-        self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, main: bool
-    ) -> GraphGP:
+        self, graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, name: str
+    ) -> list[Voice]:
         target = "plain" if "error" in self.costs else target  # ranks are for errors
         gp = GraphGP(self.world.space, "exponential", target=target, seed=self.seed)
-        return gp.fit(graphs, values)
+        return [Voice(gp.fit(graphs, values))]
 
     def _minimise(self, function: SeveralAcquisition, k: int, out: set[bytes]) -> list[Proposal]:
         return list(self.world.catalogue.optimize(function, k, out))

@@ -29,7 +29,7 @@ from nasgoat.experiments.fronts_problem import Arena, Problem
 
 POINTS = (50, 100, 160)
 FUNCTIONS = ("hypervolume", "chebyshev", "epsilon")
-KERNELS = ("exponential", "evidence")  # of the error, the default first
+KERNELS = ("exponential", "together")  # the default last
 FRONTS = Path(__file__).parents[1] / "experiments" / "fronts.toml"
 Row = dict[str, Any]
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from nasgoat import Catalogue, GraphGP, LowerConfidenceBound, nasbench201
-from nasgoat.acquisition import AveragedBound, Mutation, Status
+from nasgoat.acquisition import AveragedBound, HypervolumeImprovement, Mutation, Status
+from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.errors import SettingError
 
 SPACE = nasbench201()
@@ -66,3 +67,38 @@ def test_mutation_knows_it_too() -> None:
 def test_weights_are_one_for_each_and_sum_to_one(weights: tuple[float, ...]) -> None:
     with pytest.raises(SettingError, match="weights must"):
         AveragedBound(GPS, weights)
+
+
+def make_front() -> HypervolumeImprovement:
+    """The gains of a front whose first value several surrogates predict."""
+    errors, other = AveragedBound(GPS, (0.4, 0.6)), LowerConfidenceBound(1.0, GPS[1])
+    return HypervolumeImprovement([errors, other], [[0.5, 0.0], [0.0, 0.5]], [1.0, 1.0])
+
+
+def test_a_part_of_a_front_may_be_a_mixture() -> None:
+    ehvi = make_front()
+    every = [graph for batch in SPACE.enumerate() for graph in batch]
+    (mean, std), (other, deviation) = (part.predict(every) for part in ehvi.parts)
+    expected = ehvi.combine(np.stack([mean, other]), np.stack([std, deviation]))
+    (found,) = Catalogue(SPACE).optimize(ehvi)
+    assert found.certificate.status is Status.OPTIMAL
+    assert found.certificate.value == pytest.approx(expected.min(), abs=1e-9)
+    assert ehvi.score([found.graph]) == pytest.approx(expected.min(), abs=1e-9)
+    assert found.mean == pytest.approx(ehvi.parts[0].predict([found.graph])[0][0])
+
+
+def test_a_front_that_believes_a_graph_asks_every_voice_of_a_mixture() -> None:
+    ehvi = make_front()
+    after = ehvi.believing(CELLS[30:31])
+    for part, believed in zip(ehvi.parts, after.parts, strict=True):
+        (mean, std), (same, less) = (p.predict(CELLS[30:31]) for p in (part, believed))
+        assert same == pytest.approx(mean, abs=1e-6)
+        assert less < std
+    voices = after.parts[0]
+    assert isinstance(voices, AveragedBound)
+    assert all(len(gp._observed[1]) == 26 for gp in voices.surrogates)
+
+
+def test_bounds_of_a_mixture_are_not_claimed() -> None:
+    with pytest.raises(SettingError, match="averages several surrogates; use the catalogue"):
+        BranchAndBound(SPACE).optimize(make_front())

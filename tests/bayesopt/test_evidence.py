@@ -24,6 +24,7 @@ from nasgoat.acquisition import AveragedBound, Proposal, Status
 from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
+    COST_CANDIDATES,
     LEAD,
     LEAST_SHARE,
     RANDOM_EVERY,
@@ -144,6 +145,26 @@ def test_what_is_proposed_is_the_least_bound_of_the_mixture(settings: Settings) 
     assert proposal.mean == pytest.approx(mixture.predict([least.graph])[0][0])
 
 
+def test_the_error_of_a_front_is_that_of_the_mixture() -> None:
+    catalogue = Catalogue(SPACE)
+    optimizer = Optimizer(SPACE, TOGETHER, catalogue, initial=20, minimise=["error", "latency"])
+    for proposal in optimizer.ask(20):
+        convolutions = proposal.graph.to_json().count("nor_conv_3x3")
+        found = {
+            "error": len(set(proposal.graph.to_json())) - convolutions,
+            "latency": convolutions,
+        }
+        optimizer.tell(proposal.graph, found)
+    graphs, errors = zip(*optimizer.observations, strict=True)
+    voices = list_equals(CANDIDATES, fits(errors, list(graphs)))
+    assert len(voices) == 3
+    (proposal,) = optimizer.ask(1)
+    mixture = AveragedBound(tuple(v.surrogate for v in voices), (1 / 3, 1 / 3, 1 / 3))
+    mean, std = mixture.predict([proposal.graph])
+    assert proposal.parts[0] == pytest.approx((mean[0], std[0]))
+    assert proposal.certificate.status is Status.OPTIMAL
+
+
 @pytest.mark.parametrize(
     ("settings", "space"),
     [
@@ -205,11 +226,43 @@ def test_the_error_of_a_front_has_every_candidate_and_a_cost_the_first() -> None
     assert fitted["latency"].features.blocks == PAPER_BLOCKS
 
 
+def test_a_cost_beside_kernels_together_gets_the_one_that_predicts_it_best_and_keeps_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("nasgoat.bayesopt.optimizer.SETTLED", 24)
+    limits = ["energy <= 9"]
+    optimizer = Optimizer(
+        SPACE, TOGETHER, Catalogue(SPACE), 25, minimise=["error", "latency"], limits=limits
+    )
+    rng = np.random.default_rng(0)
+    for proposal in optimizer.ask(25):
+        labels = list((proposal.graph.edge_labels or {}).values())
+        latency = 3.0 * labels.count("nor_conv_3x3") + labels.count("nor_conv_1x1")
+        found = {"error": rng.standard_normal(), "latency": latency, "energy": float(len(labels))}
+        optimizer.tell(proposal.graph, found)
+    optimizer.ask(1)
+    graphs = [graph for graph, _ in optimizer.observations][:24]
+    latencies = [metrics["latency"] for metrics in optimizer._metrics][:24]
+    fitted = [
+        GraphGP(SPACE, **c.options, target="plain").fit(graphs, latencies) for c in COST_CANDIDATES
+    ]
+    best = COST_CANDIDATES[find_speaker(COST_CANDIDATES, fitted)]
+    assert "operations" in best.blocks  # the latency is a sum over them
+    assert optimizer._list_candidates_of("latency") == [best]
+    assert optimizer.surrogates["latency"].features.blocks == best.blocks
+    assert optimizer.surrogates["energy <= 9"].features.blocks == PAPER_BLOCKS
+
+
 def test_without_settings_kernels_speak_together_or_the_evidence_chooses() -> None:
     assert Optimizer(SPACE).settings.kernel == "together"
     assert Optimizer(NodeLabeledSpace(5, ["a", "b"])).settings.kernel == "evidence"
     assert FidelityOptimizer(SPACE, "epochs=12,200").settings.kernel == "evidence"
-    assert Optimizer(SPACE, minimise=["error", "latency"]).settings.kernel == "exponential"
+    assert Optimizer(SPACE, minimise=["error", "latency"]).settings.kernel == "together"
+    assert Optimizer(SPACE, minimise=["a", "b", "c"]).settings.kernel == "exponential"
+    nodes = NodeLabeledSpace(5, ["a", "b"])
+    assert Optimizer(nodes, minimise=["error", "latency"]).settings.kernel == "exponential"
+    branch = Optimizer(SPACE, None, "branch", minimise=["error", "latency"])
+    assert branch.settings.kernel == "exponential"
     assert Optimizer(darts()).settings.kernel == "exponential"
     assert Optimizer(SPACE, Settings()).settings.kernel == "exponential"  # it was asked for
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nasgoat import Optimizer, Settings, nasbench201
+from nasgoat.bayesopt import Objectives
 from nasgoat.cli import run
 from nasgoat.errors import ExperimentFileError, SettingError
 from nasgoat.experiments import figures_of, read_experiment, tables_of
@@ -90,6 +92,26 @@ def test_methods_run_where_they_apply() -> None:
         "nb201-cifar10.error-params20.random.seed0",
         "nb201-cifar10.error-params20.goat.seed0",
     ]
+
+
+def test_our_default_has_its_kernels_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Settings] = []
+
+    class Recording(Optimizer):
+        def __init__(self, space: Any, settings: Settings, *given: Any, **more: Any) -> None:
+            asked.append(settings)
+            super().__init__(space, settings, *given, **more)
+
+    monkeypatch.setattr("nasgoat.experiments.fronts_study.Optimizer", Recording)
+    for method in ("hypervolume", "hypervolume-t"):
+        settings = {"problem": FRONT, "method": method, "seed": 0}
+        FrontsStudy.execute({**settings, "evaluations": 12, "initial": 10})
+    assert [(s.acquisition, s.kernel) for s in asked] == [
+        ("hypervolume", "exponential"),
+        ("hypervolume", "together"),
+    ]
+    default = Optimizer("nb201", minimise=["error", "latency"]).settings
+    assert asked[1].adapted(Objectives.of(["error", "latency"]), nasbench201()) == default
 
 
 def test_a_method_without_its_package_is_left_out_and_said(

@@ -14,7 +14,8 @@ large, even if each of them is sure of itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -77,9 +78,8 @@ class AveragedBound(Acquisition):
         return any(gp.check_.learnt for gp in self.surrogates)
 
     def combine(self, mean: Array, std: Array) -> Array:
-        """μ - √β σ for means and deviations of all surrogates, both of shape (surrogates, B)."""
-        mu, sigma = self.mix(mean, std)
-        return mu - self.sqrt_beta * sigma
+        """μ - √β σ, given μ and σ of the mixture."""
+        return mean - self.sqrt_beta * std
 
     def mix(self, mean: Array, std: Array) -> tuple[Array, Array]:
         """μ and σ of the mixture, given those of all surrogates, shape (surrogates, B)."""
@@ -96,9 +96,14 @@ class AveragedBound(Acquisition):
     def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array, Array]:
         """The acquisition value of each graph, and μ and σ."""
         mu, sigma = self.predict(graphs)
-        return mu - self.sqrt_beta * sigma, mu, sigma
+        return self.combine(mu, sigma), mu, sigma
 
-    def gather(self, measure: Measure) -> Array:
-        """The value at every graph, given a function that measures a posterior at every graph."""
+    def find_moments(self, measure: Measure) -> tuple[Array, Array]:
+        """μ and σ of the mixture, given a function that measures one posterior."""
         parts = [measure(LowerConfidenceBound(self.sqrt_beta, gp)) for gp in self.surrogates]
-        return self.combine(*(np.stack(column) for column in zip(*parts, strict=True)))
+        mean, std = (np.stack(column) for column in zip(*parts, strict=True))
+        return self.mix(mean, std)
+
+    def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
+        """The same as if these graphs had come out as each surrogate predicts."""
+        return replace(self, surrogates=tuple(gp.believing(graphs) for gp in self.surrogates))

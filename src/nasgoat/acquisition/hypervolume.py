@@ -33,7 +33,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
     LowerConfidenceBound,
 )
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
+from nasgoat.acquisition.several import Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 
@@ -119,11 +119,11 @@ class HypervolumeImprovement(SeveralAcquisition):
         """A function of lower confidence bounds that is never above this one."""
         parts, widest = list[Part](), list[float]()
         for part in self.parts:
-            if isinstance(part, KnownCost):
-                parts, widest = [*parts, part], [*widest, 0.0]
-            else:
+            if isinstance(part, LinearAcquisition):
                 parts = [*parts, LowerConfidenceBound(_KAPPA, part.gp)]
                 widest = [*widest, find_widest(part)]
+            else:  # a known cost: averages are refused before
+                parts, widest = [*parts, part], [*widest, 0.0]
         return HypervolumeBound(parts, self, widest)
 
     @cached_property

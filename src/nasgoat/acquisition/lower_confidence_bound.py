@@ -142,7 +142,15 @@ class Acquisition(ABC):
 
     def gather(self, measure: Measure) -> Array:
         """The value at every graph, given a function that measures a posterior at every graph."""
-        return self.combine(*measure(self))
+        return self.combine(*self.find_moments(measure))
+
+    def find_moments(self, measure: Measure) -> tuple[Array, Array]:
+        """Mean and deviation that it combines, given a function that measures a posterior."""
+        return measure(self)
+
+    def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
+        """The same function as if these graphs had come out as its surrogate predicts."""
+        return self.given(self.gp.believing(graphs)) if graphs else self
 
     def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[PartPosterior, ...]]:
         """Mean and deviation of each objective, of functions of several; else nothing."""

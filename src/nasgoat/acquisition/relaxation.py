@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from nasgoat.acquisition.averaging import AveragedBound
 from nasgoat.acquisition.engines import ROUNDING, Engine, Sieve, cap_sum, is_over
 from nasgoat.acquisition.functions import LargestDeviation
 from nasgoat.acquisition.k_best import KBest
@@ -79,7 +80,7 @@ class _Search:
         """The lower bound of a sum; of one part, which need not be linear, the part itself."""
         parts, used = self.function.parts, np.flatnonzero(weights)
         alone = parts[int(used[0])]
-        if len(used) == 1 and not isinstance(alone, KnownCost):
+        if len(used) == 1 and isinstance(alone, LinearAcquisition):
             return alone
         shares: Array = np.ones(len(parts))
         if good := [scored.graph for scored in self.best.found]:
@@ -193,7 +194,10 @@ def _is_linear(function: SeveralAcquisition, i: int) -> bool:
 
 def require_bounded(function: SeveralAcquisition, who: str) -> None:
     """Refuse a function that bounds of its parts do not bound."""
-    if refusal := function.explain_unbounded("linear"):
+    refusal = function.explain_unbounded("linear")
+    if any(isinstance(part, AveragedBound) for part in function.parts):
+        refusal = "one of its parts averages several surrogates"
+    if refusal:
         raise SettingError(
             f"{who} must be able to bound the acquisition, got {type(function).__name__}: "
             f"{refusal}; use the catalogue"

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nasgoat.acquisition.averaging import AveragedBound
 from nasgoat.acquisition.lower_confidence_bound import (
     Acquisition,
     Array,
@@ -93,10 +94,14 @@ class KnownCost:
         """The cost itself."""
         return mean
 
+    def find_moments(self, measure: Measure) -> tuple[Array, Array]:
+        """The cost and a deviation of 0, given a function that measures costs."""
+        return measure(self)
+
 
 #: What one objective contributes: a lower confidence bound (or a draw) of its own Gaussian process
-#: on the scale of its target, or a known cost.
-Part = LinearAcquisition | KnownCost
+#: on the scale of its target, that of several together, or a known cost.
+Part = LinearAcquisition | AveragedBound | KnownCost
 
 
 class SeveralAcquisition(Acquisition):
@@ -214,13 +219,13 @@ class SeveralAcquisition(Acquisition):
 
     def gather(self, measure: Measure) -> Array:
         """The value h at every graph, given a function that measures a part at every graph."""
-        mean, std = zip(*(measure(part) for part in self.parts), strict=True)
+        mean, std = zip(*(part.find_moments(measure) for part in self.parts), strict=True)
         return self.combine(np.stack(mean), np.stack(std))
 
     @cached_property
-    def modelled(self) -> tuple[LinearAcquisition, ...]:
+    def modelled(self) -> tuple[LinearAcquisition | AveragedBound, ...]:
         """The parts with a Gaussian process."""
-        return tuple(part for part in self.parts if isinstance(part, LinearAcquisition))
+        return tuple(part for part in self.parts if not isinstance(part, KnownCost))
 
     @property
     def surrogate(self) -> GraphGP | None:  # type: ignore[override]
@@ -233,8 +238,12 @@ class SeveralAcquisition(Acquisition):
         known = [part.informed for part in self.modelled]
         return None if None in known else all(known)
 
+    def predict(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array]:
+        """μ and σ of the first part with a surrogate."""
+        return self.modelled[0].predict(graphs)
+
     def assess(self, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array, Array]:
-        """The acquisition value of each graph, and μ and σ of the first surrogate."""
+        """The acquisition value of each graph, and μ and σ of the first part with a surrogate."""
         return self.score(graphs), *self.predict(graphs)
 
     def score(self, graphs: Sequence[LabeledGraph]) -> Array:
@@ -265,8 +274,7 @@ class SeveralAcquisition(Acquisition):
         if not graphs:
             return self
         parts = tuple(
-            part.given(part.gp.believing(graphs)) if isinstance(part, LinearAcquisition) else part
-            for part in self.parts
+            part if isinstance(part, KnownCost) else part.believing(graphs) for part in self.parts
         )
         return replace(self, parts=parts)  # type: ignore[type-var]
 
@@ -281,6 +289,6 @@ class SeveralAcquisition(Acquisition):
 
 def measure_part(part: Part, graphs: Sequence[LabeledGraph]) -> tuple[Array, Array]:
     """Mean and deviation of a part's own posterior at some graphs."""
-    if isinstance(part, KnownCost):
+    if isinstance(part, KnownCost | AveragedBound):
         return part.predict(graphs)
     return part.posterior.mean_std(part.features.rows(graphs))

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from nasgoat.acquisition import AveragedBound, LowerConfidenceBound
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
 from nasgoat.surrogate import GraphGP
 
@@ -91,6 +92,12 @@ CANDIDATES = (
     Candidate("exponential", (*PAPER_BLOCKS, "operations"), priors=True, handicap=1.0),
     Candidate("exponential", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
+)
+#: For what else is minimised beside errors, such as a latency: sums over operations are common.
+COST_CANDIDATES = (
+    Candidate("exponential"),
+    Candidate("exponential", (*PAPER_BLOCKS, "operations"), priors=True),
+    Candidate("linear", (*PAPER_BLOCKS, "operations"), priors=True),
 )
 #: The same for searches that also learn from short trainings or other runs: all blocks are
 #: preferred, and that of the paper must be clearly ahead.
@@ -196,6 +203,24 @@ def list_equals(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> lis
     pairs = zip(candidates, fits, strict=True)
     equals = [gp for candidate, gp in pairs if candidate.form == _TOGETHER_FORM]
     return [Voice(gp, 1.0 / len(equals)) for gp in equals]
+
+
+def make_bound(voices: Sequence[Voice], sqrt_beta: float) -> LowerConfidenceBound | AveragedBound:
+    """The lower confidence bound of a voice alone, or that of the mixture of several.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> cells = nasbench201().sample(9, np.random.default_rng(0))
+        >>> gps = [GraphGP(nasbench201(), **c.options).fit(cells, range(9)) for c in CANDIDATES[:2]]
+        >>> type(make_bound([Voice(gps[0])], 1.0)).__name__
+        'LowerConfidenceBound'
+        >>> make_bound([Voice(gps[0], 0.5), Voice(gps[1], 0.5)], 1.0).weights
+        (0.5, 0.5)
+    """
+    if len(voices) == 1:
+        return LowerConfidenceBound(sqrt_beta, voices[0].surrogate)
+    surrogates, weights = zip(*((v.surrogate, v.weight) for v in voices), strict=True)
+    return AveragedBound(surrogates, weights, sqrt_beta)
 
 
 def find_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> int:

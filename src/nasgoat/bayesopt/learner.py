@@ -84,7 +84,7 @@ class Learner(AskTell):
         )
         if settings is None:
             terms = self._may_choose_kernel(), self.has_short_trainings
-            settings = Settings().suited(self.space, optimizer, *terms)
+            settings = Settings().suited(self.space, optimizer, *terms, self.objectives.pair)
             if settings.kernel == "linear":
                 logger.warning("%s", LINEAR_INSTEAD)
         self.settings = settings.adapted(self.objectives, self.space, optimizer)
@@ -98,6 +98,7 @@ class Learner(AskTell):
         self._said: set[str] = set()  # what the fit can't support, each once
         #: Of several values, or under measured limits: a surrogate for each.
         self.surrogates: dict[str, GraphGP] = {}
+        self._settled: dict[str, list[Candidate]] = {}  # the kernel of a value seen often enough
         self._metrics: list[dict[str, float]] = []
         self._failed: list[LabeledGraph] = []
         if not self.objectives.plain:

@@ -92,6 +92,11 @@ class Objectives:
         return len(self.names) > 1
 
     @property
+    def pair(self) -> bool:
+        """Whether two values are minimised."""
+        return len(self.names) == 2
+
+    @property
     def measured(self) -> tuple[str, ...]:
         """The names of what is minimised and not known before."""
         return tuple(name for name in self.names if name not in self.known)

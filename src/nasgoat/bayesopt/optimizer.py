@@ -14,7 +14,6 @@ import numpy as np
 
 from nasgoat.acquisition import (
     Acquisition,
-    AveragedBound,
     Certificate,
     Proposal,
     Status,
@@ -24,16 +23,20 @@ from nasgoat.acquisition import (
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.bayesopt.evidence import (
     AVERAGED,
+    COST_CANDIDATES,
     OPEN_KERNELS,
     RANDOM_EVERY,
     SETTLED,
     TOGETHER,
+    Candidate,
     Voice,
     choose_speaker,
     find_speaker,
     has_learnt,
+    list_candidates,
     list_equals,
     list_voices,
+    make_bound,
 )
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.recommendation import list_contenders
@@ -91,14 +94,17 @@ class Optimizer(Learner):
     def _propose_several(self, k: int) -> list[Proposal]:
         """A batch for several values or under measured limits, one graph after the other."""
         told = Told(self._graphs, self._metrics, self._failed)
-        self._settle_kernel([metrics[self.objectives.main] for metrics in self._metrics])
 
         def fit(
-            graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, main: bool
-        ) -> GraphGP:
-            # docs/decisions/0122-kernels-of-fronts.md: others gained nothing for costs.
-            candidates = self.candidates if main else self._list_candidates()[:1]
-            return choose_speaker(candidates, self._fit(graphs, values, target, candidates))
+            graphs: Sequence[LabeledGraph], values: Sequence[float], target: str, name: str
+        ) -> list[Voice]:
+            candidates = self._list_candidates_of(name)
+            if len(candidates) > 1 and len(graphs) > SETTLED:
+                candidates = self._settled[name] = self._settle(candidates, graphs, values, target)
+            fits = self._fit(graphs, values, target, candidates)
+            if name == self.objectives.main:
+                return self._list_voices(fits, candidates)
+            return [Voice(choose_speaker(candidates, fits))]
 
         proposer = SeveralProposer(self.space, self.objectives, self.settings, told, fit)
         self.surrogates = proposer.surrogates
@@ -132,26 +138,53 @@ class Optimizer(Learner):
             found = self._propose_portfolio(voices, fresh, self._list_taken(), explore)
         return found + repeated
 
-    def _list_voices(self, fits: Sequence[GraphGP]) -> list[Voice]:
+    def _list_voices(
+        self, fits: Sequence[GraphGP], candidates: Sequence[Candidate] | None = None
+    ) -> list[Voice]:
         """Who proposes: the best alone, or with kernels that average all that count.
 
-        Averages are for lower confidence bounds of one source, where every graph can be scored.
+        Averages are for lower confidence bounds of one source and for fronts, where every graph can
+        be scored.
         """
+        candidates = candidates or self.candidates
         scores_all = getattr(self.acquisition_optimizer, "blocks", None) is None
         sourced = any(isinstance(gp, SourcedGP) for gp in fits)
-        kernel, bounds = self.settings.kernel, self.settings.acquisition == "lcb"
+        kernel = self.settings.kernel
+        bounds = self.settings.acquisition == "lcb" or not self.objectives.plain
         if kernel in (AVERAGED, TOGETHER) and bounds and scores_all and not sourced:
             find_voices = list_equals if kernel == TOGETHER else list_voices
-            return find_voices(self.candidates, fits)
-        return [Voice(choose_speaker(self.candidates, fits))]
+            return find_voices(candidates, fits)
+        return [Voice(choose_speaker(candidates, fits))]
+
+    def _list_candidates_of(self, name: str) -> list[Candidate]:
+        """The kernels that may speak of a value, of a limit or of failures."""
+        if name in self._settled:
+            return self._settled[name]
+        if name == self.objectives.main:
+            return self.candidates
+        if self.settings.kernel == TOGETHER and name in self.objectives.names:
+            known = getattr(self.acquisition_optimizer, "blocks", None)
+            return list_candidates(known, COST_CANDIDATES)
+        # docs/decisions/0122-kernels-of-fronts.md: others gained nothing beside one for the error.
+        return self._list_candidates()[:1]
 
     def _settle_kernel(self, errors: Sequence[float]) -> None:
         """Where much was observed, keep the candidate alone that the first of it chooses."""
         if len(self.candidates) == 1 or len(self._graphs) <= SETTLED:
             return
-        first = self._graphs[:SETTLED], errors[:SETTLED]
-        place = find_speaker(self.candidates, self._fit(*first, self.settings.target))
-        self.candidates = [self.candidates[place]]
+        terms = self._graphs, errors, self.settings.target
+        self.candidates = self._settle(self.candidates, *terms)
+
+    def _settle(
+        self,
+        candidates: list[Candidate],
+        graphs: Sequence[LabeledGraph],
+        values: Sequence[float],
+        target: str,
+    ) -> list[Candidate]:
+        """The candidate alone that the first observations choose, however many there are."""
+        fits = self._fit(graphs[:SETTLED], values[:SETTLED], target, candidates)
+        return [candidates[find_speaker(candidates, fits)]]
 
     def _believe_running(self, surrogate: GraphGP) -> GraphGP:
         """What still runs is taken to come out as predicted: less is left to learn near it."""
@@ -236,8 +269,7 @@ class Optimizer(Learner):
     ) -> Acquisition:
         """The function to minimise; of several voices their averaged lower confidence bound."""
         if len(voices) > 1:
-            surrogates, weights = zip(*((v.surrogate, v.weight) for v in voices), strict=True)
-            return AveragedBound(surrogates, weights, sqrt_beta)
+            return make_bound(voices, sqrt_beta)
         turn = Turn(voices[0].surrogate, place, self.seed, sqrt_beta)
         return find_acquisition(self.settings.acquisition).make(turn)
 

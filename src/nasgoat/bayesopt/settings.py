@@ -179,15 +179,18 @@ class Settings:
         optimizer: str | AcquisitionOptimizer,
         by_evidence: bool = True,
         sourced: bool = False,
+        pair: bool = False,
     ) -> Settings:
         """The same with the kernel that suits a space, where none is asked for.
 
         The evidence chooses between kernels where every graph can be scored under each of them
         (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to; where operations are
         on edges, kernels speak together (0132-kernels-together.md), but not with short trainings
-        (``sourced``). Elsewhere the exponential kernel is taken, or the linear one where that can't
-        be optimised in time, and the linear one can, or a hundred times as quickly: it needs a few
-        evaluations more (docs/benchmarks.md), but a proof in seconds is worth more than none.
+        (``sourced``). So they do for gains of the hypervolume of two values (``pair``,
+        0136-kernels-together-on-fronts.md). Elsewhere the exponential kernel is taken, or the
+        linear one where that can't be optimised in time, and the linear one can, or a hundred times
+        as quickly: it needs a few evaluations more (docs/benchmarks.md), but a proof in seconds is
+        worth more than none.
 
         Example:
             >>> from nasgoat import ChainSpace, NodeLabeledSpace, nasbench201
@@ -208,6 +211,9 @@ class Settings:
             return self
         if by_evidence and self._may_choose(space, optimizer):
             return self._leave_open(space, sourced)
+        if pair and space.labels_on == "edges" and self._may_choose(space, optimizer):
+            gains = self.acquisition in ("lcb", FUNCTIONS_OF_SEVERAL[0])
+            return replace(self, kernel=TOGETHER) if gains else self
         if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel

@@ -23,11 +23,11 @@ from nasgoat.acquisition import (
     Chebyshev,
     Constrained,
     KnownCost,
-    LowerConfidenceBound,
     Proposal,
     SeveralAcquisition,
 )
 from nasgoat.acquisition.several import Part
+from nasgoat.bayesopt.evidence import Voice, make_bound
 from nasgoat.bayesopt.front_functions import Limited, make_front_function, weigh
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.settings import Settings
@@ -42,8 +42,8 @@ _LIKELY = 0.5  # a graph whose predicted share of failures is larger is left out
 # Of the √β of a proposal, for the bounds of limited values: optimistic, but wasting little
 # (docs/decisions/0117-bounds-of-measured-limits.md has the figures).
 _LIMIT_SHARE = 0.2
-#: Fits a surrogate to graphs and values, with a target; to those of the main value or of another.
-Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str, bool], GraphGP]
+#: Fits surrogates to graphs and values, with a target; last the name of what they predict.
+Fit = Callable[[Sequence[LabeledGraph], Sequence[float], str, str], list[Voice]]
 #: Minimises an acquisition function: the k best graphs but those with some keys.
 Minimise = Callable[[SeveralAcquisition, int, set[bytes]], list[Proposal]]
 
@@ -80,30 +80,39 @@ class SeveralProposer:
         self.objectives, self._settings = objectives, settings
         self._costs = self._list_costs()
         #: The surrogates by what they predict: a value, a limit, or failures.
-        self.surrogates = self._fit_all(fit)
+        self.voices = self._fit_all(fit)
         self._ranges = self._scale_observed()
+
+    @property
+    def surrogates(self) -> dict[str, GraphGP]:
+        """Of each of them the surrogate of largest weight, the first of equals."""
+        return {
+            name: max(voices, key=lambda voice: voice.weight).surrogate
+            for name, voices in self.voices.items()
+        }
 
     def _list_costs(self) -> dict[str, KnownCost]:
         """The values that need no surrogate."""
         return {name: KnownCost.of(self._space, f"sum({name})") for name in self.objectives.known}
 
-    def _fit_all(self, fit: Fit) -> dict[str, GraphGP]:
+    def _fit_all(self, fit: Fit) -> dict[str, list[Voice]]:
         told, objectives = self._told, self.objectives
         # Ranks, or whatever the settings say, suit errors; a cost counts as it is.
-        found: dict[str, GraphGP] = {}
+        found: dict[str, list[Voice]] = {}
         for name in objectives.measured:
-            values, main = [metrics[name] for metrics in told.metrics], name == objectives.main
-            found[name] = fit(told.graphs, values, self._settings.target if main else "plain", main)
+            values = [metrics[name] for metrics in told.metrics]
+            target = self._settings.target if name == objectives.main else "plain"
+            found[name] = fit(told.graphs, values, target, name)
         for limit in objectives.limits:
             values = [limit.sign * metrics[limit.name] for metrics in told.metrics]
             same = found.get(limit.name)
-            if same is not None and same.target == "plain" and limit.sign > 0:
+            if same is not None and same[0].surrogate.target == "plain" and limit.sign > 0:
                 found[limit.text] = same
             else:
-                found[limit.text] = fit(told.graphs, values, "plain", False)
+                found[limit.text] = fit(told.graphs, values, "plain", limit.text)
         if objectives.learn_failures and told.failed:
             outcomes = [0.0] * len(told.graphs) + [1.0] * len(told.failed)
-            found[FAILURE] = fit([*told.graphs, *told.failed], outcomes, "plain", False)
+            found[FAILURE] = fit([*told.graphs, *told.failed], outcomes, "plain", FAILURE)
         return found
 
     def _scale_observed(self) -> Array:
@@ -122,7 +131,10 @@ class SeveralProposer:
         if graphs:
             means = np.column_stack([part.predict(graphs)[0] for part in self.list_parts(0.0)])
             self._ranges = np.concatenate([self._ranges, means])
-            self.surrogates = {n: gp.believing(graphs) for n, gp in self.surrogates.items()}
+            self.voices = {
+                name: [replace(v, surrogate=v.surrogate.believing(graphs)) for v in voices]
+                for name, voices in self.voices.items()
+            }
 
     def propose(
         self, k: int, start: int, exclude: set[bytes], minimise: Minimise
@@ -156,9 +168,7 @@ class SeveralProposer:
     def list_parts(self, sqrt_beta: float) -> list[Part]:
         """A lower bound of every value that is minimised, or the cost that is known."""
         return [
-            self._costs[name]
-            if name in self._costs
-            else LowerConfidenceBound(sqrt_beta, self.surrogates[name])
+            self._costs[name] if name in self._costs else make_bound(self.voices[name], sqrt_beta)
             for name in self.objectives.names
         ]
 
@@ -170,14 +180,12 @@ class SeveralProposer:
         """
         found: list[tuple[Part, float]] = []
         for limit in self.objectives.limits:
-            gp = self.surrogates[limit.text]
-            bound = gp.scale_.to_target(np.array([limit.sign * limit.bound]))[0]
-            part = LowerConfidenceBound(_LIMIT_SHARE * sqrt_beta, gp)
+            part = make_bound(self.voices[limit.text], _LIMIT_SHARE * sqrt_beta)
+            bound = part.gp.scale_.to_target(np.array([limit.sign * limit.bound]))[0]
             found.append((part, float(bound)))
-        if FAILURE in self.surrogates:
-            gp = self.surrogates[FAILURE]
-            bound = gp.scale_.to_target(np.array([_LIKELY]))[0]
-            found.append((LowerConfidenceBound(0.0, gp), float(bound)))
+        if FAILURE in self.voices:
+            part = make_bound(self.voices[FAILURE], 0.0)
+            found.append((part, float(part.gp.scale_.to_target(np.array([_LIKELY]))[0])))
         return found
 
     def _make_function(self, place: int) -> SeveralAcquisition:
@@ -210,6 +218,6 @@ class SeveralProposer:
         share = 1.0
         for part, bound in limits:
             (mean,), (std,) = part.predict([graph])
-            noise = part.gp.noise_ if isinstance(part, LowerConfidenceBound) else 0.0
+            noise = 0.0 if isinstance(part, KnownCost) else part.gp.noise_
             share *= float(ndtr((bound - mean) / max(np.sqrt(std**2 + noise), 1e-12)))
         return share

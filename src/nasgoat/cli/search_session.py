@@ -101,7 +101,8 @@ class Session:
             given = settings
             alone = self.objectives.plain and not self.transfer and settings.repeats == 1
             sourced = self.plan.fidelities is not None
-            settings = settings.suited(space, optimizer, sourced or alone, sourced)
+            pair = self.objectives.pair and settings.repeats == 1
+            settings = settings.suited(space, optimizer, sourced or alone, sourced, pair)
             if settings.kernel == "linear" != given.kernel and not self._output.quiet:
                 note(LINEAR_INSTEAD)
         return settings.adapted(self.objectives, space, optimizer)

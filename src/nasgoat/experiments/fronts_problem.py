@@ -21,8 +21,9 @@ from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
+TOGETHER_ENDING = "-t"  # of the name of a method whose kernels speak together
 #: Our own acquisition functions of several values; of one value under limits there is one.
-OURS = ("hypervolume", "chebyshev", "epsilon")
+OURS = ("hypervolume", "chebyshev", "epsilon", f"hypervolume{TOGETHER_ENDING}")
 CONSTRAINED = "goat"
 #: Numbers of evaluations at which methods are compared.
 MARKS = (50, 100, 160)

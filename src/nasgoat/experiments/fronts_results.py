@@ -31,7 +31,7 @@ _VOLUME, _SHARE = 1, 2  # columns of a step
 #: What the hypervolume should be after so many evaluations where the front has so many points.
 AIMS = {100: 0.97, 160: 0.99}
 LARGE_FRONT = 10
-_OTHERS = (3, 4, 5, 6, 7, 8)  # series of methods that are not ours
+_OURS, _OTHERS = (0, 1, 2, 8), (3, 4, 5, 6, 7)  # series of our methods, and of those that are not
 _HOW = (
     "HV: hypervolume of (log error, other value) relative to the true front's, the reference point "
     "at the 80 % quantiles of the space; share: of the true front's points found; mean over seeds "
@@ -210,7 +210,7 @@ def _chart(records: ExperimentRecords, contest: FrontContest) -> Chart:
         lost = 1.0 - np.array([expand(run, _VOLUME)[first - 1 :] for run in runs])
         x = [float(first + i) for i in range(lost.shape[1])]
         ours = name in OURS
-        series = OURS.index(name) if ours else _OTHERS[others.index(name) % len(_OTHERS)]
+        series = _OURS[OURS.index(name)] if ours else _OTHERS[others.index(name) % len(_OTHERS)]
         if name == OURS[0] and len(runs) > 1:
             low, high = np.quantile(lost, [0.25, 0.75], axis=0)
             marks.append(Band(x, low.tolist(), high.tolist(), series, steps=True))

@@ -26,7 +26,7 @@ from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.bayesopt.front import measure_progress
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import UnknownNameError
-from nasgoat.experiments.fronts_problem import CONSTRAINED, OURS, Arena, Problem
+from nasgoat.experiments.fronts_problem import CONSTRAINED, OURS, TOGETHER_ENDING, Arena, Problem
 from nasgoat.experiments.study import ANY_NAMES, ExperimentRun, Key, Record, Study, count_from
 from nasgoat.graphs import LabeledGraph
 
@@ -59,9 +59,10 @@ class FrontsStudy(Study):
 
     Args:
         problems: Texts; see :mod:`~nasgoat.experiments.fronts_problem`.
-        methods: ``"hypervolume"``, ``"chebyshev"`` and ``"epsilon"`` are ours for several values,
-            ``"goat"`` for one under limits; the others are baselines, of which ``"qnehvi"`` needs
-            BoTorch and is left out without it.
+        methods: ``"hypervolume"``, ``"chebyshev"`` and ``"epsilon"`` are ours for several values
+            under the exponential kernel, ``"hypervolume-t"`` with kernels together, ``"goat"`` for
+            one under limits; the others are baselines, of which ``"qnehvi"`` needs BoTorch and is
+            left out without it.
         seeds: How many seeds.
         first_seed: The first of them.
         evaluations: Budget of a run.
@@ -154,7 +155,9 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         asker = find_several_method(method)(space, names, limits, initial, seed)
         yield from _drive(asker, arena, left)
         return
-    chosen = Settings(acquisition="lcb" if method == CONSTRAINED else method)
+    function = "lcb" if method == CONSTRAINED else method.removesuffix(TOGETHER_ENDING)
+    kernel = "together" if method.endswith(TOGETHER_ENDING) else "exponential"
+    chosen = Settings(acquisition=function, kernel=kernel)
     limits_said = arena.list_limits()
     optimizer = Optimizer(
         space,

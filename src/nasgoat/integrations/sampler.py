@@ -202,7 +202,8 @@ class GoatSampler(BaseSampler):
         """An optimiser that knows nothing yet."""
         settings = self._settings
         if self._kernel_is_open:
-            settings = settings.suited(self._space, self._asked, objectives.plain)
+            terms = objectives.plain, False, objectives.pair
+            settings = settings.suited(self._space, self._asked, *terms)
         settings = settings.adapted(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)
         given = (settings, self.optimizer, self.initial, self.seed)
