@@ -81,6 +81,9 @@ class Candidate:
 
 #: What is measured of networks: the paper's blocks, operations and shapes.
 _ALL = (*PAPER_BLOCKS, "operations", "shape", "longest")
+#: The same and the paths that one operation makes alone, a shortcut of skip connections above all.
+#: A model that does not see them may take the best graphs for bad ones, and not find out.
+PATH_BLOCKS = (*_ALL, "purest")
 #: Nats an observation by which a kernel of a graph's shape must be ahead. Where errors are those of
 #: trained networks, leads are smaller; where they are as simple as the number of edges, larger.
 SHAPE_LEAD = 0.2
