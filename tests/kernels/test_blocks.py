@@ -85,9 +85,45 @@ def test_longest_is_the_most_of_an_operation_on_any_path(name: str) -> None:
         assert found == [richest(graph, op) for op in ops]
 
 
+def purest(space: SearchSpace, graph: LabeledGraph, op: str) -> int:
+    """The fewest other operations on a path from a source to a sink, path by path."""
+    network = nx.DiGraph(list(graph.edges))
+    network.add_nodes_from(range(graph.n))
+    nodes, edges = graph.node_labels or ("",) * graph.n, dict(graph.edge_labels or {})
+    sources, sinks = (np.flatnonzero(ends[0]) for ends in space.ends(space.batch([graph])))
+    others = {*space.node_ops, *space.edge_vocabulary} - {op}
+    return min(
+        len([v for v in path if nodes[v] in others])
+        + len([edge for edge in pairwise(path) if edges.get(edge) in others])
+        for u in sources
+        for v in sinks
+        for path in nx.all_simple_paths(network, u, v)
+    )
+
+
+@pytest.mark.parametrize("name", ["nodes", "edges", "darts", "chains"])
+def test_purest_is_the_fewest_other_operations_from_source_to_sink(name: str) -> None:
+    space = SPACES[name]
+    graphs = draw(space, 20)
+    for graph, found in zip(graphs, count("purest", space, graphs), strict=True):
+        ops = (*space.node_ops, *space.edge_vocabulary)
+        assert found == [purest(space, graph, op) for op in ops]
+
+
+def test_a_shortcut_is_as_pure_by_one_operation_as_by_two() -> None:
+    direct = LabeledGraph.from_edges(4, [(0, 3)], edge_labels=["skip_connect"])
+    by_two = LabeledGraph.from_edges(
+        4, [(0, 1), (1, 3)], edge_labels=["skip_connect", "skip_connect"]
+    )
+    one, two = count("purest", nasbench201(), [direct, by_two])
+    assert one[0] == two[0] == 0
+    assert (one[1], two[1]) == (1, 2)
+
+
+@pytest.mark.parametrize("block", ["longest", "purest"])
 @pytest.mark.parametrize("name", ["molecules", "cyclic"])
-def test_graphs_with_cycles_have_no_longest_path(name: str) -> None:
-    assert code_block("longest", SPACES[name]).width == 0
+def test_graphs_with_cycles_have_no_paths_to_compare(name: str, block: str) -> None:
+    assert code_block(block, SPACES[name]).width == 0
 
 
 def describe_atom(graph: LabeledGraph, v: int, neighbours: bool) -> tuple[str, ...]:

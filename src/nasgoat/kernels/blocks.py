@@ -33,10 +33,12 @@ from nasgoat.kernels.graph_counts import (
     Counts,
     bound_longest,
     bound_operations,
+    bound_purest,
     bound_shape,
     bound_surroundings,
     count_longest,
     count_operations,
+    count_purest,
     count_shape,
     count_surroundings,
 )
@@ -228,6 +230,11 @@ BLOCKS = {
         STRUCTURE,
     ),
     "longest": Block("the most of each operation on a path", count_longest, bound_longest, LONGEST),
+    "purest": Block(
+        "the fewest other operations on a path from source to sink, for each operation",
+        count_purest,
+        bound_purest,
+    ),
     "surroundings": Block(
         "how often each label occurs with which edges and neighbours",
         count_surroundings,

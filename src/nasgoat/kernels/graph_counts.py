@@ -148,6 +148,76 @@ def find_richest_path(
     return found
 
 
+# The fewest other operations on a path
+
+
+def bound_purest(space: SearchSpace) -> list[tuple[int, int]]:
+    """Least and largest number of other operations on a path; none where there may be cycles."""
+    labels = sum(count_labels(space))
+    most = _bound_on_path(space)
+    return [(0, most)] * labels if space.acyclic and labels > 1 else []
+
+
+def count_purest(space: SearchSpace, batch: GraphBatch) -> Counts:
+    """For each operation the fewest others on a path from a source to a sink of an acyclic graph.
+
+    It is 0 where the operation alone leads from source to sink: a shortcut by skip connections is
+    one, over however many of them. Where no path leads there, it is the largest number there is.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> space = nasbench201()
+        >>> space.edge_vocabulary
+        ('skip_connect', 'nor_conv_1x1', 'nor_conv_3x3', 'avg_pool_3x3')
+        >>> direct = space.from_digits([0, 0, 0, 1, 0, 0])  # the edges 01, 02, 12, 03, 13, 23
+        >>> roundabout = space.from_digits([1, 0, 0, 2, 1, 0])  # two skips, and a convolution
+        >>> count_purest(space, space.batch([direct, roundabout])).tolist()
+        [[0, 1, 1, 1], [0, 0, 1, 1]]
+    """
+    on_nodes, on_edges = list_operations(space)
+    sources, sinks = space.ends(batch)
+    worst, found = _bound_on_path(space), []
+    nodes = np.zeros((len(batch), batch.n), dtype=np.int16)
+    edges = np.zeros_like(batch.adjacency, dtype=np.int16)
+    if batch.node_codes is not None:
+        nodes = np.isin(batch.node_codes, on_nodes).astype(np.int16)
+    if batch.edge_codes is not None:
+        edges = (batch.edge_codes >= 0).astype(np.int16)
+    for code in on_nodes if batch.node_codes is not None else []:
+        others = nodes - (batch.node_codes == code)
+        found.append(_find_cheapest_path(batch, sources, sinks, others, edges, worst))
+    for code in on_edges if batch.edge_codes is not None else []:
+        others = edges - (batch.edge_codes == code)
+        found.append(_find_cheapest_path(batch, sources, sinks, nodes, others, worst))
+    return np.stack(found, axis=1).astype(np.int64)
+
+
+def _bound_on_path(space: SearchSpace) -> int:
+    """The most operations that a path can have."""
+    n = space.sizes[-1]
+    return n * bool(space.node_ops) + (n - 1) * bool(space.edge_vocabulary)
+
+
+def _find_cheapest_path(
+    batch: GraphBatch,
+    sources: NDArray[np.bool_],
+    sinks: NDArray[np.bool_],
+    nodes: NDArray[np.int16],
+    edges: NDArray[np.int16],
+    worst: int,
+) -> NDArray[np.int16]:
+    """The least sum of the costs of nodes and edges on a path from a source to a sink."""
+    least = np.where(sources & batch.exists, nodes, worst).astype(np.int16)
+    step = np.where(batch.adjacency, edges + nodes[:, None, :], worst).astype(np.int16)
+    for _ in range(batch.n - 1):
+        cheaper = np.minimum(least, (least[:, :, None] + step).min(axis=1))
+        if (cheaper == least).all():
+            break
+        least = cheaper
+    found: NDArray[np.int16] = np.where(sinks & batch.exists, least, worst).min(axis=1)
+    return np.minimum(found, np.int16(worst))
+
+
 def find_most_edges(space: SearchSpace) -> int:
     """The most edges that a graph of the space can have."""
     return int(getattr(space, "edge_limit", space.most_edges(space.sizes[-1])))
