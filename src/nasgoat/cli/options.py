@@ -67,13 +67,14 @@ KERNEL = typer.Option(
     help="linear (in the preset paper), exponential, normalised; evidence, which chooses before "
     "each batch; averaged or together, which average by evidence or equally. By default, where "
     "every graph can be scored, together if operations are on edges and else evidence; elsewhere, "
-    "and for other fronts than those of two values on such spaces, exponential or linear."
+    "for noisy errors, and for other fronts than those of two values on such spaces, exponential "
+    "or linear."
 )
 Blocks = Annotated[
     str | None,
     typer.Option(
         help="Features of the kernel: paths,nodes,edges (the default) and "
-        "operations,shape,longest,surroundings."
+        "operations,shape,longest,purest,surroundings."
     ),
 ]
 Preset = Annotated[
