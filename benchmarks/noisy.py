@@ -3,9 +3,9 @@
 ``python benchmarks/noisy.py --seeds 4000:4020`` searches with repeats, each query one training at
 random, and prints the mean regret of the recommended cell with its standard error, the least regret
 of any cell that was evaluated, and in how many runs that best one was never repeated, so that it
-could not be told from a lucky one. The kernel ``default`` is what a noisy search takes by itself. A
-cell's repeats are drawn from the two or three trainings that
-the table has of it, which flatters repetition.
+could not be told from a lucky one. The kernel ``paths`` is the exponential one with all blocks of
+paths, ``purest`` among them, and priors (docs/decisions/0138-paths-of-one-operation.md). A cell's
+repeats are drawn from the two or three trainings that the table has of it, which flatters them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from nasgoat import Optimizer, Settings
 from nasgoat.acquisition import Catalogue
 from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.benchmarks import Benchmark, benchmark
+from nasgoat.kernels import PAPER_BLOCKS
 
 TABLES = ("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120")
+PATH_BLOCKS = (*PAPER_BLOCKS, "operations", "shape", "longest", "purest")
 _STREAM = 1  # keeps the noise apart from the random numbers of the search
 
 
@@ -33,8 +35,8 @@ def run(
     The last says whether the cell of least regret was evaluated only once.
     """
     settings = Settings.preset("default", noisy=True)
-    if kernel == "default":
-        settings = settings.suited(table.space, catalogue)
+    if kernel == "paths":
+        settings = replace(settings, blocks=PATH_BLOCKS, priors=True)
     else:
         settings = replace(settings, kernel=kernel)
     optimizer = Optimizer(table.space, settings, catalogue, 10, seed, None)
@@ -56,7 +58,7 @@ def main() -> None:
     """Run every table and kernel, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=TABLES)
-    parser.add_argument("--kernels", nargs="+", default=["default", "exponential"])
+    parser.add_argument("--kernels", nargs="+", default=["exponential", "evidence"])
     parser.add_argument("--seeds", default="0:20", help="first:last")
     given = parser.parse_args()
     logging.disable(logging.WARNING)

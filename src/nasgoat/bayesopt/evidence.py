@@ -82,9 +82,6 @@ class Candidate:
 
 #: What is measured of networks: the paper's blocks, operations and shapes.
 _ALL = (*PAPER_BLOCKS, "operations", "shape", "longest")
-#: The same and the paths that one operation makes alone, a shortcut of skip connections above all.
-#: A model that does not see them may take the best graphs for bad ones, and not find out.
-PATH_BLOCKS = (*_ALL, "purest")
 #: Nats an observation by which a kernel of a graph's shape must be ahead. Where errors are those of
 #: trained networks, leads are smaller; where they are as simple as the number of edges, larger.
 SHAPE_LEAD = 0.2
@@ -95,12 +92,6 @@ CANDIDATES = (
     Candidate("exponential", (*PAPER_BLOCKS, "operations"), priors=True, handicap=1.0),
     Candidate("exponential", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
-)
-#: The same for one error where kernels speak together: one of them sees paths of one operation.
-TOGETHER_CANDIDATES = (
-    *CANDIDATES[:-1],
-    Candidate("exponential", PATH_BLOCKS, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
-    CANDIDATES[-1],
 )
 #: For what else is minimised beside errors, such as a latency: sums over operations are common.
 COST_CANDIDATES = (

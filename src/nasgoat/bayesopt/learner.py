@@ -11,8 +11,6 @@ from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     OPEN_KERNELS,
     SOURCED_CANDIDATES,
-    TOGETHER,
-    TOGETHER_CANDIDATES,
     UNDIRECTED_CANDIDATES,
     Candidate,
     list_candidates,
@@ -173,10 +171,8 @@ class Learner(AskTell):
         if settings.kernel in OPEN_KERNELS:
             if self.has_short_trainings or self.transfer:
                 return list_candidates(known, SOURCED_CANDIDATES)
-            if not self.space.directed:
-                return list_candidates(known, UNDIRECTED_CANDIDATES)
-            together = settings.kernel == TOGETHER and known is None and self.objectives.plain
-            return list_candidates(known, TOGETHER_CANDIDATES if together else CANDIDATES)
+            directed = self.space.directed
+            return list_candidates(known, CANDIDATES if directed else UNDIRECTED_CANDIDATES)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         return [Candidate(settings.kernel, blocks, settings.priors)]

@@ -14,7 +14,7 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS, PATH_BLOCKS, TOGETHER
+from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS, TOGETHER
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, kernel_names
@@ -187,11 +187,10 @@ class Settings:
         (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to; where operations are
         on edges, kernels speak together (0132-kernels-together.md), but not with short trainings
         (``sourced``). So they do for gains of the hypervolume of two values (``pair``,
-        0136-kernels-together-on-fronts.md). Where evaluations are repeated for noise, one kernel
-        that sees paths of one operation is taken there (0138-paths-of-one-operation.md). Elsewhere
-        the exponential kernel is taken, or the linear one where that can't be optimised in time,
-        and the linear one can, or a hundred times as quickly: it needs a few evaluations more
-        (docs/benchmarks.md), but a proof in seconds is worth more than none.
+        0136-kernels-together-on-fronts.md). Elsewhere the exponential kernel is taken, or the
+        linear one where that can't be optimised in time, and the linear one can, or a hundred times
+        as quickly: it needs a few evaluations more (docs/benchmarks.md), but a proof in seconds is
+        worth more than none.
 
         Example:
             >>> from nasgoat import ChainSpace, NodeLabeledSpace, nasbench201
@@ -211,8 +210,7 @@ class Settings:
         if self.kernel != "exponential":
             return self
         if by_evidence and self._may_choose(space, optimizer):
-            noisy = self.repeats > 1 and not sourced
-            return self._see_paths(space) if noisy else self._leave_open(space, sourced)
+            return self._leave_open(space, sourced)
         if pair and space.labels_on == "edges" and self._may_choose(space, optimizer):
             gains = self.acquisition in ("lcb", FUNCTIONS_OF_SEVERAL[0])
             return replace(self, kernel=TOGETHER) if gains else self
@@ -234,12 +232,6 @@ class Settings:
         betas = CALM_SQRT_BETAS if calm else self.sqrt_betas
         together = space.labels_on == "edges" and self.acquisition == "lcb" and not sourced
         return replace(self, kernel=TOGETHER if together else EVIDENCE, sqrt_betas=betas)
-
-    def _see_paths(self, space: SearchSpace) -> Settings:
-        """The same for noisy errors: where operations are on edges, with the blocks of paths."""
-        if space.labels_on != "edges" or self.acquisition != "lcb":
-            return self
-        return replace(self, blocks=PATH_BLOCKS, priors=True)
 
     def _may_choose(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> bool:
         """Whether the kernel is left open, and every graph is scored under any of them."""

@@ -67,8 +67,7 @@ KERNEL = typer.Option(
     help="linear (in the preset paper), exponential, normalised; evidence, which chooses before "
     "each batch; averaged or together, which average by evidence or equally. By default, where "
     "every graph can be scored, together if operations are on edges and else evidence; elsewhere, "
-    "for noisy errors, and for other fronts than those of two values on such spaces, exponential "
-    "or linear."
+    "and for other fronts than those of two values on such spaces, exponential or linear."
 )
 Blocks = Annotated[
     str | None,

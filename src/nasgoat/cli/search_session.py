@@ -99,7 +99,7 @@ class Session:
         space = self.task.space
         if self.proposing.kernel is None:
             given = settings
-            alone = self.objectives.plain and not self.transfer
+            alone = self.objectives.plain and not self.transfer and settings.repeats == 1
             sourced = self.plan.fidelities is not None
             pair = self.objectives.pair and settings.repeats == 1
             settings = settings.suited(space, optimizer, sourced or alone, sourced, pair)
