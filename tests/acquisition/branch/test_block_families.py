@@ -25,6 +25,8 @@ UNKNOWN = {
     ("cells, labels on edges", "scip"): WHOLE_GRAPH,
     ("DARTS", "branch"): WHOLE_GRAPH,
     ("DARTS", "scip"): WHOLE_GRAPH,
+    ("chains", "branch"): {"purest"},
+    ("chains", "scip"): {"purest"},
     ("declared, acyclic", "branch"): WHOLE_GRAPH,
     ("declared, acyclic", "scip"): WHOLE_GRAPH,
     ("declared, undirected", "branch"): {"surroundings"},
