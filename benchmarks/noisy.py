@@ -4,7 +4,7 @@
 random, and prints the mean regret of the recommended cell with its standard error, the least regret
 of any cell that was evaluated, and in how many runs that best one was never repeated, so that it
 could not be told from a lucky one. The kernel ``paths`` is the exponential one with all blocks of
-paths, ``purest`` among them, and priors (docs/decisions/0138-paths-of-one-operation.md). A cell's
+paths, ``lengths`` among them, and priors (docs/decisions/0139-lengths-of-paths.md). A cell's
 repeats are drawn from the two or three trainings that the table has of it, which flatters them.
 """
 
@@ -23,7 +23,7 @@ from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.kernels import PAPER_BLOCKS
 
 TABLES = ("nb201/cifar10", "nb201/cifar100", "nb201/imagenet16-120")
-PATH_BLOCKS = (*PAPER_BLOCKS, "operations", "shape", "longest", "purest")
+PATH_BLOCKS = (*PAPER_BLOCKS, "operations", "shape", "longest", "lengths")
 _STREAM = 1  # keeps the noise apart from the random numbers of the search
 
 

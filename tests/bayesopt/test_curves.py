@@ -9,7 +9,7 @@ import pytest
 from nasgoat import LabeledGraph, Optimizer, nasbench201
 from nasgoat.bayesopt import CurveOptimizer, Settings
 from nasgoat.bayesopt.curves import MOST_STEPS, choose_steps
-from nasgoat.bayesopt.evidence import CANDIDATES, SOURCED_CANDIDATES, TOGETHER
+from nasgoat.bayesopt.evidence import EVIDENCE, PATH_CANDIDATES, SOURCED_CANDIDATES
 from nasgoat.surrogate import SourcedGP
 
 SPACE = nasbench201()
@@ -123,13 +123,13 @@ def test_steps_are_few_and_keep_the_first_and_the_last() -> None:
 class TestTheKernelOnceATrainingWasStopped:
     def test_the_evidence_chooses_as_with_short_trainings(self) -> None:
         optimizer = make()
-        assert optimizer.candidates == [*CANDIDATES]
+        assert optimizer.candidates == [*PATH_CANDIDATES]
         for cell in CELLS[:4]:
             optimizer.tell_curve(cell, curve(cell, 4), error(cell))
-        assert optimizer.candidates == [*CANDIDATES]
+        assert optimizer.candidates == [*PATH_CANDIDATES]
         for cell in CELLS[4:12]:
             optimizer.tell_curve(cell, curve(cell, 2))
-        assert optimizer.settings.kernel == TOGETHER
+        assert optimizer.settings.kernel == EVIDENCE
         assert optimizer.candidates == [*SOURCED_CANDIDATES]
         assert optimizer.ask(7)[-1].certificate.certified
 

@@ -9,6 +9,7 @@ import pytest
 
 from nasgoat import (
     Catalogue,
+    EdgeLabeledSpace,
     GraphGP,
     LabeledGraph,
     NodeLabeledSpace,
@@ -27,6 +28,7 @@ from nasgoat.bayesopt.evidence import (
     COST_CANDIDATES,
     LEAD,
     LEAST_SHARE,
+    PATH_CANDIDATES,
     RANDOM_EVERY,
     SETTLED,
     SHAPE_LEAD,
@@ -205,7 +207,10 @@ def test_nothing_is_learnt_of_a_constant() -> None:
 def test_one_error_and_sources_have_candidates_of_their_own() -> None:
     both = Optimizer(SPACE, EVIDENCE, minimise=["error", "latency"])
     for optimizer in (Optimizer(SPACE, EVIDENCE), both):
-        assert optimizer.candidates == list(CANDIDATES)
+        assert optimizer.candidates == list(PATH_CANDIDATES)
+    without = EdgeLabeledSpace(4, ["conv", "pool"])  # nothing that passes its input on
+    for space, settings in ((without, EVIDENCE), (SPACE, TOGETHER), (SPACE, AVERAGED)):
+        assert Optimizer(space, settings).candidates == list(CANDIDATES)
     other = [Source("other", SPACE.sample(3, np.random.default_rng(0)), [1.0, 2.0, 3.0])]
     transferred = Optimizer(SPACE, EVIDENCE, transfer=other)
     short = FidelityOptimizer(SPACE, "epochs=12,200", settings=EVIDENCE)
@@ -254,10 +259,13 @@ def test_a_cost_beside_kernels_together_gets_the_one_that_predicts_it_best_and_k
 
 
 def test_without_settings_kernels_speak_together_or_the_evidence_chooses() -> None:
-    assert Optimizer(SPACE).settings.kernel == "together"
+    assert Optimizer(SPACE).settings.kernel == "evidence"
+    without = EdgeLabeledSpace(4, ["conv", "pool"])  # nothing that passes its input on
+    assert Optimizer(without).settings.kernel == "together"
+    assert Optimizer(without, minimise=["error", "latency"]).settings.kernel == "together"
     assert Optimizer(NodeLabeledSpace(5, ["a", "b"])).settings.kernel == "evidence"
     assert FidelityOptimizer(SPACE, "epochs=12,200").settings.kernel == "evidence"
-    assert Optimizer(SPACE, minimise=["error", "latency"]).settings.kernel == "together"
+    assert Optimizer(SPACE, minimise=["error", "latency"]).settings.kernel == "evidence"
     assert Optimizer(SPACE, minimise=["a", "b", "c"]).settings.kernel == "exponential"
     nodes = NodeLabeledSpace(5, ["a", "b"])
     assert Optimizer(nodes, minimise=["error", "latency"]).settings.kernel == "exponential"
@@ -305,9 +313,9 @@ def test_two_hundred_observations_settle_the_choice() -> None:
     told = list(zip(cells, errors, strict=True))
     optimizer = Optimizer(SPACE, EVIDENCE, Catalogue(SPACE), known=told[:SETTLED])
     optimizer.ask(1)
-    assert optimizer.candidates == list(CANDIDATES)
-    fitted = fits(errors[:SETTLED], cells[:SETTLED])
-    chosen = CANDIDATES[find_speaker(CANDIDATES, fitted)]
+    assert optimizer.candidates == list(PATH_CANDIDATES)
+    fitted = fits(errors[:SETTLED], cells[:SETTLED], PATH_CANDIDATES)
+    chosen = PATH_CANDIDATES[find_speaker(PATH_CANDIDATES, fitted)]
     for whole in (optimizer, Optimizer(SPACE, EVIDENCE, Catalogue(SPACE), known=told[:SETTLED])):
         whole.tell_known(told[SETTLED:])
         whole.ask(1)

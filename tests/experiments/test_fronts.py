@@ -94,7 +94,7 @@ def test_methods_run_where_they_apply() -> None:
     ]
 
 
-def test_our_default_has_its_kernels_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_default_leaves_its_kernels_to_the_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Settings] = []
 
     class Recording(Optimizer):
@@ -103,12 +103,12 @@ def test_our_default_has_its_kernels_together(monkeypatch: pytest.MonkeyPatch) -
             super().__init__(space, settings, *given, **more)
 
     monkeypatch.setattr("nasgoat.experiments.fronts_study.Optimizer", Recording)
-    for method in ("hypervolume", "hypervolume-t"):
+    for method in ("hypervolume", "hypervolume-e"):
         settings = {"problem": FRONT, "method": method, "seed": 0}
         FrontsStudy.execute({**settings, "evaluations": 12, "initial": 10})
     assert [(s.acquisition, s.kernel) for s in asked] == [
         ("hypervolume", "exponential"),
-        ("hypervolume", "together"),
+        ("hypervolume", "evidence"),
     ]
     default = Optimizer("nb201", minimise=["error", "latency"]).settings
     assert asked[1].adapted(Objectives.of(["error", "latency"]), nasbench201()) == default

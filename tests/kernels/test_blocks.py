@@ -9,6 +9,7 @@ import pytest
 
 from nasgoat import (
     ChainSpace,
+    EdgeLabeledSpace,
     FeatureMap,
     GraphSpace,
     LabeledGraph,
@@ -30,6 +31,8 @@ SPACES: dict[str, SearchSpace] = {
     "edges": nasbench201(),
     "darts": darts(),
     "chains": ChainSpace((2, 5), ["a", "b"]),
+    "nodes that pass": NodeLabeledSpace((2, 6), ["a", "skip", "c"], max_edges=9),
+    "chains that pass": ChainSpace((2, 5), ["a", "Identity"]),
     "molecules": molecules(),
     "cyclic": GraphSpace((2, 4), ["a", "b"], direction="directed"),
     "acyclic": GraphSpace((2, 5), ["a", "b"], ["x", "y"], direction="acyclic"),
@@ -85,42 +88,65 @@ def test_longest_is_the_most_of_an_operation_on_any_path(name: str) -> None:
         assert found == [richest(graph, op) for op in ops]
 
 
-def purest(space: SearchSpace, graph: LabeledGraph, op: str) -> int:
-    """The fewest other operations on a path from a source to a sink, path by path."""
+def list_lengths(space: SearchSpace, graph: LabeledGraph) -> list[int]:
+    """How many operations that are no identities each path from source to sink has."""
     network = nx.DiGraph(list(graph.edges))
     network.add_nodes_from(range(graph.n))
     nodes, edges = graph.node_labels or ("",) * graph.n, dict(graph.edge_labels or {})
     sources, sinks = (np.flatnonzero(ends[0]) for ends in space.ends(space.batch([graph])))
-    others = {*space.node_ops, *space.edge_vocabulary} - {op}
-    return min(
-        len([v for v in path if nodes[v] in others])
-        + len([edge for edge in pairwise(path) if edges.get(edge) in others])
+    working = {*space.node_ops, *space.edge_vocabulary} - {*space.identities}
+    return [
+        len([v for v in path if nodes[v] in working])
+        + len([edge for edge in pairwise(path) if edges.get(edge) in working])
         for u in sources
         for v in sinks
         for path in nx.all_simple_paths(network, u, v)
-    )
+    ]
 
 
-@pytest.mark.parametrize("name", ["nodes", "edges", "darts", "chains"])
-def test_purest_is_the_fewest_other_operations_from_source_to_sink(name: str) -> None:
+@pytest.mark.parametrize("name", ["nodes that pass", "edges", "darts", "chains that pass"])
+def test_lengths_count_the_paths_from_source_to_sink(name: str) -> None:
     space = SPACES[name]
+    assert space.identities
     graphs = draw(space, 20)
-    for graph, found in zip(graphs, count("purest", space, graphs), strict=True):
-        ops = (*space.node_ops, *space.edge_vocabulary)
-        assert found == [purest(space, graph, op) for op in ops]
+    for graph, found in zip(graphs, count("lengths", space, graphs), strict=True):
+        lengths = list_lengths(space, graph)
+        assert found == [lengths.count(k) for k in range(len(found))]
+        assert sum(found) == len(lengths) > 0
 
 
-def test_a_shortcut_is_as_pure_by_one_operation_as_by_two() -> None:
+def test_a_shortcut_is_as_short_by_one_skip_connection_as_by_two() -> None:
     direct = LabeledGraph.from_edges(4, [(0, 3)], edge_labels=["skip_connect"])
     by_two = LabeledGraph.from_edges(
         4, [(0, 1), (1, 3)], edge_labels=["skip_connect", "skip_connect"]
     )
-    one, two = count("purest", nasbench201(), [direct, by_two])
-    assert one[0] == two[0] == 0
-    assert (one[1], two[1]) == (1, 2)
+    by_pool = LabeledGraph.from_edges(
+        4, [(0, 1), (1, 3)], edge_labels=["skip_connect", "avg_pool_3x3"]
+    )
+    one, two, longer = count("lengths", nasbench201(), [direct, by_two, by_pool])
+    assert one == two == [1, 0, 0, 0]
+    assert longer == [0, 1, 0, 0]
 
 
-@pytest.mark.parametrize("block", ["longest", "purest"])
+@pytest.mark.parametrize("name", ["Skip-Connect", "identity", "SKIP", "skip_connection"])
+def test_identities_are_known_by_their_usual_names(name: str) -> None:
+    assert EdgeLabeledSpace(3, ["conv", name]).identities == (name,)
+
+
+def test_where_no_operation_passes_its_input_on_lengths_say_nothing() -> None:
+    space = EdgeLabeledSpace(3, ["conv", "skipping", "pool"])
+    assert space.identities == ()
+    assert code_block("lengths", space).width == 0
+
+
+def test_so_many_paths_that_nobody_needs_their_number() -> None:
+    space = NodeLabeledSpace(12, ["skip", "conv"], max_edges=66)
+    edges = [(u, v) for v in range(12) for u in range(v)]
+    whole = LabeledGraph.from_edges(12, edges, ["input", *["conv"] * 10, "output"])
+    assert count("lengths", space, [whole])[0] == [1, 10, 45, *[100] * 5, 45, 10, 1, 0, 0]
+
+
+@pytest.mark.parametrize("block", ["longest", "lengths"])
 @pytest.mark.parametrize("name", ["molecules", "cyclic"])
 def test_graphs_with_cycles_have_no_paths_to_compare(name: str, block: str) -> None:
     assert code_block(block, SPACES[name]).width == 0

@@ -27,6 +27,7 @@ import numpy as np
 
 from nasgoat.acquisition import AveragedBound, LowerConfidenceBound
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
+from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 
 #: The name by which settings ask for a choice among candidates.
@@ -93,6 +94,12 @@ CANDIDATES = (
     Candidate("exponential", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
+#: The same where operations are on edges and some of them pass their input on: how long paths are
+#: without those is worth more than a choice (docs/decisions/0139-lengths-of-paths.md).
+PATH_CANDIDATES = (
+    Candidate("exponential", (*_ALL, "lengths"), priors=True),
+    Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
+)
 #: For what else is minimised beside errors, such as a latency: sums over operations are common.
 COST_CANDIDATES = (
     Candidate("exponential"),
@@ -129,6 +136,19 @@ def list_candidates(
     if known_blocks is None:
         return list(among)
     return [c for c in among if c.form in PAPER_FORMS and {*c.blocks} <= {*known_blocks}]
+
+
+def sees_lengths(space: SearchSpace) -> bool:
+    """Whether operations are on edges and some pass their input on, so that paths differ in length.
+
+    Example:
+        >>> from nasgoat import EdgeLabeledSpace, nasbench101, nasbench201
+        >>> sees_lengths(nasbench201()), sees_lengths(nasbench101())
+        (True, False)
+        >>> sees_lengths(EdgeLabeledSpace(3, ["conv", "pool"]))
+        False
+    """
+    return space.labels_on == "edges" and bool(space.identities)
 
 
 def has_learnt(fits: Sequence[GraphGP]) -> bool:

@@ -9,11 +9,14 @@ from typing import Any, TypedDict
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
+    EVIDENCE,
     OPEN_KERNELS,
+    PATH_CANDIDATES,
     SOURCED_CANDIDATES,
     UNDIRECTED_CANDIDATES,
     Candidate,
     list_candidates,
+    sees_lengths,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.bayesopt.known import Known, KnownResult, gather_known
@@ -171,8 +174,10 @@ class Learner(AskTell):
         if settings.kernel in OPEN_KERNELS:
             if self.has_short_trainings or self.transfer:
                 return list_candidates(known, SOURCED_CANDIDATES)
-            directed = self.space.directed
-            return list_candidates(known, CANDIDATES if directed else UNDIRECTED_CANDIDATES)
+            if not self.space.directed:
+                return list_candidates(known, UNDIRECTED_CANDIDATES)
+            by_lengths = settings.kernel == EVIDENCE and known is None and sees_lengths(self.space)
+            return list_candidates(known, PATH_CANDIDATES if by_lengths else CANDIDATES)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         return [Candidate(settings.kernel, blocks, settings.priors)]

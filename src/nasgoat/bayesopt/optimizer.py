@@ -24,6 +24,7 @@ from nasgoat.acquisition.local_search import search_locally
 from nasgoat.bayesopt.evidence import (
     AVERAGED,
     COST_CANDIDATES,
+    EVIDENCE,
     OPEN_KERNELS,
     RANDOM_EVERY,
     SETTLED,
@@ -162,7 +163,8 @@ class Optimizer(Learner):
             return self._settled[name]
         if name == self.objectives.main:
             return self.candidates
-        if self.settings.kernel == TOGETHER and name in self.objectives.names:
+        chosen = self.settings.kernel in (EVIDENCE, TOGETHER) and self.space.labels_on == "edges"
+        if chosen and name in self.objectives.names:
             known = getattr(self.acquisition_optimizer, "blocks", None)
             return list_candidates(known, COST_CANDIDATES)
         # docs/decisions/0122-kernels-of-fronts.md: others gained nothing beside one for the error.

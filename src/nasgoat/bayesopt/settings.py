@@ -14,7 +14,7 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS, TOGETHER
+from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS, TOGETHER, sees_lengths
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, kernel_names
@@ -184,18 +184,22 @@ class Settings:
         """The same with the kernel that suits a space, where none is asked for.
 
         The evidence chooses between kernels where every graph can be scored under each of them
-        (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to; where operations are
-        on edges, kernels speak together (0132-kernels-together.md), but not with short trainings
-        (``sourced``). So they do for gains of the hypervolume of two values (``pair``,
-        0136-kernels-together-on-fronts.md). Elsewhere the exponential kernel is taken, or the
-        linear one where that can't be optimised in time, and the linear one can, or a hundred times
-        as quickly: it needs a few evaluations more (docs/benchmarks.md), but a proof in seconds is
-        worth more than none.
+        (docs/decisions/0080-kernel-by-evidence.md), unless it is told not to. Where operations are
+        on edges and none of them passes its input on, kernels speak together
+        (0132-kernels-together.md), but not with short trainings (``sourced``); where one does, the
+        kernel that sees the lengths of paths is among those to choose from
+        (0139-lengths-of-paths.md). Both hold for gains of the hypervolume of two values (``pair``,
+        0136-kernels-together-on-fronts.md) as well. Elsewhere the exponential kernel is taken, or
+        the linear one where that can't be optimised in time, and the linear one can, or a hundred
+        times as quickly: it needs a few evaluations more (docs/benchmarks.md), but a proof in
+        seconds is worth more than none.
 
         Example:
-            >>> from nasgoat import ChainSpace, NodeLabeledSpace, nasbench201
+            >>> from nasgoat import ChainSpace, EdgeLabeledSpace, NodeLabeledSpace, nasbench201
             >>> chains = ChainSpace(20, ["conv", "pool", "skip", "wide", "narrow"])
             >>> Settings().suited(nasbench201(), "auto").kernel
+            'evidence'
+            >>> Settings().suited(EdgeLabeledSpace(4, ["conv", "pool"]), "auto").kernel
             'together'
             >>> Settings().suited(chains, "auto").kernel
             'linear'
@@ -213,7 +217,7 @@ class Settings:
             return self._leave_open(space, sourced)
         if pair and space.labels_on == "edges" and self._may_choose(space, optimizer):
             gains = self.acquisition in ("lcb", FUNCTIONS_OF_SEVERAL[0])
-            return replace(self, kernel=TOGETHER) if gains else self
+            return replace(self, kernel=_choose_open_kernel(space)) if gains else self
         if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel
@@ -231,7 +235,8 @@ class Settings:
         calm = not space.directed and self.sqrt_betas == Settings.sqrt_betas
         betas = CALM_SQRT_BETAS if calm else self.sqrt_betas
         together = space.labels_on == "edges" and self.acquisition == "lcb" and not sourced
-        return replace(self, kernel=TOGETHER if together else EVIDENCE, sqrt_betas=betas)
+        kernel = _choose_open_kernel(space) if together else EVIDENCE
+        return replace(self, kernel=kernel, sqrt_betas=betas)
 
     def _may_choose(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> bool:
         """Whether the kernel is left open, and every graph is scored under any of them."""
@@ -325,3 +330,8 @@ PRESETS = {
         kernel="linear", target="log", batch_strategy="top", sqrt_beta=3.0, time_limit=1800.0
     ),
 }
+
+
+def _choose_open_kernel(space: SearchSpace) -> str:
+    """Where operations are on edges: a choice that knows lengths of paths, or kernels together."""
+    return EVIDENCE if sees_lengths(space) else TOGETHER

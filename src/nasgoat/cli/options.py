@@ -73,7 +73,7 @@ Blocks = Annotated[
     str | None,
     typer.Option(
         help="Features of the kernel: paths,nodes,edges (the default) and "
-        "operations,shape,longest,purest,surroundings."
+        "operations,shape,longest,lengths,surroundings."
     ),
 ]
 Preset = Annotated[

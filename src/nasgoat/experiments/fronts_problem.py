@@ -21,9 +21,10 @@ from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
-TOGETHER_ENDING = "-t"  # of the name of a method whose kernels speak together
-#: Our own acquisition functions of several values; of one value under limits there is one.
-OURS = ("hypervolume", "chebyshev", "epsilon", f"hypervolume{TOGETHER_ENDING}")
+EVIDENCE_ENDING = "-e"  # of the name of a method whose kernels the evidence chooses: the default
+#: Our own acquisition functions of several values, the default first, all others under the
+#: exponential kernel; of one value under limits there is one.
+OURS = (f"hypervolume{EVIDENCE_ENDING}", "chebyshev", "epsilon", "hypervolume")
 CONSTRAINED = "goat"
 #: Numbers of evaluations at which methods are compared.
 MARKS = (50, 100, 160)

@@ -26,7 +26,7 @@ from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.bayesopt.front import measure_progress
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import UnknownNameError
-from nasgoat.experiments.fronts_problem import CONSTRAINED, OURS, TOGETHER_ENDING, Arena, Problem
+from nasgoat.experiments.fronts_problem import CONSTRAINED, EVIDENCE_ENDING, OURS, Arena, Problem
 from nasgoat.experiments.study import ANY_NAMES, ExperimentRun, Key, Record, Study, count_from
 from nasgoat.graphs import LabeledGraph
 
@@ -155,8 +155,8 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         asker = find_several_method(method)(space, names, limits, initial, seed)
         yield from _drive(asker, arena, left)
         return
-    function = "lcb" if method == CONSTRAINED else method.removesuffix(TOGETHER_ENDING)
-    kernel = "together" if method.endswith(TOGETHER_ENDING) else "exponential"
+    function = "lcb" if method == CONSTRAINED else method.removesuffix(EVIDENCE_ENDING)
+    kernel = "evidence" if method.endswith(EVIDENCE_ENDING) else "exponential"
     chosen = Settings(acquisition=function, kernel=kernel)
     limits_said = arena.list_limits()
     optimizer = Optimizer(

@@ -31,14 +31,14 @@ from nasgoat.graphs import GraphBatch
 from nasgoat.kernels.deciding import DECIDING, GRAPH, LONGEST, OPERATIONS, STRUCTURE
 from nasgoat.kernels.graph_counts import (
     Counts,
+    bound_lengths,
     bound_longest,
     bound_operations,
-    bound_purest,
     bound_shape,
     bound_surroundings,
+    count_lengths,
     count_longest,
     count_operations,
-    count_purest,
     count_shape,
     count_surroundings,
 )
@@ -230,10 +230,10 @@ BLOCKS = {
         STRUCTURE,
     ),
     "longest": Block("the most of each operation on a path", count_longest, bound_longest, LONGEST),
-    "purest": Block(
-        "the fewest other operations on a path from source to sink, for each operation",
-        count_purest,
-        bound_purest,
+    "lengths": Block(
+        "how many paths from source to sink have how many operations, skip connections aside",
+        count_lengths,
+        bound_lengths,
     ),
     "surroundings": Block(
         "how often each label occurs with which edges and neighbours",

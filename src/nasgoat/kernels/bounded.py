@@ -135,7 +135,7 @@ def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]
     Example:
         >>> from nasgoat import nasbench101
         >>> bounded_blocks(nasbench101())
-        ('paths', 'nodes', 'edges', 'operations', 'shape', 'longest')
+        ('paths', 'nodes', 'edges', 'operations', 'shape', 'longest', 'lengths')
     """
     return tuple(
         name for name in block_names() if explain_unbounded(space, [name], program) is None

@@ -20,6 +20,7 @@ from nasgoat.spaces import SearchSpace
 Counts = NDArray[np.int64]
 Type = tuple[int, ...]  # of a node: its label, then the number of edges of each kind
 MOST_TYPES = 500  # of nodes that are told apart
+MOST_PATHS = 100  # of one length that are counted: dense graphs have exponentially many
 _NOWHERE = np.int16(-1000)  # less than any count: no path leads here
 
 
@@ -148,74 +149,68 @@ def find_richest_path(
     return found
 
 
-# The fewest other operations on a path
+# Paths by their number of operations
 
 
-def bound_purest(space: SearchSpace) -> list[tuple[int, int]]:
-    """Least and largest number of other operations on a path; none where there may be cycles."""
-    labels = sum(count_labels(space))
-    most = _bound_on_path(space)
-    return [(0, most)] * labels if space.acyclic and labels > 1 else []
+def bound_lengths(space: SearchSpace) -> list[tuple[int, int]]:
+    """Least and largest number of paths with each number of operations.
+
+    None where there may be cycles, or where no operation is known to pass its input on.
+    """
+    if not space.acyclic or not space.identities:
+        return []
+    return [(0, MOST_PATHS)] * (_bound_on_path(space) + 1)
 
 
-def count_purest(space: SearchSpace, batch: GraphBatch) -> Counts:
-    """For each operation the fewest others on a path from a source to a sink of an acyclic graph.
+def count_lengths(space: SearchSpace, batch: GraphBatch) -> Counts:
+    """How many paths from a source to a sink have 0, 1, 2, ... operations, identities not counted.
 
-    It is 0 where the operation alone leads from source to sink: a shortcut by skip connections is
-    one, over however many of them. Where no path leads there, it is the largest number there is.
+    A skip connection passes its input on, so that a path is as long as what it computes: a shortcut
+    over two of them is the same as one over a single one.
 
     Example:
         >>> from nasgoat import nasbench201
         >>> space = nasbench201()
-        >>> space.edge_vocabulary
-        ('skip_connect', 'nor_conv_1x1', 'nor_conv_3x3', 'avg_pool_3x3')
-        >>> direct = space.from_digits([0, 0, 0, 1, 0, 0])  # the edges 01, 02, 12, 03, 13, 23
-        >>> roundabout = space.from_digits([1, 0, 0, 2, 1, 0])  # two skips, and a convolution
-        >>> count_purest(space, space.batch([direct, roundabout])).tolist()
-        [[0, 1, 1, 1], [0, 0, 1, 1]]
+        >>> space.identities
+        ('skip_connect',)
+        >>> direct = space.from_digits([3, 0, 3, 1, 0, 3])  # the edges 01, 02, 12, 03, 13, 23
+        >>> roundabout = space.from_digits([1, 3, 0, 0, 1, 3])  # two skips, and two convolutions
+        >>> count_lengths(space, space.batch([direct, roundabout])).tolist()
+        [[1, 0, 0, 1], [1, 0, 1, 0]]
     """
     on_nodes, on_edges = list_operations(space)
     sources, sinks = space.ends(batch)
-    worst, found = _bound_on_path(space), []
-    nodes = np.zeros((len(batch), batch.n), dtype=np.int16)
-    edges = np.zeros_like(batch.adjacency, dtype=np.int16)
+    most = _bound_on_path(space)
+    nodes = np.zeros((len(batch), batch.n), dtype=bool)
+    edges = np.zeros_like(batch.adjacency)
     if batch.node_codes is not None:
-        nodes = np.isin(batch.node_codes, on_nodes).astype(np.int16)
+        working = [c for c in on_nodes if space.node_vocabulary[c] not in space.identities]
+        nodes = np.isin(batch.node_codes, working)
     if batch.edge_codes is not None:
-        edges = (batch.edge_codes >= 0).astype(np.int16)
-    for code in on_nodes if batch.node_codes is not None else []:
-        others = nodes - (batch.node_codes == code)
-        found.append(_find_cheapest_path(batch, sources, sinks, others, edges, worst))
-    for code in on_edges if batch.edge_codes is not None else []:
-        others = edges - (batch.edge_codes == code)
-        found.append(_find_cheapest_path(batch, sources, sinks, nodes, others, worst))
-    return np.stack(found, axis=1).astype(np.int64)
+        working = [c for c in on_edges if space.edge_vocabulary[c] not in space.identities]
+        edges = np.isin(batch.edge_codes, working)
+    # Paths that end in each node, by their length; each round makes them longer by one edge.
+    ending = np.zeros((len(batch), batch.n, most + 2), dtype=np.int64)
+    starts = sources & batch.exists
+    ending[:, :, 0], ending[:, :, 1] = starts & ~nodes, starts & nodes
+    steps = edges.astype(np.int8) + nodes[:, None, :]
+    ways = [batch.adjacency & (steps == step) for step in range(3)]
+    found = np.zeros((len(batch), most + 2), dtype=np.int64)
+    for _ in range(batch.n - 1):
+        longer = np.zeros_like(ending)
+        for step, way in enumerate(ways):
+            if way.any():
+                reached = np.einsum("buv,buk->bvk", way, ending[:, :, : most + 2 - step])
+                longer[:, :, step:] += reached
+        ending = np.minimum(longer, MOST_PATHS)
+        found += (ending * (sinks & batch.exists)[:, :, None]).sum(axis=1)
+    return np.minimum(found[:, : most + 1], MOST_PATHS)
 
 
 def _bound_on_path(space: SearchSpace) -> int:
     """The most operations that a path can have."""
     n = space.sizes[-1]
     return n * bool(space.node_ops) + (n - 1) * bool(space.edge_vocabulary)
-
-
-def _find_cheapest_path(
-    batch: GraphBatch,
-    sources: NDArray[np.bool_],
-    sinks: NDArray[np.bool_],
-    nodes: NDArray[np.int16],
-    edges: NDArray[np.int16],
-    worst: int,
-) -> NDArray[np.int16]:
-    """The least sum of the costs of nodes and edges on a path from a source to a sink."""
-    least = np.where(sources & batch.exists, nodes, worst).astype(np.int16)
-    step = np.where(batch.adjacency, edges + nodes[:, None, :], worst).astype(np.int16)
-    for _ in range(batch.n - 1):
-        cheaper = np.minimum(least, (least[:, :, None] + step).min(axis=1))
-        if (cheaper == least).all():
-            break
-        least = cheaper
-    found: NDArray[np.int16] = np.where(sinks & batch.exists, least, worst).min(axis=1)
-    return np.minimum(found, np.int16(worst))
 
 
 def find_most_edges(space: SearchSpace) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
@@ -25,6 +26,8 @@ from nasgoat.toml_reader import Value
 if TYPE_CHECKING:
     from nasgoat.spaces.search_space import SearchSpace
 
+#: What operations that pass their input on are usually called, without hyphens and underscores.
+IDENTITIES = ("identity", "skip", "skipconnect", "skipconnection")
 _LONGEST = 200  # characters of a field in the representation of a space
 
 
@@ -108,6 +111,15 @@ class SpaceDescription(ABC):
     def node_ops(self) -> Sequence[str]:
         """The node labels that limits and costs may name."""
         return self.node_vocabulary
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """The operations that pass their input on: those that are called as this is usually called.
+
+        Upper and lower case, hyphens and underscores make no difference.
+        """
+        named = dict.fromkeys((*self.node_ops, *self.edge_vocabulary))
+        return tuple(op for op in named if re.sub("[-_ ]", "", op).lower() in IDENTITIES)
 
     @abstractmethod
     def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -16,7 +16,7 @@ from .problems import Problem
 from .test_block_codes import agrees, check_program
 
 #: What nothing less than the whole graph decides.
-WHOLE_GRAPH = {"purest", "surroundings"}
+WHOLE_GRAPH = {"lengths", "surroundings"}
 #: The blocks that branch and bound, and the program, do not know: all others they do.
 UNKNOWN = {
     ("cells, labels on nodes", "branch"): WHOLE_GRAPH,
@@ -25,8 +25,8 @@ UNKNOWN = {
     ("cells, labels on edges", "scip"): WHOLE_GRAPH,
     ("DARTS", "branch"): WHOLE_GRAPH,
     ("DARTS", "scip"): WHOLE_GRAPH,
-    ("chains", "branch"): {"purest"},
-    ("chains", "scip"): {"purest"},
+    ("chains", "branch"): {"lengths"},
+    ("chains", "scip"): {"lengths"},
     ("declared, acyclic", "branch"): WHOLE_GRAPH,
     ("declared, acyclic", "scip"): WHOLE_GRAPH,
     ("declared, undirected", "branch"): {"surroundings"},
