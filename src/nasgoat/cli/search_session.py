@@ -27,8 +27,7 @@ from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.cli.objectives import Learning, Seeking
 from nasgoat.cli.options import Evaluating, Solving, make_slug
 from nasgoat.cli.search import Output, Proposing, Target
-from nasgoat.cli.search_output import Painter
-from nasgoat.cli.search_progress import FrontTable, ProgressTable
+from nasgoat.cli.search_output import FrontTable, Painter, ProgressTable
 from nasgoat.cli.search_task import make_task
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note

@@ -19,13 +19,16 @@ from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, p
 from nasgoat.formulations.block_columns import code_counts, code_variables, is_decided
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
 from nasgoat.formulations.counts import graph_counts
-from nasgoat.formulations.graph_columns import choose_matrix, list_graph_columns
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import graph_links
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.formulations.posterior_rows import Acquisition
-from nasgoat.formulations.structure_columns import StructureColumns
+from nasgoat.formulations.structure_columns import (
+    StructureColumns,
+    choose_matrix,
+    list_graph_columns,
+)
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap

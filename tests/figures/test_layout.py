@@ -11,8 +11,7 @@ import pytest
 
 from nasgoat import LabeledGraph, from_smiles
 from nasgoat.figures import draw
-from nasgoat.figures.free_layout import count_crossings, place_nodes
-from nasgoat.figures.layout import lay_out
+from nasgoat.figures.layout import count_crossings, lay_out, place_nodes
 from nasgoat.report.cells import draw_cell
 from nasgoat.spaces import preset
 
