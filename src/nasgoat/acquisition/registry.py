@@ -253,6 +253,7 @@ def _make_heuristic(
 def _make_mip(
     solver: str, space: SearchSpace, progress: Progress | None, effort: Effort | None
 ) -> AcquisitionOptimizer:
+    """The optimiser by a mixed-integer program, solved by SCIP or Gurobi."""
     # Imported when asked for: Pyomo and SCIP take half a second.
     from nasgoat.acquisition.mip import MipOptimizer
     from nasgoat.solvers import SolveLimits

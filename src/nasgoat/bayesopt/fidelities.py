@@ -56,14 +56,16 @@ _ROUNDING = 1e-9  # of sums of costs
 
 
 @dataclass(frozen=True)
-class Step:
+class NextStep:
     """A graph to evaluate next, as a proposal, and the place of its fidelity."""
 
     proposal: Proposal
     level: int
 
 
-def choose_step(model: GraphGP, steps: Sequence[Step], last: Step, fidelities: Fidelities) -> Step:
+def choose_step(
+    model: GraphGP, steps: Sequence[NextStep], last: NextStep, fidelities: Fidelities
+) -> NextStep:
     """The step of most value for its cost.
 
     Args:
@@ -195,13 +197,13 @@ class FidelityOptimizer(Optimizer):
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next, each with its fidelity; fewer if the budget ends."""
         self._check_count(k)
-        steps = [Step(p, 0) for p in self._propose_initial(k)]
+        steps = [NextStep(p, 0) for p in self._propose_initial(k)]
         taken = [self._take(step) for step in steps if self._affords(0)]
         if len(taken) < k and any(self._told):
             taken += self._propose(k - len(taken))
         elif len(taken) < k:
             more = self._propose_random(k - len(taken), taken)
-            taken += [self._take(Step(p, 0)) for p in more if self._affords(0)]
+            taken += [self._take(NextStep(p, 0)) for p in more if self._affords(0)]
         return taken
 
     def tell(
@@ -249,7 +251,7 @@ class FidelityOptimizer(Optimizer):
             self.spent += self.fidelities[level].cost
         return key
 
-    def _take(self, step: Step) -> Proposal:
+    def _take(self, step: NextStep) -> Proposal:
         """A step as a proposal with its fidelity, which is under way from now on."""
         self._begin(step.proposal.graph, step.level)
         return replace(step.proposal, fidelity=self.fidelities[step.level])
@@ -297,40 +299,40 @@ class FidelityOptimizer(Optimizer):
         known = isinstance(model, SourcedGP) and name in {s.name for s in model.sources_}
         return model.believing([graph], name) if known else model  # type: ignore[call-arg]
 
-    def _choose(self, model: GraphGP, place: int) -> Step | None:
+    def _choose(self, model: GraphGP, place: int) -> NextStep | None:
         """The next step; None if nothing is left, or nothing that the budget affords."""
         full, betas = len(self.fidelities) - 1, self.settings.list_sqrt_betas()
         function = self._make_acquisition([Voice(model)], place, betas[place % len(betas)])
         known, level = self._list_promotable(), self._find_unused_level()
         if level is not None and self._affords(level):
-            seen = [self._seen[key] for key in known if self._reached(key) == level - 1]
+            seen = [self._seen[key] for key in known if self._find_level(key) == level - 1]
             if seen:
-                return Step(find_best_of(function, seen), level)
+                return NextStep(find_best_of(function, seen), level)
         seen = [self._seen[key] for key in known]
         promoted = find_best_of(function, seen) if seen and self._affords(full) else None
         lowest = 0 if self._affords(0) else full
         if promoted is not None and lowest == full:
-            return Step(promoted, full)
+            return NextStep(promoted, full)
         found = self._minimize(function, 1, self._list_taken()) if self._affords(lowest) else []
         if promoted is None:
-            return Step(found[0], lowest) if found else None
-        steps = [Step(found[0], 0)] if found else []
-        reached = self._reached(self.space.key(promoted.graph))
-        steps += [Step(promoted, i) for i in range(reached + 1, full) if self._affords(i)]
-        return choose_step(model, steps, Step(promoted, full), self.fidelities)
+            return NextStep(found[0], lowest) if found else None
+        steps = [NextStep(found[0], 0)] if found else []
+        reached = self._find_level(self.space.key(promoted.graph))
+        steps += [NextStep(promoted, i) for i in range(reached + 1, full) if self._affords(i)]
+        return choose_step(model, steps, NextStep(promoted, full), self.fidelities)
 
-    def _choose_repeat(self) -> Step | None:
+    def _choose_repeat(self) -> NextStep | None:
         """A full evaluation again, of what is promising: one in five of them may be one."""
         full = len(self.fidelities) - 1
         made = sum(map(len, self._told[full].values())) + [*self._levels.values()].count(full)
         again = self._propose_repeats(int(made % REPEAT_EVERY == REPEAT_EVERY - 1))
-        return Step(again[0], full) if again else None
+        return NextStep(again[0], full) if again else None
 
     def _count_times(self, key: bytes) -> int:
         """How often a graph was evaluated in full."""
         return super()._count_times(key) - sum(len(told.get(key, ())) for told in self._told[:-1])
 
-    def _reached(self, key: bytes) -> int:
+    def _find_level(self, key: bytes) -> int:
         """The highest fidelity at which a graph was evaluated."""
         return max(level for level, told in enumerate(self._told) if key in told)
 

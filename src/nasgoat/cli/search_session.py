@@ -90,7 +90,7 @@ class Session:
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
         run = choose_run(output.report, output.storage, name, self.declaration, output.new)
         self.study, self.folder, self.address = run.study, run.folder, run.address
-        self.task = self.task.kept_in(self.folder)
+        self.task = self.task.keep_in(self.folder)
         self._painter = Painter(self.task.space.labels)
 
     def _suit(self, settings: Settings, optimizer: str) -> Settings:

@@ -68,6 +68,7 @@ class Layout(NamedTuple):
 
 
 def _write_cells(request: Request) -> AcquisitionModel:
+    """The program of a space of cells, in either formulation."""
     space, n, on_nodes = request.space, request.n, request.space.labels_on == "nodes"
     columns = cell_domains.list_needed_columns(space, n, request.features)
     if request.formulation == "paper":
@@ -104,6 +105,7 @@ def _compact_cells(request: Request, columns: StructureColumns | None) -> Tagged
 
 
 def _write_graphs(request: Request) -> AcquisitionModel:
+    """The program of a space of declared graphs, in either formulation."""
     space, n, features, acquisition = request[:4]
     m = graph_domains.domain_of_graphs(space, n)
     blank = None

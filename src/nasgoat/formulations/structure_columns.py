@@ -34,7 +34,6 @@ from nasgoat.errors import GraphError
 from nasgoat.formulations.profiles import Profiles, make_profiles
 from nasgoat.formulations.tagged_model import (
     TaggedModel,
-    Terms,
     compare,
     equate,
     linear_sum,
@@ -193,7 +192,9 @@ def value_structures(
     for j, (s, a, b) in enumerate(features.path_types):
         if s < n:
             place[s, a, b] = j
-    return LabelledValues(distances, place, posterior.w, posterior.R, sqrt_beta)
+    return LabelledValues(
+        distances=distances, place=place, w=posterior.w, R=posterior.R, sqrt_beta=sqrt_beta
+    )
 
 
 def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
@@ -255,13 +256,13 @@ class GraphColumns(NamedTuple):
         nodes = np.where(self.roles < 0, free, self.roles).astype(np.int8)
         edges = np.where(self.adjacency, 0, -1).astype(np.int8)
         return GraphBatch(
-            self.adjacency,
-            np.full(total, n, dtype=np.int8),
-            nodes if space.node_vocabulary else None,
-            edges if space.edge_vocabulary else None,
-            space.node_vocabulary,
-            space.edge_vocabulary,
-            space.directed,
+            adjacency=self.adjacency,
+            sizes=np.full(total, n, dtype=np.int8),
+            node_codes=nodes if space.node_vocabulary else None,
+            edge_codes=edges if space.edge_vocabulary else None,
+            node_vocabulary=space.node_vocabulary,
+            edge_vocabulary=space.edge_vocabulary,
+            directed=space.directed,
         )
 
 
@@ -311,14 +312,15 @@ def choose_matrix(m: TaggedModel, space: GraphSpace, columns: GraphColumns) -> N
     m.rows("structures", "one_of_all", [((), linear_sum((1.0, X[i]) for i in every) == 1)])
     edges = []
     for u, v in space.pairs(m.n):
-        having: Terms = [(1.0, X[int(i)]) for i in np.flatnonzero(columns.adjacency[:, u, v])]
-        edges.append(((u, v), equate(having, [(1.0, m.A[u, v])])))
+        having = np.flatnonzero(columns.adjacency[:, u, v])
+        edges.append(((u, v), equate([(1.0, X[int(i)]) for i in having], [(1.0, m.A[u, v])])))
     if edges:
         m.rows("structures", "edge", edges)
     roles = []
     for code, number in ((0, space.sources), (last, space.sinks)):
         for v in range(m.n) if number else ():
-            there: Terms = [(1.0, X[int(i)]) for i in np.flatnonzero(columns.roles[:, v] == code)]
-            roles.append(((v, code), equate(there, [(1.0, m.F[v, code])])))
+            there = np.flatnonzero(columns.roles[:, v] == code)
+            chosen = equate([(1.0, X[int(i)]) for i in there], [(1.0, m.F[v, code])])
+            roles.append(((v, code), chosen))
     if roles:
         m.rows("structures", "role", roles)

@@ -272,11 +272,11 @@ def realise_on_path(space: SearchSpace, every: Sequence[Composition]) -> GraphBa
             np.maximum(edge_codes, edge_codes.swapaxes(1, 2)),
         )
     return GraphBatch(
-        path,
-        np.full(len(every), n, dtype=np.int8),
-        node_codes if space.node_vocabulary else None,
-        edge_codes if space.edge_vocabulary else None,
-        space.node_vocabulary,
-        space.edge_vocabulary,
-        space.directed,
+        adjacency=path,
+        sizes=np.full(len(every), n, dtype=np.int8),
+        node_codes=node_codes if space.node_vocabulary else None,
+        edge_codes=edge_codes if space.edge_vocabulary else None,
+        node_vocabulary=space.node_vocabulary,
+        edge_vocabulary=space.edge_vocabulary,
+        directed=space.directed,
     )

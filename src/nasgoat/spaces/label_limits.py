@@ -200,7 +200,7 @@ class LabelLimits:
     @cached_property
     def _fitting(self) -> list[tuple[GraphBatch, int, Profile]] | None:
         """The structures that have labels within all limits; None if there are too many to list."""
-        if not self.space.structures_listable():
+        if not self.space.can_list_structures():
             return None
         known: dict[Profile, int] = {}
         fitting = []
