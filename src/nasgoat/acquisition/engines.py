@@ -105,10 +105,7 @@ class Sieve:
 
     @property
     def cutoff(self) -> float:
-        """What the sum is below wherever the function is below the k-th best value so far.
-
-        No more than the level.
-        """
+        """Graphs whose sum is not below it are not looked at: the cap, or the level if lower."""
         if len(self._waiting) > self._seen // 8:  # scoring many at a time is cheaper
             self.flush()
         return -np.inf if self.gave_up else min(self.cap, self.level)
@@ -120,7 +117,7 @@ class Sieve:
 
     @property
     def cap(self) -> float:
-        """The same whatever the level."""
+        """What the sum is below wherever the function is below the k-th best value so far."""
         value = self.best.cutoff
         if value not in self._caps:
             caps = [cap_sum(piece, self.weights, value, self.floor) for piece in self.pieces]

@@ -288,7 +288,9 @@ def _sift(search: _Search, weights: Array, deadline: float | None) -> float | No
 
 
 def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> float | None:
-    """The same where one sum leaves too many graphs: each piece of what is below has its own.
+    """Find every graph that may be better by several sums, where one leaves too many graphs.
+
+    Each piece of what is below the k-th best value has the sum that leaves fewest.
 
     Before, graphs with low sums are looked at: one of them is often better, and C(t) falls.
     """

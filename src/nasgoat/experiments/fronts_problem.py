@@ -106,7 +106,7 @@ class Arena:
 
     @cached_property
     def reference(self) -> list[float]:
-        """The 80 % quantiles."""
+        """The corner that hypervolumes are measured from: the 80 % quantile of each value."""
         found: list[float] = np.quantile(self.points, _QUANTILE, axis=0).tolist()
         return found
 
@@ -117,7 +117,7 @@ class Arena:
 
     @cached_property
     def volume(self) -> float:
-        """Its hypervolume."""
+        """The hypervolume of the true front."""
         return hypervolume(self.front, self.reference)
 
     def list_limits(self) -> list[str]:

@@ -143,7 +143,7 @@ def count_summaries(space: SearchSpace, decided_by: Collection[str]) -> int:
 
 
 def _count_possible(space: SearchSpace, decided_by: Collection[str]) -> int:
-    """The same of declared graphs, those aside that degrees rule out; counted once."""
+    """How many summaries declared graphs have, those aside that degrees rule out; counted once."""
     key = f"summaries by {' and '.join(sorted(decided_by))}"
     if key not in space.kept:
         every = [[(n, e) for n in nodes for e in edges] for nodes, edges in _list_totals(space)]

@@ -256,7 +256,7 @@ class _Reader:
         return known and (kind == "cost" or (kind == "word" and self.words.is_cost(value)))
 
     def _item_of_all_cells(self) -> list[CostPart]:
-        """The same item of every cell that knows it."""
+        """An item that no cell is named for: that of every cell which knows it."""
         place, found, problems = self.place, [], []
         for name, words in self.words.cells.items():
             self.place = place

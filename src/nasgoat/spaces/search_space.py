@@ -315,7 +315,7 @@ class SearchSpace(ShownAsHtml, LimitedSpace):
         rng: np.random.Generator,
         exclude: set[bytes] | None = None,
     ) -> list[LabeledGraph]:
-        """The same until a deadline of ``time.perf_counter``; a first graph comes in any case.
+        """Draw distinct random graphs until a deadline, by ``time.perf_counter``; one in any case.
 
         Example:
             >>> from nasgoat import nasbench201

@@ -134,7 +134,7 @@ class BlockCodes:
 def add_summary(
     features: FeatureMap, by_structure: NDArray[np.uint8], held: Summary
 ) -> NDArray[np.uint8]:
-    """The codes of structures, shape (P, C), and what the summary of their graphs decides."""
+    """The codes of structures and of the summary of their graphs, shape (P, C) (Lemma 10)."""
     found = by_structure
     for value, decided_by in zip(held, (OPERATIONS, LONGEST), strict=True):
         if value is not None:
@@ -158,7 +158,7 @@ def hold_summary(block: CellBlock, held: Summary) -> LimitRows:
 
 
 class SummaryRun:
-    """One summary after the other, the one of lowest bound first.
+    """One summary after the other (Lemma 10), the one of lowest bound first.
 
     Args:
         block: Makes graphs of shapes.

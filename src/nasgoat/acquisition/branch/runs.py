@@ -174,7 +174,7 @@ class RunMaker:
         return min(self._bound_size(posterior, n) for n in self.features.space.sizes)
 
     def _bound_size(self, posterior: Posterior, n: int) -> float:
-        """The same of all graphs with n nodes."""
+        """A lower bound on every graph with n nodes; see :meth:`bound_space`."""
         on_counts = posterior.on_counts(self.features, n)
         sqrt_beta, space = self.acquisition.sqrt_beta, self.features.space
         nodes = np.array([s == 0 for s, _, _ in self.features.path_types])

@@ -201,7 +201,7 @@ def _look_up_moves(
     scratch: Scratch,
     s: Index,
 ) -> None:
-    """The same while every variable is open: products of moves are known by change classes."""
+    """Products of the moves while every variable is open: they are known by change classes."""
     p, labels = shapes.home[s], stack.move.shape[2]
     for i in range(shapes.variables[p]):
         k = shapes.change_class[p, i]

@@ -106,7 +106,7 @@ def _add_spread(prefixes: Prefixes, part: Index, i: Index, j: Index) -> float:
 def measure_open(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: int
 ) -> float:
-    """Products p · r_ij(d) and s_ij(d) of all open distances; returns about the largest ω."""
+    """Products p · r_ij(d) and s_ij(d) of all open distances (Lemma 14); about the largest ω."""
     states, found = prefixes.states, prefixes.scratch
     many = _list_pairs(prefixes, scratch, s, total)
     before = len(states.options) - len(states.option)

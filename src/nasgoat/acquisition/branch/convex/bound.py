@@ -115,7 +115,7 @@ class Relaxed:
 
 
 class ConvexBound:
-    """Bounds the acquisition of one structure for any choice of allowed labels."""
+    """Bounds the acquisition of one structure for any choice of allowed labels (Lemma 8)."""
 
     def __init__(self, columns: AddedColumns) -> None:
         self.columns = columns

@@ -242,7 +242,7 @@ def _value_single(columns: AddedColumns, changes: _Changes) -> Floats:
 
 
 def _value_pairs(columns: AddedColumns, gram: Floats, changes: _Changes) -> Floats:
-    """The same after two changes, shape (V L, V L); infinite for two of one variable."""
+    """The acquisition after two changes of labels, (V L, V L); infinite for two of one variable."""
     own, mean, over = changes.own, changes.mean, changes.over
     both = gram - gram[:, own] - gram[own] + gram[np.ix_(own, own)]
     inside = changes.now + changes.square[:, None] + changes.square + 2.0 * both

@@ -54,7 +54,7 @@ class _Pairs(NamedTuple):
 
 
 class _PairBound:
-    """Bounds pairs of rows, many at a time."""
+    """Bounds pairs of rows, many at a time (Lemma 11)."""
 
     def __init__(self, first: SideColumns, second: SideColumns) -> None:
         label = _join_places(first.label, second.label, 0)

@@ -151,7 +151,7 @@ def _spread(gram: Floats, place: Integers) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredCodes:
-    """The codes of the blocks beside the paper's, for the structures of one number of nodes.
+    """The codes of the blocks beside the paper's (Lemma 10), for structures of one size.
 
     Args:
         features: The features of the kernel.

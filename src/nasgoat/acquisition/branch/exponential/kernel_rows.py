@@ -160,7 +160,7 @@ def centre_half(factors: Floats) -> CentredHalf:
 
 
 def bound_half(half: CentredHalf, other: CentredHalf, weights: Floats) -> Floats:
-    """Lower bounds of w · (Π F) for each labelling of a half, whatever labels the other one has.
+    """Lower bounds of w · (Π F) for each labelling of a half, whatever the other has (Lemma 13).
 
     The label of the last edge changes first. Rounding is allowed for.
 
@@ -183,7 +183,7 @@ def bound_half(half: CentredHalf, other: CentredHalf, weights: Floats) -> Floats
 
 
 def bound_rows(other: CentredHalf, weights: Floats) -> Floats:
-    """Lower bounds of w · (Π F) over the labels of a half, for each row of weights.
+    """Lower bounds of w · (Π F) over the labels of a half (Lemma 13), for each row of weights.
 
     Example:
         >>> bound_rows(centre_half(np.array([[[3.0], [5.0]]])), np.ones((1, 1))).round(9).tolist()
