@@ -217,12 +217,12 @@ def _list_most(space: SearchSpace, labels: tuple[int, int]) -> list[tuple[int, i
     return list(zip(labels, most, strict=True))
 
 
-def count_matrices(space: SearchSpace) -> float:
+def bound_matrices(space: SearchSpace) -> float:
     """The adjacency matrices of a declared graph's largest size, times its roles, at most.
 
     Example:
         >>> from nasgoat import GraphSpace
-        >>> count_matrices(GraphSpace((2, 4), ["a"], direction="undirected"))
+        >>> bound_matrices(GraphSpace((2, 4), ["a"], direction="undirected"))
         64.0
     """
     n, ordered = space.sizes[-1], bool(getattr(space, "ordered", False))

@@ -18,7 +18,7 @@ from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.stem_tables import (
     _bound_products,
     _bound_pulls,
-    is_labelled,
+    know_all_labels,
     list_interactions,
     make_floating_block,
     make_floating_tables,
@@ -120,7 +120,7 @@ def bound_named_stems(
         scout=False,
         allowed=allowed.astype(np.uint8),
         names=names,
-        changes=no_changes(turned) if is_labelled(turned) else None,
+        changes=no_changes(turned) if know_all_labels(turned) else None,
     )
     return run, np.array(run.bound_shapes(best))
 

@@ -237,13 +237,13 @@ def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
         pairs=pairs, shift=turn(tables.shift), option=turn(tables.option), split=split
     )
     parts = slice(split), slice(split, None)
-    if is_labelled(tables):
+    if know_all_labels(tables):
         return turned._replace(pull=np.stack([_bound_pulls(turned, part) for part in parts]))
     spread = [_bound_products(turned, part) for part in parts]
     return turned._replace(spread=np.stack(spread)[:, :, None])
 
 
-def is_labelled(tables: Tables) -> bool:
+def know_all_labels(tables: Tables) -> bool:
     """Whether tables of floating nodes are for prefixes all of whose labels are known."""
     return tables.named == 0
 
@@ -304,7 +304,7 @@ def list_interactions(tables: Tables) -> list[Floats]:
     between labelled nodes of which one label is known.
     """
     known = len(tables.options) - len(tables.option)
-    codes = len(tables.option) // (2 if is_labelled(tables) else 3)
+    codes = len(tables.option) // (2 if know_all_labels(tables) else 3)
     vectors = [both[:, :, None, 1:] for both in tables.pairs.both[0, :known]]
     for c, (option, total) in enumerate(zip(tables.option, tables.options[known:], strict=True)):
         source = codes <= c < 2 * codes
@@ -314,7 +314,7 @@ def list_interactions(tables: Tables) -> list[Floats]:
 
 def _measure_changes(tables: Tables, block: CellBlock) -> Floats:
     """S_U: of changes by labels, and by what a state has with the last two nodes."""
-    if is_labelled(tables):
+    if know_all_labels(tables):
         changes = no_changes(tables)
     else:
         changes = measure_changes(tables, block.shapes, block.classes, block.labels)
