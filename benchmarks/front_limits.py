@@ -39,7 +39,7 @@ from nasgoat.bayesopt.evidence import Voice
 from nasgoat.bayesopt.front import hypervolume
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.several import SeveralProposer, Told
-from nasgoat.experiments.fronts_problem import Arena, Problem
+from nasgoat.experiments.fronts_problem import Arena, FrontProblem
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate import GraphGP
@@ -252,7 +252,7 @@ def measure(given: argparse.Namespace, known: list[Row]) -> Iterator[Row]:
     make = cache(World)
     for seed in range(*given.seeds):
         for text in given.problems:
-            names = Problem.parse(text).names
+            names = FrontProblem.parse(text).names
             wanted = [*given.known, *([IN_TURN] if given.in_turn else [])]
             for what in wanted:
                 has_cost = text.startswith("macro")  # FLOPs are known as it is

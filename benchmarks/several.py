@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nasgoat import Optimizer, Settings
 from nasgoat.bayesopt.front import hypervolume
-from nasgoat.experiments.fronts_problem import Arena, Problem
+from nasgoat.experiments.fronts_problem import Arena, FrontProblem
 
 POINTS = (50, 100, 160)
 FUNCTIONS = ("hypervolume", "chebyshev", "epsilon")
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 def list_problems() -> list[str]:
     """The problems of the experiment that have two values."""
     texts: list[str] = tomllib.loads(FRONTS.read_text())["problems"]
-    return [text for text in texts if len(Problem.parse(text).names) > 1]
+    return [text for text in texts if len(FrontProblem.parse(text).names) > 1]
 
 
 def search(arena: Arena, function: str, kernel: str, seed: int) -> list[float]:

@@ -141,12 +141,12 @@ _WITHIN: dict[str, Any] = {
 
 
 def inner(function: Function) -> Function:
-    """The same for a function that only compiled functions call: its machine code joins theirs."""
+    """Machine code of a function that only compiled functions call: it becomes part of theirs."""
     return cast(Function, numba.njit(forceinline=True, **_WITHIN)(function))
 
 
 def called(function: Function) -> Function:
-    """The same for a long function that is called once a node: it stays a function of its own.
+    """Machine code of a long function that only compiled ones call: it stays one of its own.
 
     The time to compile grows faster than the length of a function. Numba would hand the caller's
     ``forceinline`` on to it if it were not said here.

@@ -114,10 +114,10 @@ class TomlDocument:
         found: Any = self.content
         for i, key in enumerate(path, start=1):
             if key not in found and required:
-                raise self.error_at((), f"must have a table [{'.'.join(path)}], got none")
+                raise self.make_error((), f"must have a table [{'.'.join(path)}], got none")
             found = found.get(key, {})
             if not isinstance(found, dict):
-                raise self.wrong_value(path[:i], "must be a table", found)
+                raise self.refuse_value(path[:i], "must be a table", found)
         return dict(found)
 
     def read(self, path: Keys, values: Mapping[str, Value]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class TomlDocument:
         self.check_keys(path, table, values)
         for key, value in table.items():
             if not values[key].holds(value):
-                raise self.wrong_value((*path, key), f"must be {values[key].said}", value)
+                raise self.refuse_value((*path, key), f"must be {values[key].said}", value)
         return {key: values[key].convert(value) for key, value in table.items()}
 
     def read_choice(
@@ -135,10 +135,10 @@ class TomlDocument:
         """The valid name that a key must hold; ``spelt`` are other spellings of such names."""
         table = self.table(path, required=True)
         if key not in table:
-            raise self.error_at(path, f"must have the key {key}: {', '.join(valid)}, got none")
+            raise self.make_error(path, f"must have the key {key}: {', '.join(valid)}, got none")
         name = table[key]
         if not isinstance(name, str):
-            raise self.wrong_value((*path, key), "must be text", name)
+            raise self.refuse_value((*path, key), "must be text", name)
         name = (spelt or {}).get(name, name)
         self._check_name((*path, key), name, valid)
         return name
@@ -148,11 +148,11 @@ class TomlDocument:
         for field in fields(make):  # type: ignore[arg-type]
             needed = field.default is MISSING and field.default_factory is MISSING
             if needed and field.name not in content:
-                raise self.error_at(path, f"must have the key {field.name}, got none")
+                raise self.make_error(path, f"must have the key {field.name}, got none")
         try:
             return make(**content)
         except NasgoatError as problem:
-            raise self.refusal(path, content, problem) from None
+            raise self.refuse(path, content, problem) from None
 
     def check_keys(self, path: Keys, table: Collection[str], valid: Collection[str]) -> None:
         """Refuse keys that are not among the valid ones."""
@@ -164,25 +164,25 @@ class TomlDocument:
             near = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
             hint = f"; did you mean {near[0]}?" if near else ""
             demand = f"must be one of {', '.join(sorted(valid)) or '(none)'}"
-            raise self.wrong_value(path, demand, name, hint)
+            raise self.refuse_value(path, demand, name, hint)
 
-    def wrong_value(self, path: Keys, demand: str, value: Any, hint: str = "") -> FileError:
+    def refuse_value(self, path: Keys, demand: str, value: Any, hint: str = "") -> FileError:
         """The error of a key that holds a wrong value."""
         huge = WHOLE.holds(value) and abs(value) >= _LARGEST_SHOWN
         shown = "a huge number" if huge else repr(value)
         if len(shown) > _MOST_SHOWN:
             shown = shown[: _MOST_SHOWN - 1] + "…"
-        return self.error_at(path, f"{demand}, got {shown}{hint}")
+        return self.make_error(path, f"{demand}, got {shown}{hint}")
 
-    def refusal(self, path: Keys, content: Collection[str], problem: NasgoatError) -> FileError:
+    def refuse(self, path: Keys, content: Collection[str], problem: NasgoatError) -> FileError:
         """What a constructor refuses, at the first key of a table that its message mentions."""
         said = str(problem)
         found = {key: re.search(rf"\b{re.escape(key)}\b", said) for key in content}
         places = {match.start(): key for key, match in found.items() if match}
         first = [places[min(places)]] if places else []
-        return self.error_at((*path, *first), f": {said}")
+        return self.make_error((*path, *first), f": {said}")
 
-    def error_at(self, path: Keys, said: str) -> FileError:
+    def make_error(self, path: Keys, said: str) -> FileError:
         """The error of a key, at its line or at that of the table around it."""
         ends = range(len(path), 0, -1)
         line = next((self.lines[path[:end]] for end in ends if path[:end] in self.lines), 1)

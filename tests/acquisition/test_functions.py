@@ -225,10 +225,10 @@ def test_a_time_limit_leaves_a_valid_bound(kernel: str) -> None:
     pool = stopped.optimize(ei, 3, problem.observed)
     assert len(pool) == 3
     for proposal, optimum in zip(pool, best, strict=True):
-        bound = proposal.certificate.bound
-        assert bound is not None
-        assert bound <= (optimum.lcb or 0.0) + AGREEMENT
-        assert (proposal.lcb or 0.0) >= (optimum.lcb or 0.0) - AGREEMENT
+        bound, value, least = proposal.certificate.bound, proposal.lcb, optimum.lcb
+        assert bound is not None and value is not None and least is not None
+        assert bound <= least + AGREEMENT
+        assert value >= least - AGREEMENT
 
 
 def test_the_largest_deviation_is_found_exactly() -> None:

@@ -167,7 +167,7 @@ def test_a_constant_observed_objective_and_equal_points_are_no_trouble() -> None
     ):
         pool = Catalogue(space).optimize(both, 4)
         assert len(pool) == 4
-        assert all(np.isfinite(p.lcb or 0.0) for p in pool)
+        assert all(p.lcb is not None and np.isfinite(p.lcb) for p in pool)
 
 
 def test_ties_are_broken_by_the_order_of_the_space() -> None:

@@ -14,9 +14,9 @@ from nasgoat import EdgeLabeledSpace, LabeledGraph, nasbench201, search
 from nasgoat.acquisition import LowerConfidenceBound, Status
 from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger, Settings, Stop, Ticket
 from nasgoat.bayesopt.driver import Driver
+from nasgoat.bayesopt.fidelities import expect_improvement, value_cheap_evaluation
 from nasgoat.bayesopt.plan import Plan
 from nasgoat.bayesopt.transfer import declare_sources
-from nasgoat.bayesopt.value_per_cost import expect_improvement, value_cheap_evaluation
 from nasgoat.benchmarks import NasBench201
 from nasgoat.benchmarks.table_files import find_data_folder
 from nasgoat.errors import ObjectiveError, SettingError

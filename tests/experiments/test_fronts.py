@@ -15,7 +15,7 @@ from nasgoat.bayesopt import Objectives
 from nasgoat.cli import run
 from nasgoat.errors import ExperimentFileError, SettingError
 from nasgoat.experiments import figures_of, read_experiment, tables_of
-from nasgoat.experiments.fronts_problem import Arena, Problem
+from nasgoat.experiments.fronts_problem import Arena, FrontProblem
 from nasgoat.experiments.fronts_results import expand
 from nasgoat.experiments.fronts_study import FrontsStudy, _load_arena, _summarise
 from nasgoat.experiments.records import ExperimentRecords
@@ -76,7 +76,7 @@ def test_a_run_that_evaluates_the_whole_front_has_all_of_it(arena: Arena) -> Non
 @pytest.mark.parametrize("text", ["nb201/cifar10", "nb201/cifar10:", "x: error; latency < 3"])
 def test_a_text_that_is_no_problem_is_refused(text: str) -> None:
     with pytest.raises(SettingError, match="a problem must be like"):
-        Problem.parse(text)
+        FrontProblem.parse(text)
 
 
 def test_a_wrong_method_names_the_nearest() -> None:

@@ -121,6 +121,7 @@ def test_any_single_wrong_binary_violates_a_row(name: str, formulation: str) -> 
     model, _ = model_of(name, "linear", formulation)
     rng = np.random.default_rng(0)
     binaries = [v for v in model.rows.variables() if v.is_binary()]
+    assert len(binaries) > 5
     for cell in cells_of(SPACES[name], 2):
         values = model.encode(cell)
         for var in rng.permutation(np.array(binaries, dtype=object))[:12]:

@@ -24,7 +24,7 @@ def test_steps_keep_their_height_until_the_next_point() -> None:
     way = next(str(p.get("d")) for p in read.iter("path") if "line" in str(p.get("class")))
     places = [tuple(map(float, pair.split())) for pair in way[1:].split("L")]
     assert len(places) == 5
-    assert all(a[0] == b[0] or a[1] == b[1] for a, b in itertools.pairwise(places))
+    assert all(0 in (a[0] - b[0], a[1] - b[1]) for a, b in itertools.pairwise(places))
 
 
 def test_every_point_is_drawn_with_its_text_and_bar() -> None:

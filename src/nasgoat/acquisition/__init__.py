@@ -21,12 +21,6 @@ from nasgoat.acquisition.lower_confidence_bound import (
     Turn,
     random_problem,
 )
-from nasgoat.acquisition.named_functions import (
-    acquisition_names,
-    find_acquisition,
-    register_acquisition,
-    several_names,
-)
 from nasgoat.acquisition.proposals import (
     AcquisitionOptimizer,
     Certificate,
@@ -36,7 +30,15 @@ from nasgoat.acquisition.proposals import (
     Reason,
     Status,
 )
-from nasgoat.acquisition.registry import Effort, optimizer_names, register_optimizer
+from nasgoat.acquisition.registry import (
+    Effort,
+    acquisition_names,
+    find_acquisition,
+    optimizer_names,
+    register_acquisition,
+    register_optimizer,
+    several_names,
+)
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
 from nasgoat.acquisition.several import KnownCost, SeveralAcquisition
 

@@ -63,9 +63,8 @@ from math import inf, prod
 from typing import TYPE_CHECKING, cast
 
 from nasgoat.acquisition.proposals import USUAL_SPREAD, Cost, Reason
-from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, explain_unbounded
+from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, count_searches, explain_unbounded
 from nasgoat.kernels.blocks import BLOCKS
-from nasgoat.kernels.bounded import count_searches
 from nasgoat.kernels.deciding import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES

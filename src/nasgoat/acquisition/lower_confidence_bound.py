@@ -180,12 +180,12 @@ class LinearAcquisition(Acquisition):
 
     @classmethod
     def explain_unbounded(cls, kernel: str) -> str | None:
-        """They can."""
+        """None: lower confidence bounds can be minimised under every kernel with bounds."""
         return None
 
     @property
     def linear(self) -> LinearAcquisition:
-        """Itself."""
+        """The function itself, which is linear already."""
         return self
 
     def combine(self, mean: Array, std: Array) -> Array:

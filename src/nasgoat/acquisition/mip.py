@@ -154,7 +154,7 @@ class MipOptimizer:
         def solve(
             acquisition: LinearAcquisition, k: int, exclude: Collection[bytes], end: float | None
         ) -> Pool:
-            return self._within(end)._minimize(acquisition, k, exclude)
+            return self._hurry(end)._minimize(acquisition, k, exclude)
 
         asked = self.space, solve, self._sift
         return Engine(*asked, lambda limits: self._limit(limits).engine, quick=False)
@@ -166,7 +166,7 @@ class MipOptimizer:
         limited._first = limited._first and limited._branch_and_bound()
         return limited
 
-    def _within(self, deadline: float | None) -> MipOptimizer:
+    def _hurry(self, deadline: float | None) -> MipOptimizer:
         """The same optimiser with the time that is left."""
         if deadline is None:
             return self
@@ -179,7 +179,7 @@ class MipOptimizer:
         self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
     ) -> float | None:
         """Offer the sieve every graph below its cut-off; a bound on what was not looked at."""
-        mip, best, answer = self._within(deadline), sieve.best, MipAnswer()
+        mip, best, answer = self._hurry(deadline), sieve.best, MipAnswer()
         try:
             mip._work(mip._pose(acquisition, best, sieve=sieve), answer)
         except (SolverError, ChildError) as failure:
@@ -195,6 +195,7 @@ class MipOptimizer:
         exclude: Collection[bytes],
         deadline: float | None = None,
     ) -> Pool:
+        """Find first graphs, choose columns, solve, and say what the answers prove."""
         pool = KBest(self.space, acquisition, k, exclude, self.limits.gap)
         require_bounded_blocks(self.space, acquisition.features.blocks, "the MIP", True)
         require_known_form(acquisition.posterior)  # said here, not by a process that dies of it

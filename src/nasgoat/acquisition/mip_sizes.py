@@ -198,7 +198,9 @@ def _solve_size(
 
     tell(f"{model.variables} variables, {model.constraints} rows")
     judge = ModelJudge(model, pool)
-    task = SolveTask(model.rows, model.decisions(), judge, limits, tell)
+    task = SolveTask(
+        rows=model.rows, decisions=model.decisions(), judge=judge, limits=limits, progress=tell
+    )
     report = solve(problem.solver, task)
     seconds, built = time.perf_counter() - start, built + report.build_seconds
     return replace(report, seconds=seconds, build_seconds=built)

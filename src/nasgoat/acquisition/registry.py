@@ -1,4 +1,4 @@
-"""The table of acquisition optimisers: by name, how each is made and what it costs."""
+"""What is known by name: acquisition functions, and optimisers with how they are made and cost."""
 
 from __future__ import annotations
 
@@ -9,15 +9,90 @@ from functools import partial
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.costs import branch_cost, looks_at_all, mip_cost
+from nasgoat.acquisition.functions import ExpectedImprovement, ThompsonSampling
+from nasgoat.acquisition.hypervolume import HypervolumeImprovement
 from nasgoat.acquisition.local_search import LocalSearch
-from nasgoat.acquisition.named_functions import find_acquisition
+from nasgoat.acquisition.lower_confidence_bound import Acquisition, LowerConfidenceBound
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
+from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
 from nasgoat.acquisition.several import SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS, require_bounded_blocks, require_paper_blocks
 from nasgoat.memory import choose_limit
 from nasgoat.spaces import SearchSpace
 from nasgoat.upper_layers import FORMULATIONS, SOLVERS
+
+_ONE: dict[str, type[Acquisition]] = {
+    "lcb": LowerConfidenceBound,
+    "ei": ExpectedImprovement,
+    "thompson": ThompsonSampling,
+}
+_SEVERAL: dict[str, type[SeveralAcquisition]] = {
+    "chebyshev": Chebyshev,
+    "constrained": Constrained,
+    "epsilon": Constrained,
+    "hypervolume": HypervolumeImprovement,
+}
+_OUR_FUNCTIONS = frozenset({*_ONE, *_SEVERAL})
+
+
+def acquisition_names() -> list[str]:
+    """Names of the acquisition functions of one objective.
+
+    Example:
+        >>> acquisition_names()[:3]
+        ['lcb', 'ei', 'thompson']
+    """
+    return list(_ONE)
+
+
+def several_names() -> list[str]:
+    """Names of the acquisition functions of several objectives.
+
+    Example:
+        >>> several_names()[:3]
+        ['chebyshev', 'constrained', 'epsilon']
+    """
+    return list(_SEVERAL)
+
+
+def find_acquisition(name: str) -> type[Acquisition]:
+    """The acquisition function of a name, as a class.
+
+    Example:
+        >>> find_acquisition("ei").__name__, find_acquisition("chebyshev").__name__
+        ('ExpectedImprovement', 'Chebyshev')
+    """
+    known = _ONE | _SEVERAL
+    if name not in known:
+        raise UnknownNameError("acquisition", name, known)
+    return known[name]
+
+
+def register_acquisition(name: str, acquisition: type[Acquisition]) -> None:
+    """Make an acquisition function known by a name, in Python and on the command line.
+
+    Args:
+        name: The name; registering it again replaces the function.
+        acquisition: Its class; a subclass of :class:`SeveralAcquisition` is one of several
+            objectives.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True, eq=False)
+        ... class Cautious(LowerConfidenceBound):
+        ...     sqrt_beta: float = 0.1
+        >>> register_acquisition("cautious", Cautious)
+        >>> find_acquisition("cautious").__name__
+        'Cautious'
+    """
+    if name in _OUR_FUNCTIONS:
+        raise SettingError(f"a new acquisition must have a name of its own, got {name!r}")
+    if issubclass(acquisition, SeveralAcquisition):
+        _SEVERAL[name] = acquisition
+    else:
+        _ONE[name] = acquisition
+
 
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
@@ -178,6 +253,7 @@ def _make_heuristic(
 def _make_mip(
     solver: str, space: SearchSpace, progress: Progress | None, effort: Effort | None
 ) -> AcquisitionOptimizer:
+    """The optimiser by a mixed-integer program, solved by SCIP or Gurobi."""
     # Imported when asked for: Pyomo and SCIP take half a second.
     from nasgoat.acquisition.mip import MipOptimizer
     from nasgoat.solvers import SolveLimits
@@ -217,7 +293,7 @@ TABLE: dict[str, Entry] = {
     "mutation": Entry(partial(_make_heuristic, Mutation), Mutation.cost, "mutation"),
     "sampling": Entry(partial(_make_heuristic, Sampling), Sampling.cost, "sampling"),
 }
-_OURS = frozenset({"auto", *TABLE})
+_OUR_OPTIMIZERS = frozenset({"auto", *TABLE})
 
 
 def optimizer_names() -> list[str]:
@@ -242,6 +318,6 @@ def register_optimizer(name: str, make: OptimizerMaker, cost: CostModel | None =
         >>> make_optimizer("bigger", nasbench201()).name
         'sampling'
     """
-    if name in _OURS:
+    if name in _OUR_OPTIMIZERS:
         raise SettingError(f"a new optimizer must have a name of its own, got {name!r}")
     TABLE[name] = Entry(_ignore_effort(make), cost, name)

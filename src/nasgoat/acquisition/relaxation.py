@@ -22,12 +22,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from nasgoat.acquisition.averaging import AveragedBound
-from nasgoat.acquisition.engines import ROUNDING, Engine, Sieve, cap_sum, is_over
+from nasgoat.acquisition.engines import (
+    ROUNDING,
+    Engine,
+    PartSum,
+    Sieve,
+    cap_sum,
+    find_factors,
+    is_over,
+)
 from nasgoat.acquisition.functions import LargestDeviation
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend, fill_up
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
-from nasgoat.acquisition.part_sums import PartSum, find_factors
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.acquisition.several import KnownCost, SeveralAcquisition, measure_part
 from nasgoat.errors import SettingError, SpaceError
@@ -122,7 +129,9 @@ class _Search:
             What the graphs went through, and a bound on the sums of those that were not looked at,
             None if all were. Where it gave up, neither says anything of the others.
         """
-        sieve = Sieve(self.best, pieces, weights, self.floor, level, most)
+        sieve = Sieve(
+            best=self.best, pieces=pieces, weights=weights, floor=self.floor, level=level, most=most
+        )
         left = self.engine.sift(self.make_sum(weights), sieve, deadline)
         sieve.flush()
         return sieve, left
@@ -279,7 +288,9 @@ def _sift(search: _Search, weights: Array, deadline: float | None) -> float | No
 
 
 def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> float | None:
-    """The same where one sum leaves too many graphs: each piece of what is below has its own.
+    """Find every graph that may be better by several sums, where one leaves too many graphs.
+
+    Each piece of what is below the k-th best value has the sum that leaves fewest.
 
     Before, graphs with low sums are looked at: one of them is often better, and C(t) falls.
     """

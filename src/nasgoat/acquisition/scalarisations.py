@@ -173,7 +173,7 @@ class Constrained(SeveralAcquisition):
         return float(weights[inside] @ caps[inside])
 
     def join(self, values: Array) -> Array:
-        """v_0, or infinity."""
+        """The first value v_0 where all others are within their limits, infinity elsewhere."""
         within = (values[1:] <= self.allowed[:, None]).all(axis=0)
         return np.where(within, values[0], np.inf)
 

@@ -176,6 +176,7 @@ class Driver:
         self._propose(proposals, self._next_iteration())
 
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
+        """Give each proposal a ticket, and write it to the ledger before anything is evaluated."""
         fitted, model = describe_fit(self.asker)
         gain = getattr(self.asker, "gain", None)
         fresh = [

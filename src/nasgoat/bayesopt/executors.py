@@ -67,7 +67,7 @@ class Workers:
 
     @classmethod
     def local(cls, count: int) -> Workers:
-        """So many threads, each with a child process of its own where the evaluator has one.
+        """Workers on this machine: threads, each with a child process where the evaluator has one.
 
         Example:
             >>> Workers.local(2).slots()
@@ -152,11 +152,11 @@ class Pace:
         self._begun: dict[Hashable, float] = {}
 
     def begin(self, what: Hashable) -> None:
-        """Something begins."""
+        """Note the time at which an ask or an evaluation begins."""
         self._begun[what] = time.monotonic()
 
     def end(self, what: Hashable, kind: str) -> None:
-        """It has ended: an ask or an evaluation."""
+        """Note how long it took, now that it has ended; ``kind`` is ``ask`` or ``evaluation``."""
         took = time.monotonic() - self._begun.pop(what, time.monotonic())
         self.seconds[kind] = 0.5 * (self.seconds.get(kind, took) + took)
 

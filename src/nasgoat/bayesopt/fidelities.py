@@ -3,17 +3,39 @@
 At each step two graphs are found exactly, by the acquisition function of the search: the best of
 all graphs that were never evaluated, and the best of those that were, but not at the full fidelity.
 What is done next, a short training of the first or a longer one of the second, is decided by value
-for its cost (:mod:`~nasgoat.bayesopt.value_per_cost`).
+for its cost.
 
 Before that, ``initial`` random graphs are evaluated at the lowest fidelity, and the ``FIRST`` best
 of each fidelity at the next one, so that something is known of how fidelities hang together.
+
+Notation
+    μ, σ    posterior mean and deviation of the full fidelity at a graph, given all observations
+    b       the lowest posterior mean of what was observed
+    c       cost of an evaluation at a lower fidelity, in full ones
+    τ       deviation of μ once that evaluation is made; √(σ² - τ²) is what remains of σ
+    EI      expected improvement E[max(b - f, 0)] = σ (φ(z) + z Φ(z)) with z = (b - μ) / σ
+
+A graph that was evaluated before could be evaluated in full now. What that is worth for its cost,
+which is 1, is the price λ = EI. A cheaper evaluation, of this graph or another, is worth what it
+may lead to: a full evaluation that pays more than the price. With Z standard normal, its value for
+its cost is
+
+    E[max(EI(μ + τ Z, √(σ² - τ²)) - λ, 0)] / c,
+
+and it is made if that is above λ. This is Weitzman's rule for boxes that cost something to open
+(Optimal search for the best alternative, 1979), one step ahead. So short trainings go on as long as
+they are likely to turn up something better than what is already known to be promising.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
 
 from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import find_best_of
@@ -21,15 +43,91 @@ from nasgoat.bayesopt.evidence import Voice, choose_speaker
 from nasgoat.bayesopt.known import Known
 from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.optimizer import REPEAT_EVERY, Optimizer
-from nasgoat.bayesopt.value_per_cost import Step, choose_step
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Fidelities, Fidelity
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP, Source, SourcedGP
 
+_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)  # a mean over a normal distribution
+_CERTAIN = 1e-12  # deviation below which a graph is certain
 FIRST = 3  # graphs that each fidelity gets before the price decides
 _ROUNDING = 1e-9  # of sums of costs
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A graph to evaluate next, as a proposal, and the place of its fidelity."""
+
+    proposal: Proposal
+    level: int
+
+
+def choose_step(
+    model: GraphGP, steps: Sequence[NextStep], last: NextStep, fidelities: Fidelities
+) -> NextStep:
+    """The step of most value for its cost.
+
+    Args:
+        model: The fitted process, whose sources have the names of the fidelities.
+        steps: Evaluations at lower fidelities; those that nothing was observed at are passed over.
+        last: An evaluation at the full fidelity.
+        fidelities: All of them.
+    """
+    best = model.lowest_mean
+    mean, std = model.predict([last.proposal.graph])
+    most = price = float(expect_improvement(mean, std, best)[0])
+    chosen = last
+    known = {s.name for s in model.sources_} if isinstance(model, SourcedGP) else set()
+    for step in steps:
+        fidelity, graphs = fidelities[step.level], [step.proposal.graph]
+        if not isinstance(model, SourcedGP) or str(fidelity) not in known:
+            continue
+        mean, _ = model.predict(graphs)
+        std, told = model.foresee(graphs, str(fidelity))
+        value = value_cheap_evaluation(float(mean[0]), float(std[0]), float(told[0]), best, price)
+        if value / fidelity.cost > most:
+            most, chosen = value / fidelity.cost, step
+    return chosen
+
+
+def expect_improvement(
+    mean: NDArray[np.float64], std: NDArray[np.float64], best: float
+) -> NDArray[np.float64]:
+    """E[max(best - f, 0)] of f ~ N(mean, std²).
+
+    Example:
+        >>> expect_improvement(np.array([0.0, -1.0]), np.array([1.0, 0.0]), 0.0).round(4).tolist()
+        [0.3989, 1.0]
+    """
+    std = np.maximum(std, _CERTAIN)
+    z = (best - mean) / std
+    improvement: NDArray[np.float64] = std * (norm.pdf(z) + z * norm.cdf(z))
+    return improvement
+
+
+def value_cheap_evaluation(
+    mean: float, std: float, told: float, best: float, price: float
+) -> float:
+    """E[max(EI(μ + τ Z, √(σ² - τ²)) - λ, 0)]: what a cheap evaluation may lead to.
+
+    Args:
+        mean: μ.
+        std: σ.
+        told: τ, at most σ.
+        best: b.
+        price: λ.
+
+    Example:
+        >>> value = value_cheap_evaluation
+        >>> round(value(0.0, 1.0, 0.0, 0.0, 0.1), 4)  # nothing is learnt: EI less the price
+        0.2989
+        >>> value(0.0, 1.0, 0.9, 0.0, 0.1) > value(0.0, 1.0, 0.1, 0.0, 0.1)
+        True
+    """
+    left = np.full(len(_POINTS), np.sqrt(max(std**2 - told**2, 0.0)))
+    after = expect_improvement(mean + told * _POINTS, left, best)
+    return float(_WEIGHTS @ np.maximum(after - price, 0.0) / _WEIGHTS.sum())
 
 
 class FidelityOptimizer(Optimizer):
@@ -99,13 +197,13 @@ class FidelityOptimizer(Optimizer):
     def ask(self, k: int = 1) -> list[Proposal]:
         """Up to k graphs to evaluate next, each with its fidelity; fewer if the budget ends."""
         self._check_count(k)
-        steps = [Step(p, 0) for p in self._propose_initial(k)]
+        steps = [NextStep(p, 0) for p in self._propose_initial(k)]
         taken = [self._take(step) for step in steps if self._affords(0)]
         if len(taken) < k and any(self._told):
             taken += self._propose(k - len(taken))
         elif len(taken) < k:
             more = self._propose_random(k - len(taken), taken)
-            taken += [self._take(Step(p, 0)) for p in more if self._affords(0)]
+            taken += [self._take(NextStep(p, 0)) for p in more if self._affords(0)]
         return taken
 
     def tell(
@@ -153,7 +251,7 @@ class FidelityOptimizer(Optimizer):
             self.spent += self.fidelities[level].cost
         return key
 
-    def _take(self, step: Step) -> Proposal:
+    def _take(self, step: NextStep) -> Proposal:
         """A step as a proposal with its fidelity, which is under way from now on."""
         self._begin(step.proposal.graph, step.level)
         return replace(step.proposal, fidelity=self.fidelities[step.level])
@@ -201,40 +299,40 @@ class FidelityOptimizer(Optimizer):
         known = isinstance(model, SourcedGP) and name in {s.name for s in model.sources_}
         return model.believing([graph], name) if known else model  # type: ignore[call-arg]
 
-    def _choose(self, model: GraphGP, place: int) -> Step | None:
+    def _choose(self, model: GraphGP, place: int) -> NextStep | None:
         """The next step; None if nothing is left, or nothing that the budget affords."""
         full, betas = len(self.fidelities) - 1, self.settings.list_sqrt_betas()
         function = self._make_acquisition([Voice(model)], place, betas[place % len(betas)])
         known, level = self._list_promotable(), self._find_unused_level()
         if level is not None and self._affords(level):
-            seen = [self._seen[key] for key in known if self._reached(key) == level - 1]
+            seen = [self._seen[key] for key in known if self._find_level(key) == level - 1]
             if seen:
-                return Step(find_best_of(function, seen), level)
+                return NextStep(find_best_of(function, seen), level)
         seen = [self._seen[key] for key in known]
         promoted = find_best_of(function, seen) if seen and self._affords(full) else None
         lowest = 0 if self._affords(0) else full
         if promoted is not None and lowest == full:
-            return Step(promoted, full)
+            return NextStep(promoted, full)
         found = self._minimize(function, 1, self._list_taken()) if self._affords(lowest) else []
         if promoted is None:
-            return Step(found[0], lowest) if found else None
-        steps = [Step(found[0], 0)] if found else []
-        reached = self._reached(self.space.key(promoted.graph))
-        steps += [Step(promoted, i) for i in range(reached + 1, full) if self._affords(i)]
-        return choose_step(model, steps, Step(promoted, full), self.fidelities)
+            return NextStep(found[0], lowest) if found else None
+        steps = [NextStep(found[0], 0)] if found else []
+        reached = self._find_level(self.space.key(promoted.graph))
+        steps += [NextStep(promoted, i) for i in range(reached + 1, full) if self._affords(i)]
+        return choose_step(model, steps, NextStep(promoted, full), self.fidelities)
 
-    def _choose_repeat(self) -> Step | None:
+    def _choose_repeat(self) -> NextStep | None:
         """A full evaluation again, of what is promising: one in five of them may be one."""
         full = len(self.fidelities) - 1
         made = sum(map(len, self._told[full].values())) + [*self._levels.values()].count(full)
         again = self._propose_repeats(int(made % REPEAT_EVERY == REPEAT_EVERY - 1))
-        return Step(again[0], full) if again else None
+        return NextStep(again[0], full) if again else None
 
     def _count_times(self, key: bytes) -> int:
         """How often a graph was evaluated in full."""
         return super()._count_times(key) - sum(len(told.get(key, ())) for told in self._told[:-1])
 
-    def _reached(self, key: bytes) -> int:
+    def _find_level(self, key: bytes) -> int:
         """The highest fidelity at which a graph was evaluated."""
         return max(level for level, told in enumerate(self._told) if key in told)
 

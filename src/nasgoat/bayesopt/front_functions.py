@@ -54,7 +54,7 @@ class Limited(SeveralAcquisition):
         return np.where(within, self.function.join(values[:count]), np.inf)
 
     def relax(self, find_widest: Callable[[LinearAcquisition], float]) -> SeveralAcquisition:
-        """The same limits on a function of the values of its parts that is never above its own."""
+        """The limits on a relaxation of the function, which depends on values of parts alone."""
         relaxed = self.function.relax(find_widest)
         limited = self.parts[len(self.function.parts) :]
         return Limited([*relaxed.parts, *limited], relaxed, self.limits)

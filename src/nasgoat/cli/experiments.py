@@ -210,7 +210,7 @@ def _measure(
             runner = Runner(
                 workers,
                 on_finished=(lambda run: None) if measuring.quiet else show_run,
-                stopping=interrupts.stopping,
+                stopping=interrupts.is_stopping,
                 seconds=float("inf") if measuring.minutes is None else 60.0 * measuring.minutes,
             )
             tally = runner.measure(experiment, folder, command_line(), only)

@@ -142,7 +142,7 @@ def search(
     with _say_how_to_resume(), Interrupts() as interrupts:
         allow_children()  # an earlier search of this process forbade them
         try:
-            result = session.run(workers, interrupts.stopping)
+            result = session.run(workers, interrupts.is_stopping)
         finally:
             kill_children(for_good=True)
             workers.close()
@@ -153,7 +153,7 @@ def search(
         else:
             show_result(session, result, document)
         _leave(result)
-        session.finish_pictures(interrupts.stopping)
+        session.finish_pictures(interrupts.is_stopping)
 
 
 @contextlib.contextmanager

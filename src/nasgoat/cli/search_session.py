@@ -27,8 +27,7 @@ from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.cli.objectives import Learning, Seeking
 from nasgoat.cli.options import Evaluating, Solving, make_slug
 from nasgoat.cli.search import Output, Proposing, Target
-from nasgoat.cli.search_output import Painter
-from nasgoat.cli.search_progress import FrontTable, ProgressTable
+from nasgoat.cli.search_output import FrontTable, Painter, ProgressTable
 from nasgoat.cli.search_task import make_task
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
@@ -91,7 +90,7 @@ class Session:
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
         run = choose_run(output.report, output.storage, name, self.declaration, output.new)
         self.study, self.folder, self.address = run.study, run.folder, run.address
-        self.task = self.task.kept_in(self.folder)
+        self.task = self.task.keep_in(self.folder)
         self._painter = Painter(self.task.space.labels)
 
     def _suit(self, settings: Settings, optimizer: str) -> Settings:

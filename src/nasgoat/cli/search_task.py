@@ -50,7 +50,7 @@ class Task:
     noisy: bool = False
     comparable: bool = True
 
-    def kept_in(self, folder: Path) -> Task:
+    def keep_in(self, folder: Path) -> Task:
         """The same task, its objective told the folder of the run."""
         if not isinstance(self.evaluator, Isolated):
             return self
@@ -115,6 +115,7 @@ def make_task(
 def _make_table_task(
     target: Target, evaluating: Evaluating, seed: int, fidelities: Fidelities | None
 ) -> Task:
+    """The task of a benchmark, whose table answers at once."""
     # A table needs no process of its own, let alone a device.
     needless = {
         "--gpus": evaluating.gpus,

@@ -133,7 +133,7 @@ class Interrupts:
         self.requested = False
         self._before: dict[signal.Signals, Any] = {}
 
-    def stopping(self) -> bool:
+    def is_stopping(self) -> bool:
         """Whether the command was asked to stop."""
         return self.requested
 

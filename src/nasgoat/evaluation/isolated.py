@@ -131,6 +131,7 @@ class Isolated:
             raise SettingError(found)
 
     def _attempt(self, request: dict[str, Any]) -> Outcome:
+        """Evaluate once in a child process; whatever goes wrong there is a failed outcome."""
         try:
             child = _own_child()
             if self.objective is not None:  # imports do not count against the time-out

@@ -32,11 +32,11 @@ _QUANTILE = 0.8  # of each value over the space: the reference point
 
 
 @dataclass(frozen=True)
-class Problem:
+class FrontProblem:
     """What is asked of a benchmark, read from a text.
 
     Example:
-        >>> problem = Problem.parse("nb201/cifar10+edgegpu: error; latency <= 20 %")
+        >>> problem = FrontProblem.parse("nb201/cifar10+edgegpu: error; latency <= 20 %")
         >>> problem.benchmark, problem.names, problem.limits
         ('nb201/cifar10+edgegpu', ('error',), (('latency', 20.0),))
     """
@@ -46,7 +46,7 @@ class Problem:
     limits: tuple[tuple[str, float], ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> Problem:
+    def parse(cls, text: str) -> FrontProblem:
         """The problem that a text says."""
         name, colon, rest = text.partition(":")
         values, _, limits = rest.partition(";")
@@ -68,7 +68,7 @@ class Arena:
     """A problem on its table: every graph with its values, the true front, the limits."""
 
     def __init__(self, text: str) -> None:
-        self.problem = Problem.parse(text)
+        self.problem = FrontProblem.parse(text)
         self.table: Benchmark = benchmark(self.problem.benchmark)
         space = self.table.space
         self.costs = {cost.name for cost in space.costs}
@@ -107,7 +107,7 @@ class Arena:
 
     @cached_property
     def reference(self) -> list[float]:
-        """The 80 % quantiles."""
+        """The corner that hypervolumes are measured from: the 80 % quantile of each value."""
         found: list[float] = np.quantile(self.points, _QUANTILE, axis=0).tolist()
         return found
 
@@ -118,7 +118,7 @@ class Arena:
 
     @cached_property
     def volume(self) -> float:
-        """Its hypervolume."""
+        """The hypervolume of the true front."""
         return hypervolume(self.front, self.reference)
 
     def list_limits(self) -> list[str]:

@@ -21,7 +21,7 @@ from nasgoat.experiments.compare_tables import (
     group_by_method,
     measure_deviation,
 )
-from nasgoat.experiments.fronts_problem import CONSTRAINED, MARKS, OURS, Problem
+from nasgoat.experiments.fronts_problem import CONSTRAINED, MARKS, OURS, FrontProblem
 from nasgoat.experiments.records import ExperimentRecords, expand_steps
 from nasgoat.experiments.study import Record
 from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels
@@ -53,9 +53,9 @@ class FrontContest:
     runs: dict[str, list[Record]]
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> FrontProblem:
         """What was asked."""
-        return Problem.parse(self.text)
+        return FrontProblem.parse(self.text)
 
     @property
     def several(self) -> bool:

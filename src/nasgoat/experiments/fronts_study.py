@@ -26,7 +26,13 @@ from nasgoat.bayesopt import Optimizer, Settings
 from nasgoat.bayesopt.front import measure_progress
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import UnknownNameError
-from nasgoat.experiments.fronts_problem import CONSTRAINED, EVIDENCE_ENDING, OURS, Arena, Problem
+from nasgoat.experiments.fronts_problem import (
+    CONSTRAINED,
+    EVIDENCE_ENDING,
+    OURS,
+    Arena,
+    FrontProblem,
+)
 from nasgoat.experiments.study import ANY_NAMES, ExperimentRun, Key, Record, Study, count_from
 from nasgoat.graphs import LabeledGraph
 
@@ -38,7 +44,7 @@ _ROUND = 6
 
 def _check_problems(key: str, texts: Sequence[str]) -> None:
     for text in texts:
-        Problem.parse(text)
+        FrontProblem.parse(text)
 
 
 def _check_methods(key: str, names: Sequence[str]) -> None:
@@ -90,7 +96,7 @@ class FrontsStudy(Study):
         found = []
         for seed in range(self.first_seed, self.first_seed + self.seeds):
             for text in self.problems:
-                problem = Problem.parse(text)
+                problem = FrontProblem.parse(text)
                 several = len(problem.names) > 1
                 own = (*OURS, *FRONT_METHODS) if several else (CONSTRAINED,)
                 found += [
@@ -101,7 +107,7 @@ class FrontsStudy(Study):
                 ]
         return found
 
-    def _run(self, text: str, problem: Problem, method: str, seed: int) -> ExperimentRun:
+    def _run(self, text: str, problem: FrontProblem, method: str, seed: int) -> ExperimentRun:
         settings = {
             "problem": text,
             "method": method,
@@ -140,7 +146,7 @@ class FrontsStudy(Study):
 
 
 def _load_table(text: str) -> Benchmark:
-    return benchmark(Problem.parse(text).benchmark)
+    return benchmark(FrontProblem.parse(text).benchmark)
 
 
 def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, float]]:

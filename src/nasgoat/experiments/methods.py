@@ -257,7 +257,7 @@ def read_method(document: TomlDocument, name: str, tables: Mapping[str, Any]) ->
             return MethodSpec(name, name)
         except NasgoatError as problem:
             hint = f"; name a method of nasgoat methods or write a table [method.{name}]"
-            raise document.error_at(("methods",), f": {problem}{hint}") from None
+            raise document.make_error(("methods",), f": {problem}{hint}") from None
     path = ("method", name)
     table = document.table(path)
     # The options of a baseline are those of its class, which checks them itself.
@@ -265,10 +265,10 @@ def read_method(document: TomlDocument, name: str, tables: Mapping[str, Any]) ->
     others = {} if own else {key: _ANYTHING for key in table if key not in _OWN_OPTIONS}
     content = document.read(path, {**others, **_OWN_OPTIONS, **_COMMON})
     if "method" not in content:
-        raise document.error_at(path, "must have the key method, got none")
+        raise document.make_error(path, "must have the key method, got none")
     common = {key: content[key] for key in _COMMON if key in content}
     options = {key: value for key, value in content.items() if key not in _COMMON}
     try:
         return MethodSpec(name, **common, options=options)
     except NasgoatError as problem:
-        raise document.refusal(path, content, problem) from None
+        raise document.refuse(path, content, problem) from None

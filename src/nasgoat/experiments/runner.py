@@ -175,6 +175,7 @@ class Runner:
             self.workers.check()
 
     def _finish(self, run: ExperimentRun, future: Future[list[Record]]) -> None:
+        """Keep the records of a run that has ended, or why it failed, and report it."""
         reason, summary = "", None
         try:
             lines = future.result()
@@ -189,7 +190,16 @@ class Runner:
             summary = self._records.known[run.id]
         del self._left[run.id]
         done = self._total - len(self._left)
-        self.on_finished(FinishedRun(run, summary, reason, done, self._total, self._estimate()))
+        self.on_finished(
+            FinishedRun(
+                run=run,
+                summary=summary,
+                reason=reason,
+                done=done,
+                total=self._total,
+                left=self._estimate(),
+            )
+        )
 
     def _estimate(self) -> float | None:
         """Seconds left, from the runs of the same settings apart from the seed."""

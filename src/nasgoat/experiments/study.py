@@ -212,7 +212,7 @@ def parse_experiment(text: str, file: str = "experiment", kind: str | None = Non
     declared = document.read_choice((), "kind", KINDS)
     if kind is not None and declared != kind:
         hint = f"; run nasgoat {declared}"
-        raise document.wrong_value(("kind",), f"must be {kind!r}", declared, hint)
+        raise document.refuse_value(("kind",), f"must be {kind!r}", declared, hint)
     study = find_study(declared).read(document)
     name = Path(file).stem
     description = document.content.get("description", "").split()

@@ -195,7 +195,7 @@ def ladder(graph: LabeledGraph) -> str:
 
 
 def write_ladder(graph: LabeledGraph) -> list[Piece]:
-    """The same in pieces, so that a terminal can colour the labels.
+    """The text of :func:`ladder` in pieces, so that a terminal can colour the labels.
 
     Example:
         >>> write_ladder(LabeledGraph.from_edges(2, [(0, 1)], ["conv", "pool"]))[:3]

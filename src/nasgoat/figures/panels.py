@@ -122,33 +122,33 @@ def _set_axis(axes: Axes, which: str, scale: Scale, axis: Axis, name: str) -> No
 
 
 def _draw_mark(axes: Axes, mark: Mark, up: Scale) -> Any:
-    def shown(values: Sequence[float]) -> Any:
+    def clip(values: Sequence[float]) -> Any:
         # On a logarithmic axis, zero is drawn at its lower end.
         return np.maximum(values, up.low) if up.log else np.asarray(values)
 
     if isinstance(mark, Band):
         return axes.fill_between(
-            mark.x, shown(mark.low), shown(mark.high), step="post" if mark.steps else None,
+            mark.x, clip(mark.low), clip(mark.high), step="post" if mark.steps else None,
             color=LIGHT[mark.series], alpha=0.10, linewidth=0,
         )  # fmt: skip
     if isinstance(mark, Line):
         # Lines to compare with, which have no name, are seen through a cloud of points.
         above = mark.bold or not mark.name
         return axes.plot(
-            mark.x, shown(mark.y), color=LIGHT[mark.series],
+            mark.x, clip(mark.y), color=LIGHT[mark.series],
             drawstyle="steps-post" if mark.steps else "default",
             linestyle=_DASHES[mark.series % 3] if mark.dashed else "-",
             linewidth=2.4 if mark.bold else 1.3, zorder=3 if above else 2,
         )[0]  # fmt: skip
     if isinstance(mark, Points):
-        return _draw_points(axes, mark, shown)
+        return _draw_points(axes, mark, clip)
     return axes.axhline(mark.y, color="0.6", linewidth=0.8, linestyle=(0, (1, 2)))
 
 
-def _draw_points(axes: Axes, mark: Points, shown: Any) -> Any:
-    colour, middle, bars = LIGHT[mark.series], shown(mark.y), None
+def _draw_points(axes: Axes, mark: Points, clip: Any) -> Any:
+    colour, middle, bars = LIGHT[mark.series], clip(mark.y), None
     if mark.bars:
-        low, high = (shown(ends) for ends in zip(*mark.bars, strict=True))
+        low, high = (clip(ends) for ends in zip(*mark.bars, strict=True))
         bars = [np.maximum(middle - low, 0.0), np.maximum(high - middle, 0.0)]
     size, alpha, edge = (3.0, 0.7, 1.0) if mark.bars else (5.0, 1.0, 1.0)
     if len(mark.x) > MANY_POINTS:

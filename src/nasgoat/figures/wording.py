@@ -107,7 +107,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def cut_to_printable(text: str, longest: int) -> str:
-    r"""The same in one line, with a question mark for each character that can't be shown.
+    r"""At most so many characters in one line, a question mark for each that can't be shown.
 
     Example:
         >>> cut_to_printable("a\x1b[2J\n", 80)

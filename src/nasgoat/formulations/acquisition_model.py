@@ -19,13 +19,16 @@ from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, p
 from nasgoat.formulations.block_columns import code_counts, code_variables, is_decided
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
 from nasgoat.formulations.counts import graph_counts
-from nasgoat.formulations.graph_columns import choose_matrix, list_graph_columns
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import graph_links
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.formulations.posterior_rows import Acquisition
-from nasgoat.formulations.structure_columns import StructureColumns
+from nasgoat.formulations.structure_columns import (
+    StructureColumns,
+    choose_matrix,
+    list_graph_columns,
+)
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
@@ -65,6 +68,7 @@ class Layout(NamedTuple):
 
 
 def _write_cells(request: Request) -> AcquisitionModel:
+    """The program of a space of cells, in either formulation."""
     space, n, on_nodes = request.space, request.n, request.space.labels_on == "nodes"
     columns = cell_domains.list_needed_columns(space, n, request.features)
     if request.formulation == "paper":
@@ -101,6 +105,7 @@ def _compact_cells(request: Request, columns: StructureColumns | None) -> Tagged
 
 
 def _write_graphs(request: Request) -> AcquisitionModel:
+    """The program of a space of declared graphs, in either formulation."""
     space, n, features, acquisition = request[:4]
     m = graph_domains.domain_of_graphs(space, n)
     blank = None

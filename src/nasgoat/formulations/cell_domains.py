@@ -186,7 +186,7 @@ def compact_domain(
         domain_201_label(m, len(space.ops))
         counts = edge_labelled_counts(m, space, features, columns)
         counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
-        return CompactCells(m, features, columns, counts, None)
+        return CompactCells(m=m, features=features, columns=columns, counts=counts, profiles=None)
     labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
     inner = range(1, m.n - 1)
     node_label_variables(m, inner, labels)
@@ -195,7 +195,7 @@ def compact_domain(
     profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
     counts = node_labelled_counts(m, space, features, profiles)
     counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
-    return CompactCells(m, features, columns, counts, profiles)
+    return CompactCells(m=m, features=features, columns=columns, counts=counts, profiles=profiles)
 
 
 def _topological_rows(m: TaggedModel, tag: str) -> None:

@@ -37,7 +37,7 @@ from nasgoat.formulations.structure_columns import (
     add_column_profiles,
     value_structures,
 )
-from nasgoat.formulations.tagged_model import Part, TaggedModel, Terms, linear_sum
+from nasgoat.formulations.tagged_model import ProgramPart, TaggedModel, Terms, linear_sum
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
@@ -166,7 +166,7 @@ class PartBounds:
             return
         for i, C in enumerate(every):
             if columns is None or allowed is None or profiles is None:
-                m.parts.append(Part(m.Y[i], partial(self.of, C)))
+                m.parts.append(ProgramPart(m.Y[i], partial(self.of, C)))
                 continue
             structures, floors = allowed[C]
             exact = None
@@ -174,7 +174,7 @@ class PartBounds:
                 exact = value_structures(
                     columns.distances[structures], features, self.posterior, sqrt_beta
                 )
-            part = Part(
+            part = ProgramPart(
                 chosen=m.Y[i],
                 variance=partial(self.of, C, profiles.most_among(structures)),
                 columns=[m.X[j] for j in structures.tolist()],

@@ -64,7 +64,7 @@ class Counts:
         return np.array([count.constant for count in self.counts])
 
     def matrix(self) -> tuple[Array, Array]:
-        """G and h."""
+        """The equations G z = h of all counts z: the matrix G and the vector h."""
         G = np.zeros((len(self.equations), len(self.counts)))
         for row, (coefficients, _) in zip(G, self.equations, strict=True):
             row[list(coefficients)] = list(coefficients.values())

@@ -201,6 +201,7 @@ def _weigh_edges(m: TaggedModel, space: GraphSpace, u: int, v: int) -> Terms:
 def _bound_degrees(
     m: TaggedModel, name: str, degrees: dict[int, Terms], bounds: DegreeBounds
 ) -> None:
+    """Rows that keep the degree of each node within the bounds of its label."""
     most = max((sum(c for c, _ in terms) for terms in degrees.values()), default=0.0)
     high = [min(float(h), most) for h in bounds.high]
     if (bounds.high < UNBOUNDED).any():
@@ -218,6 +219,7 @@ def _bound_degrees(
 
 
 def _state_fixed(m: TaggedModel, space: GraphSpace) -> None:
+    """Rows for the edges and labels that a declaration fixes or forbids."""
     parts = space.rules.fixed
     rows = []
     for (u, v), code in parts.edges.items():

@@ -159,7 +159,7 @@ CONDITIONS = (
 
 
 def restrict_undirected(m: TaggedModel) -> None:
-    """Undirected (Section 3.1): A, r, d and δ are symmetric in u and v."""
+    """(undirected), Section 3.1: A, r, d and δ are symmetric in u and v."""
     pairs = [(u, v) for u in range(m.n) for v in range(u + 1, m.n)]
     for name in ("A", "r", "d"):
         x = getattr(m, name)
@@ -170,13 +170,13 @@ def restrict_undirected(m: TaggedModel) -> None:
 
 
 def restrict_strongly_connected(m: TaggedModel) -> None:
-    """Strong connectivity (Section 3.1): r[u, v] ≥ A[u, u] + A[v, v] - 1."""
+    """(strong_connectivity), Section 3.1: r[u, v] ≥ A[u, u] + A[v, v] - 1."""
     pairs = permutations(range(m.n), 2)
     reach = [((u, v), m.r[u, v] >= m.A[u, u] + m.A[v, v] - 1) for u, v in pairs]
     m.rows("strong_connectivity", "reach", reach)
 
 
 def restrict_acyclic(m: TaggedModel) -> None:
-    """Acyclic (Section 3.2): no two nodes reach each other, r[u, v] + r[v, u] ≤ 1."""
+    """(acyclic), Section 3.2: no two nodes reach each other, r[u, v] + r[v, u] ≤ 1."""
     pairs = [(u, v) for u in range(m.n) for v in range(u + 1, m.n)]
     m.rows("acyclic", "reach", [((u, v), m.r[u, v] + m.r[v, u] <= 1) for u, v in pairs])

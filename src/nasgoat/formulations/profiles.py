@@ -101,7 +101,13 @@ def make_profiles(d: NDArray[np.uint8]) -> Profiles:
     inner = np.unique(d[:, 1:-1, 1:-1], axis=0)
     crossing = tuple(_count_crossing(inner == s) for s in steps)
     distinct = tuple(values for values, _ in found)
-    return Profiles(distinct, together, tuple(ends), crossing, tuple(places))
+    return Profiles(
+        values=distinct,
+        together=together,
+        ends=tuple(ends),
+        crossing=crossing,
+        places=tuple(places),
+    )
 
 
 def _count_crossing(apart: NDArray[np.bool_]) -> int:

@@ -11,8 +11,11 @@ where A is. These rows take the place of layers; D and W are determined by X.
 
 A list holds all structures of a family that has no rows over edges. Or it holds those that may
 still beat a value, for each composition of labels, by the bounds of branch and bound
-(``acquisition/branch/composition_bounds.py``): the relaxation is then far tighter than that of
-layers.
+(``acquisition/branch/cells/composition_bounds.py``): the relaxation is then far tighter than that
+of layers.
+
+Declared graphs are a choice among matrices in the same way, for blocks that structures decide. Then
+X[i] is 1 if the graph has the i-th matrix, with sources and sinks where its roles say.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,10 +39,10 @@ from nasgoat.formulations.tagged_model import (
     linear_sum,
     list_forward_pairs,
 )
-from nasgoat.graphs import LabeledGraph
+from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import shortest_distances
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import CellSpace, EdgeRow
+from nasgoat.spaces import CellSpace, EdgeRow, GraphSpace
 from nasgoat.surrogate import LinearPosterior
 
 
@@ -189,7 +192,9 @@ def value_structures(
     for j, (s, a, b) in enumerate(features.path_types):
         if s < n:
             place[s, a, b] = j
-    return LabelledValues(distances, place, posterior.w, posterior.R, sqrt_beta)
+    return LabelledValues(
+        distances=distances, place=place, w=posterior.w, R=posterior.R, sqrt_beta=sqrt_beta
+    )
 
 
 def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
@@ -236,3 +241,86 @@ def add_column_profiles(m: TaggedModel, profiles: Profiles) -> None:
         ((f, i), sum_columns(m, np.flatnonzero(profiles.places[f] == i), m.W[f, i])) for f, i in m.W
     ]
     m.rows("profiles", "value", rows)
+
+
+class GraphColumns(NamedTuple):
+    """All adjacency matrices of a declared space's graphs with n nodes, and where roles are."""
+
+    adjacency: NDArray[np.bool_]  # (X, n, n)
+    roles: NDArray[np.int8]  # (X, n) label that its role gives to a node, -1 for all others
+
+    def batch(self, space: GraphSpace) -> GraphBatch:
+        """A graph for each, with any labels."""
+        total, n = self.roles.shape
+        free = int(bool(space.sources))
+        nodes = np.where(self.roles < 0, free, self.roles).astype(np.int8)
+        edges = np.where(self.adjacency, 0, -1).astype(np.int8)
+        return GraphBatch(
+            adjacency=self.adjacency,
+            sizes=np.full(total, n, dtype=np.int8),
+            node_codes=nodes if space.node_vocabulary else None,
+            edge_codes=edges if space.edge_vocabulary else None,
+            node_vocabulary=space.node_vocabulary,
+            edge_vocabulary=space.edge_vocabulary,
+            directed=space.directed,
+        )
+
+
+def list_graph_columns(space: GraphSpace, n: int) -> GraphColumns:
+    """Every listed structure in all orders of its nodes that a program has.
+
+    Example:
+        >>> paths = GraphSpace(3, direction="undirected", connectivity="connected", max_edges=2)
+        >>> len(list_graph_columns(paths, 3).adjacency)
+        3
+    """
+    first, found = space.rules.fixed.pinned, {}
+    for matrices, roles in space.structure_listing.chunks(n):
+        for matrix, role in zip(matrices, roles, strict=True):
+            for rest in permutations(range(first, n)):
+                order = [*range(first), *rest]
+                a, r = matrix[np.ix_(order, order)], role[order]
+                if not space.ordered or _is_in_order(space, a, r):
+                    found[a.tobytes() + r.tobytes()] = a, r
+    adjacency = np.array([a for a, _ in found.values()], dtype=bool).reshape(-1, n, n)
+    return GraphColumns(adjacency, np.array([r for _, r in found.values()], np.int8).reshape(-1, n))
+
+
+def _is_in_order(space: GraphSpace, matrix: NDArray[np.bool_], roles: NDArray[np.int8]) -> bool:
+    """Whether edges ascend, sources are first and sinks last."""
+    n, last = len(matrix), len(space.node_vocabulary) - 1
+    sources = not space.sources or bool((roles[: space.sources] == 0).all())
+    sinks = not space.sinks or bool((roles[n - space.sinks :] == last).all())
+    return sources and sinks and not np.tril(matrix).any()
+
+
+def choose_matrix(m: TaggedModel, space: GraphSpace, columns: GraphColumns) -> None:
+    """(structures) X: Σ_i X[i] = 1, and A and the roles are those of the chosen matrix.
+
+    X may be fractions: 0 and 1 in A and in the roles are no mixture of other matrices.
+    """
+    every, last = range(len(columns.adjacency)), len(space.node_vocabulary) - 1
+
+    def meaning(g: Any, i: int) -> float:
+        same = np.array_equal(g.A.astype(bool) & ~np.eye(m.n, dtype=bool), columns.adjacency[i])
+        codes = np.array(g.codes)
+        ends = [code for code, there in ((0, space.sources), (last, space.sinks)) if there]
+        roles = all(((codes == code) == (columns.roles[i] == code)).all() for code in ends)
+        return float(same and roles)
+
+    X = m.variable("X", [(i,) for i in every], pyo.UnitInterval, meaning)
+    m.rows("structures", "one_of_all", [((), linear_sum((1.0, X[i]) for i in every) == 1)])
+    edges = []
+    for u, v in space.pairs(m.n):
+        having = np.flatnonzero(columns.adjacency[:, u, v])
+        edges.append(((u, v), equate([(1.0, X[int(i)]) for i in having], [(1.0, m.A[u, v])])))
+    if edges:
+        m.rows("structures", "edge", edges)
+    roles = []
+    for code, number in ((0, space.sources), (last, space.sinks)):
+        for v in range(m.n) if number else ():
+            there = np.flatnonzero(columns.roles[:, v] == code)
+            chosen = equate([(1.0, X[int(i)]) for i in there], [(1.0, m.F[v, code])])
+            roles.append(((v, code), chosen))
+    if roles:
+        m.rows("structures", "role", roles)

@@ -41,7 +41,7 @@ class Violation(NamedTuple):
     amount: float
 
 
-class Part(NamedTuple):
+class ProgramPart(NamedTuple):
     """The cells for which a binary variable is 1, and the bound of their variance.
 
     Args:
@@ -87,7 +87,7 @@ class TaggedModel:
         self.variance: Any = None  # the bound that the convex row holds; its tangents may be cuts
         self.convex: set[str] = set()  # variables and rows that such cuts make unnecessary
         self.has_columns = False  # whether structures are columns
-        self.parts: list[Part] = []  # of the cells; a solver may take them one by one
+        self.parts: list[ProgramPart] = []  # of the cells; a solver may take them one by one
 
     if TYPE_CHECKING:
 

@@ -136,7 +136,9 @@ def variance_bound(
     for weight, functional in zip(d, functionals, strict=True):
         affine += [(float(weight) * c2, x) for c2, x in functional.square]
     B = _factorise(V, V.T @ split @ V)
-    return VarianceBound(free, variables, B, centre, affine, float(constant))
+    return VarianceBound(
+        free=free, z=variables, B=B, centre=centre, affine=affine, constant=float(constant)
+    )
 
 
 def project_counts(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:

@@ -176,13 +176,13 @@ class GraphBatch:
     def take(self, index: NDArray[np.integer] | NDArray[np.bool_] | slice) -> GraphBatch:
         """The graphs at these places, as a batch."""
         return GraphBatch(
-            self.adjacency[index],
-            self.sizes[index],
-            None if self.node_codes is None else self.node_codes[index],
-            None if self.edge_codes is None else self.edge_codes[index],
-            self.node_vocabulary,
-            self.edge_vocabulary,
-            self.directed,
+            adjacency=self.adjacency[index],
+            sizes=self.sizes[index],
+            node_codes=None if self.node_codes is None else self.node_codes[index],
+            edge_codes=None if self.edge_codes is None else self.edge_codes[index],
+            node_vocabulary=self.node_vocabulary,
+            edge_vocabulary=self.edge_vocabulary,
+            directed=self.directed,
         )
 
     @property

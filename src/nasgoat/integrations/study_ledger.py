@@ -226,6 +226,7 @@ class StudyLedger:
         self._storage.set_trial_state_values(trial_id, TrialState.FAIL)
 
     def _finish(self, ticket: Ticket) -> None:
+        """Write a ticket's outcome to its trial, unless that has ended already."""
         self._hold_lock()
         trial_id, outcome = self._trials[ticket.number], ticket.outcome
         if outcome is None or self._storage.get_trial(trial_id).state.is_finished():

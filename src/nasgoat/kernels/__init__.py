@@ -9,6 +9,7 @@ from nasgoat.kernels.blocks import (
 )
 from nasgoat.kernels.bounded import (
     bounded_blocks,
+    count_searches,
     explain_unbounded,
     keep_bounded,
     require_bounded_blocks,
@@ -37,6 +38,7 @@ __all__ = [
     "block_names",
     "bounded_blocks",
     "check_blocks",
+    "count_searches",
     "explain_unbounded",
     "keep_bounded",
     "kernel_names",

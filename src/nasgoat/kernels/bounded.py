@@ -16,7 +16,7 @@ from nasgoat.kernels.deciding import (
     MOST_MATRICES,
     OPERATIONS,
     STRUCTURE,
-    count_matrices,
+    bound_matrices,
     count_summaries,
 )
 from nasgoat.spaces import SearchSpace
@@ -85,7 +85,7 @@ def _explain_block(space: SearchSpace, name: str, program: bool) -> str | None:
     if block.decided_by == LONGEST and not space.acyclic:
         return f"paths that decide {name} may run in cycles"
     if program and block.decided_by == STRUCTURE and space.layout == "graph":
-        found = count_matrices(space)
+        found = bound_matrices(space)
         if found > MOST_MATRICES:
             return (
                 f"about {found:,.0f} matrices decide {name}, a program can choose among "

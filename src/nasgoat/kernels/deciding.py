@@ -143,7 +143,7 @@ def count_summaries(space: SearchSpace, decided_by: Collection[str]) -> int:
 
 
 def _count_possible(space: SearchSpace, decided_by: Collection[str]) -> int:
-    """The same of declared graphs, those aside that degrees rule out; counted once."""
+    """How many summaries declared graphs have, those aside that degrees rule out; counted once."""
     key = f"summaries by {' and '.join(sorted(decided_by))}"
     if key not in space.kept:
         every = [[(n, e) for n in nodes for e in edges] for nodes, edges in _list_totals(space)]
@@ -217,12 +217,12 @@ def _list_most(space: SearchSpace, labels: tuple[int, int]) -> list[tuple[int, i
     return list(zip(labels, most, strict=True))
 
 
-def count_matrices(space: SearchSpace) -> float:
+def bound_matrices(space: SearchSpace) -> float:
     """The adjacency matrices of a declared graph's largest size, times its roles, at most.
 
     Example:
         >>> from nasgoat import GraphSpace
-        >>> count_matrices(GraphSpace((2, 4), ["a"], direction="undirected"))
+        >>> bound_matrices(GraphSpace((2, 4), ["a"], direction="undirected"))
         64.0
     """
     n, ordered = space.sizes[-1], bool(getattr(space, "ordered", False))
@@ -272,11 +272,11 @@ def realise_on_path(space: SearchSpace, every: Sequence[Composition]) -> GraphBa
             np.maximum(edge_codes, edge_codes.swapaxes(1, 2)),
         )
     return GraphBatch(
-        path,
-        np.full(len(every), n, dtype=np.int8),
-        node_codes if space.node_vocabulary else None,
-        edge_codes if space.edge_vocabulary else None,
-        space.node_vocabulary,
-        space.edge_vocabulary,
-        space.directed,
+        adjacency=path,
+        sizes=np.full(len(every), n, dtype=np.int8),
+        node_codes=node_codes if space.node_vocabulary else None,
+        edge_codes=edge_codes if space.edge_vocabulary else None,
+        node_vocabulary=space.node_vocabulary,
+        edge_vocabulary=space.edge_vocabulary,
+        directed=space.directed,
     )

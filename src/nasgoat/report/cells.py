@@ -110,7 +110,7 @@ def _draw_pictures(pictures: dict[str, _CellPicture], said: str, identity: str, 
     )
 
 
-def draw_legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
+def draw_operation_legend(classes: dict[str, str], on_edges: Collection[str]) -> Html:
     """The operations with their colours; those of edges as lines, others as boxes."""
     items = []
     orders = {name: order for order, name in BONDS.items() if {*on_edges} <= {*BONDS.values()}}

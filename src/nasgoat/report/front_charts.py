@@ -23,7 +23,7 @@ from nasgoat.bayesopt.front import (
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Points
 from nasgoat.figures.wording import cut, format_count, format_number
 from nasgoat.report import markup
-from nasgoat.report.cells import draw_card, draw_legend
+from nasgoat.report.cells import draw_card, draw_operation_legend
 from nasgoat.report.chart_svg import FULL_WIDTH, draw_figure
 from nasgoat.report.markup import Child, Html, element, join, label
 from nasgoat.report.page import Fact
@@ -68,7 +68,7 @@ def show_front(search: ReportedSearch, classes: dict[str, str]) -> Html | None:
     cells = [_draw_cell(search, ticket, classes) for ticket in front[:_MOST_CELLS]]
     pairs = combinations(range(len(search.objectives.names)), 2)
     charts = [draw_figure(chart_front(search, front, *pair)) for pair in pairs]
-    legend = draw_legend(classes, search.stored.space.edge_vocabulary)
+    legend = draw_operation_legend(classes, search.stored.space.edge_vocabulary)
     picked = element("div", cells, legend, class_="front-cells", aria_live="polite")
     return join(
         element("p", _describe_front(search, front)),

@@ -192,7 +192,7 @@ def chart_hyperparameters(search: ReportedSearch) -> list[Chart]:
 
 
 def _explain_hyperparameter(name: str) -> tuple[str, str]:
-    """Its symbol, and what it does; a block of features has a weight of its own name."""
+    """The symbol of a hyperparameter and what it does; a block's weight has the block's name."""
     if name in BLOCKS:
         return name, f"weighs {BLOCKS[name].summary}"
     return _HYPERPARAMETERS.get(name, (name, "of the surrogate"))

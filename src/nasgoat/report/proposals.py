@@ -9,7 +9,7 @@ from nasgoat.bayesopt import Ticket
 from nasgoat.figures.wording import format_count, format_fixed, format_number
 from nasgoat.graphs import LabeledGraph
 from nasgoat.report import markup
-from nasgoat.report.cells import draw_card, draw_legend
+from nasgoat.report.cells import draw_card, draw_operation_legend
 from nasgoat.report.chart_svg import draw_grid
 from nasgoat.report.markup import Child, Html, element, join
 from nasgoat.report.reported_search import ReportedSearch, read_test_error
@@ -180,7 +180,7 @@ def show_gallery(search: ReportedSearch, classes: dict[str, str]) -> Html | None
     groups = [again[search.done[found.place].graph] for found in ranked]
     groups += [[t] for t in search.tickets if t.outcome is None or t.outcome.metrics is None]
     drawn = [_draw_item(group, classes) for group in groups[:_MOST]]
-    parts = [draw_legend(classes, search.stored.space.edge_vocabulary)]
+    parts = [draw_operation_legend(classes, search.stored.space.edge_vocabulary)]
     parts.append(element("ol", drawn[:FIRST_CELLS], class_="gallery"))
     if len(drawn) > FIRST_CELLS:
         further = f"{format_count(len(drawn) - FIRST_CELLS, 'further cell')}, best first"

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyscipopt
 
-from nasgoat.formulations.tagged_model import Part, pause_garbage_collection
+from nasgoat.formulations.tagged_model import ProgramPart, pause_garbage_collection
 from nasgoat.solvers import Report, SolverError, SolveStatus, SolveTask
 from nasgoat.solvers.scip_handlers import BLIND, GraphHandler, ProgressEvents
 from nasgoat.solvers.scip_model import ScipModel
@@ -55,7 +55,7 @@ class _Search:
         with pause_garbage_collection():
             self.whole = ScipModel(rows, separated=rows.variance is not None)
         self.built = time.perf_counter() - self.start
-        parts: list[Part | None] = [*rows.parts] or [None]
+        parts: list[ProgramPart | None] = [*rows.parts] or [None]
         self.trees = [_Tree(self, part) for part in parts]
         # A limit on nodes is there to be reproducible.
         self.threads = min(task.limits.threads if task.limits.nodes < 0 else 1, len(self.trees))
@@ -119,20 +119,20 @@ class _Search:
     def _report(self) -> Report:
         complete, cutoff = all(tree.is_complete for tree in self.trees), self.task.judge.cutoff
         return Report(
-            SolveStatus.COMPLETE if complete else SolveStatus.STOPPED,
-            cutoff if complete else min(cutoff, *(tree.bound for tree in self.trees)),
-            time.perf_counter() - self.start,
-            self.nodes,
-            sum(1 for _ in self.task.rows.variables()),
-            sum(1 for _ in self.task.rows.constraints()),
-            self.built,
+            status=SolveStatus.COMPLETE if complete else SolveStatus.STOPPED,
+            bound=cutoff if complete else min(cutoff, *(tree.bound for tree in self.trees)),
+            seconds=time.perf_counter() - self.start,
+            nodes=self.nodes,
+            variables=sum(1 for _ in self.task.rows.variables()),
+            constraints=sum(1 for _ in self.task.rows.constraints()),
+            build_seconds=self.built,
         )
 
 
 class _Tree:
     """The tree of one part, which can grow in slices of time."""
 
-    def __init__(self, search: _Search, part: Part | None) -> None:
+    def __init__(self, search: _Search, part: ProgramPart | None) -> None:
         self.search = search
         self.part = part
         self.bound = -math.inf
@@ -175,6 +175,7 @@ class _Tree:
         self._take_note(nodes)
 
     def _plant(self) -> None:
+        """Begin a tree: hand the model and what judges its graphs to SCIP."""
         search = self.search
         self.is_planted = True
         # A copy, so that it can start again.

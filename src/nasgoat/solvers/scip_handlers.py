@@ -30,7 +30,7 @@ import numpy as np
 import pyscipopt
 from pyscipopt import SCIP_RESULT
 
-from nasgoat.formulations.tagged_model import Part
+from nasgoat.formulations.tagged_model import ProgramPart
 from nasgoat.formulations.variance_bound import VarianceBound
 from nasgoat.solvers import Point, SolveTask
 from nasgoat.solvers.scip_model import ScipModel
@@ -193,7 +193,7 @@ class LabelCuts:
         part: Its columns, floors, labels and exact values.
     """
 
-    def __init__(self, model: ScipModel, part: Part) -> None:
+    def __init__(self, model: ScipModel, part: ProgramPart) -> None:
         self.values = part.values
         self.lcb = model.by_name["lcb"]
         self.columns = [model.of(x) for x in part.columns]

@@ -18,7 +18,7 @@ from pyomo.core.expr.numeric_expr import (
 
 from nasgoat.errors import SettingError
 from nasgoat.formulations import TaggedModel
-from nasgoat.formulations.tagged_model import Part
+from nasgoat.formulations.tagged_model import ProgramPart
 from nasgoat.formulations.variance_bound import VarianceBound
 from nasgoat.solvers import SolveLimits, SolverError
 from nasgoat.solvers.model_rows import (
@@ -50,7 +50,7 @@ class ScipModel:
         self.scip = pyscipopt.Model()
         self.scip.hideOutput()
         self.bound: VarianceBound | None = None
-        self.part: Part | None = None
+        self.part: ProgramPart | None = None
         self.by_name: dict[str, Any] = {}
         self._by_id: dict[int, Any] = {}
         # Columns that some parts have and others lack: (row, coefficient) of each, by its id.
@@ -86,7 +86,7 @@ class ScipModel:
         copy._branch_first()  # SCIP's copy forgets it
         return copy
 
-    def of_part(self, part: Part) -> ScipModel:
+    def of_part(self, part: ProgramPart) -> ScipModel:
         """A copy that holds the cells of one part, with the bound of their variance."""
         copy = self.copy()
         copy.scip.chgVarLb(copy._by_id[id(part.chosen)], 1.0)

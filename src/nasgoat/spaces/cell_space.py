@@ -226,7 +226,7 @@ class CellSpace(SearchSpace):
     # Limits
 
     def _count_within(self) -> int:
-        if self._label_limits.by_place or not self.structures_listable():
+        if self._label_limits.by_place or not self.can_list_structures():
             return super()._count_within()
         return self._label_limits.count()
 
@@ -237,7 +237,7 @@ class CellSpace(SearchSpace):
     def _label_limits(self) -> LabelLimits:
         return LabelLimits(self)
 
-    def structures_listable(self) -> bool:
+    def can_list_structures(self) -> bool:
         """Whether listing all structures takes seconds at most."""
         return True
 

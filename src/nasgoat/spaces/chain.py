@@ -193,7 +193,7 @@ class ChainSpace(IndexedSpace):
             f"chains of {layers} layers, an operation in each: {', '.join(self.ops)}{''.join(own)}"
         )
 
-    def structures_listable(self) -> bool:
+    def can_list_structures(self) -> bool:
         """Always: there is one structure of each length."""
         return True
 

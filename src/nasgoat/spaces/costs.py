@@ -29,7 +29,7 @@ from typing import Any
 from nasgoat.errors import SpaceError, UnknownNameError
 from nasgoat.spaces.limits import Limit, Pair
 
-Part = tuple[str, Any, float]  # where it applies, to what there, the coefficient
+CostPart = tuple[str, Any, float]  # where it applies, to what there, the coefficient
 #: What counts in every graph; a cost may charge for it as it does for an operation.
 COUNTED = ("nodes", "edges", "depth")
 CONSTANT = "constant"
@@ -90,7 +90,7 @@ def read_table(
     edge_ops: Sequence[str],
     find_place: Callable[[str], Pair],
     layers: int,
-) -> Iterator[Part]:
+) -> Iterator[CostPart]:
     """What a table adds to a cost, part by part.
 
     Args:
@@ -131,10 +131,10 @@ def read_table(
             raise UnknownNameError(f"an operation of costs.{name}", key, ops)
 
 
-def add_parts(name: str, parts: Iterable[Part]) -> tuple[Limit, float]:
+def add_parts(name: str, parts: Iterable[CostPart]) -> tuple[Limit, float]:
     """Parts as coefficients of a limit ``<= 0``, and their constant."""
     found: dict[str, dict[Any, float]] = defaultdict(lambda: defaultdict(float))
-    in_cells: dict[str, list[Part]] = {}
+    in_cells: dict[str, list[CostPart]] = {}
     for kind, what, coefficient in parts:
         if kind == CELL:
             in_cells.setdefault(what[0], []).append((*what[1:], coefficient))
@@ -151,9 +151,9 @@ def add_parts(name: str, parts: Iterable[Part]) -> tuple[Limit, float]:
     return Limit(name, "<=", 0.0, *ops, nodes, edges, depth, placed, terms), constant
 
 
-def list_parts(terms: Limit, constant: float = 0.0) -> list[Part]:
+def list_parts(terms: Limit, constant: float = 0.0) -> list[CostPart]:
     """The other way round: coefficients as parts."""
-    found: list[Part] = [("node", op, c) for op, c in terms.node_ops.items()]
+    found: list[CostPart] = [("node", op, c) for op, c in terms.node_ops.items()]
     found += [("edge", op, c) for op, c in terms.edge_ops.items()]
     for pair, table in terms.edge_places.items():
         found += [("place", (pair, op), c) for op, c in table.items()]
@@ -163,7 +163,7 @@ def list_parts(terms: Limit, constant: float = 0.0) -> list[Part]:
     return [*found, (CONSTANT, "", constant)]
 
 
-def place_in_cell(cell: str, part: Part) -> Part:
+def place_in_cell(cell: str, part: CostPart) -> CostPart:
     """What a part of one cell adds in a space of several.
 
     Example:
@@ -176,7 +176,7 @@ def place_in_cell(cell: str, part: Part) -> Part:
 
 def _read_place(
     path: str, pair: Pair, table: Mapping[str, Any], edge_ops: Sequence[str]
-) -> Iterator[Part]:
+) -> Iterator[CostPart]:
     for op, number in table.items():
         if op not in edge_ops:
             raise UnknownNameError(f"an operation of {path}", op, edge_ops)

@@ -145,12 +145,12 @@ class DartsSpace(IndexedSpace):
         """(darts): inputs have no incoming edges, every other node a fixed number of them."""
         return [
             EdgeRow(
-                "darts",
-                "predecessors",
-                (v,),
-                {(u, v): 1.0 for u in range(v)},
-                "==",
-                self.predecessors if v >= self.inputs else 0,
+                tag="darts",
+                name="predecessors",
+                key=(v,),
+                terms={(u, v): 1.0 for u in range(v)},
+                sense="==",
+                bound=self.predecessors if v >= self.inputs else 0,
             )
             for v in range(1, n)
         ]

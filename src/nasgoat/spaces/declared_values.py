@@ -31,6 +31,16 @@ DEGREES = Value(
 ANYTHING = Value("a value", lambda value: True, as_tuple)
 
 
+def is_count(value: Any) -> bool:
+    """Whether a value is a whole number from 0 up.
+
+    Example:
+        >>> is_count(0), is_count(-1), is_count(True)
+        (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def read_range(
     value: int | tuple[int, int], name: str, least: int, most: int | None = None
 ) -> tuple[int, int]:

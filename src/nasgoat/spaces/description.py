@@ -205,13 +205,13 @@ class SpaceDescription(ABC):
         on_nodes = n if self.node_vocabulary else 0
         matrices = np.unpackbits(bits, axis=1, count=n * n).astype(bool)
         return GraphBatch(
-            matrices.reshape(-1, n, n),
-            sizes[:, 0],
-            codes[:, :n] if on_nodes else None,
-            codes[:, on_nodes:].reshape(-1, n, n) if self.edge_vocabulary else None,
-            self.node_vocabulary,
-            self.edge_vocabulary,
-            self.directed,
+            adjacency=matrices.reshape(-1, n, n),
+            sizes=sizes[:, 0],
+            node_codes=codes[:, :n] if on_nodes else None,
+            edge_codes=codes[:, on_nodes:].reshape(-1, n, n) if self.edge_vocabulary else None,
+            node_vocabulary=self.node_vocabulary,
+            edge_vocabulary=self.edge_vocabulary,
+            directed=self.directed,
         )
 
     def fingerprint(self) -> str:

@@ -101,9 +101,16 @@ class IndexedSpace(CellSpace):
         for place, (u, v) in enumerate(self.places):
             codes[:, u, v] = digits[:, place] - 1
         sizes = np.full(len(digits), n, dtype=np.int8)
-        return GraphBatch(codes >= 0, sizes, None, codes, (), self.edge_vocabulary)
+        return GraphBatch(
+            adjacency=codes >= 0,
+            sizes=sizes,
+            node_codes=None,
+            edge_codes=codes,
+            node_vocabulary=(),
+            edge_vocabulary=self.edge_vocabulary,
+        )
 
-    def structures_listable(self) -> bool:
+    def can_list_structures(self) -> bool:
         """Whether there are a million structures at most."""
         return len(self.places) <= _LISTABLE_PLACES
 
@@ -120,7 +127,7 @@ class IndexedSpace(CellSpace):
 
     def _is_quickly_counted(self) -> bool:
         by_place = bool(self.all_limits) and self._label_limits.by_place
-        return self.size_bound() <= LISTABLE if by_place else self.structures_listable()
+        return self.size_bound() <= LISTABLE if by_place else self.can_list_structures()
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,7 +217,7 @@ class EdgeLabeledSpace(IndexedSpace):
             yield found[self._every_node_on_path(found)] if self.connected else found
 
     def structure_bound(self, n: int) -> int:
-        return super().structure_bound(n) if self.structures_listable() else 2 ** len(self.places)
+        return super().structure_bound(n) if self.can_list_structures() else 2 ** len(self.places)
 
     def structure_rows(self, n: int) -> list[EdgeRow]:
         return []

@@ -77,6 +77,7 @@ def _sketch_at_random(space: GraphSpace, rng: np.random.Generator) -> Sketch | N
 
 
 def _draw_labels(space: GraphSpace, n: int, rng: np.random.Generator) -> list[int]:
+    """Random labels of n nodes, sources and sinks among them, within what is fixed."""
     first, last = int(space.sources > 0), len(space.node_vocabulary) - 1
     ops = range(first, first + len(space.node_ops))
     labels = [int(rng.choice(ops)) if ops else 0 for _ in range(n)]

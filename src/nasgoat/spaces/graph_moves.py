@@ -107,6 +107,7 @@ def list_neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph
 
 
 def _list_moves(sketch: Sketch) -> Iterator[Sketch]:
+    """Every graph that is one small change away, as sketches; some may be outside the space."""
     yield from _list_other_labels(sketch)
     space, n = sketch.space, sketch.n
     codes = range(max(len(space.edge_ops), 1))
@@ -125,6 +126,7 @@ def _list_moves(sketch: Sketch) -> Iterator[Sketch]:
 
 
 def _list_other_labels(sketch: Sketch) -> Iterator[Sketch]:
+    """Another label on one node."""
     for v in range(sketch.n):
         for label in range(len(sketch.space.node_vocabulary)):
             if label != sketch.labels[v]:

@@ -1,5 +1,7 @@
 """What a declared graph space demands of a graph, as arrays over a batch and as a reason in words.
 
+The declaration is read into these arrays here.
+
 Notation
     B graphs of up to n nodes;  l_v label of node v;  w_e weight of an edge with operation e
     degree of v   Σ w_e over the edges at v (incoming or outgoing ones where edges have a direction)
@@ -9,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import GraphError, UnknownNameError
+from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
-from nasgoat.spaces.declared_values import read_range, say_range
+from nasgoat.spaces.declared_values import is_count, read_range, say_range
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 EVERY_LABEL = "*"
 DIRECTIONS = ("acyclic", "directed", "undirected")
 CONNECTIVITIES = ("none", "connected", "strong", "paths")
+PARTS = ("edges", "not_edges", "labels", "not_labels")
+_ANY = -2  # an edge of any operation, in fixed parts
 UNBOUNDED = 10**6  # no graph here has such a degree
 Bounds = Mapping[str, int | tuple[int, int]]
 Mask = NDArray[np.bool_]
@@ -173,6 +177,7 @@ class GraphRules:
             yield Verdict((inside | ~batch.exists).all(axis=1), demand)
 
     def _check_fixed(self, batch: GraphBatch) -> Iterator[Verdict]:
+        """The fixed edges and labels."""
         for (u, v), wanted in self.fixed.edges.items():
             there = batch.adjacency[:, u, v]
             if wanted >= 0 and batch.edge_codes is not None:
@@ -189,6 +194,7 @@ class GraphRules:
                 yield Verdict(fits, f"have one of its fixed labels on node {v}")
 
     def _check_connections(self, batch: GraphBatch) -> Iterator[Verdict]:
+        """Acyclicity and connectivity, which need distances."""
         d, n = batch.distances, batch.n
         both = batch.exists[:, :, None] & batch.exists[:, None, :]
         if self.direction == "acyclic":
@@ -230,3 +236,130 @@ def check_form(space: GraphSpace, graph: LabeledGraph) -> None:
         if (given is None) == bool(vocabulary) and not empty:
             need = "labels" if vocabulary else "no labels"
             raise GraphError(f"the graph must have {need} on its {kind}s")
+
+
+def read_rules(space: GraphSpace) -> GraphRules:
+    """What the declaration demands of a graph, as arrays."""
+    labels = space.node_vocabulary or ("",)
+    kinds = ("in_degree", "out_degree") if space.directed else ("degree", "degree")
+    into, out = (
+        DegreeBounds.of(getattr(space, kind), labels, kind, end)
+        for kind, end in zip(kinds, (INPUT, OUTPUT), strict=True)
+    )
+    return GraphRules(
+        direction=space.direction,
+        connectivity=space.connectivity,
+        sources=space.sources,
+        sinks=space.sinks,
+        min_edges=space.min_edges,
+        max_edges=space.edge_limit,
+        degree_in=into,
+        degree_out=out,
+        weights=_read_weights(space.edge_weights, space.edge_ops),
+        fixed=read_fixed_parts(space),
+    )
+
+
+def _read_weights(weights: Mapping[str, int], ops: Sequence[str]) -> NDArray[np.int64]:
+    """What an edge of each operation adds to a degree, in code order."""
+    for op, weight in weights.items():
+        if op not in ops:
+            raise UnknownNameError("an operation of edge_weights", op, ops or ["(none)"])
+        if not is_count(weight) or not 0 < weight < UNBOUNDED:
+            raise SpaceError(f"edge_weights.{op} must be a positive number, got {weight!r}")
+    return np.array([weights.get(op, 1) for op in ops], dtype=np.int64)
+
+
+def read_fixed_parts(space: GraphSpace) -> FixedParts:
+    """The fixed parts of a space.
+
+    The declaration is a mapping with some of these keys; nodes are named by index, and those up to
+    the largest named one are told apart.
+
+    - ``edges``: edges that must be there, ``[u, v]`` or ``[u, v, operation]``;
+    - ``not_edges``: edges that must not be there, with this operation or with any;
+    - ``labels``: for a node its label, or a list of those it may have;
+    - ``not_labels``: for a node a label, or a list of those it must not have.
+
+    Raises:
+        SpaceError: If a part is malformed or names a node that does not always exist.
+
+    Example:
+        >>> from nasgoat.spaces import GraphSpace
+        >>> fixed = {"edges": [[0, 1]], "labels": {"0": "C"}}
+        >>> GraphSpace(3, ["C", "O"], direction="undirected", fixed=fixed).rules.fixed.pinned
+        2
+    """
+    given = space.fixed
+    for name in given:
+        if name not in PARTS:
+            raise UnknownNameError("a part of fixed", name, PARTS)
+    edges = dict(_read_edges(space, "edges"))
+    barred: dict[tuple[int, int], frozenset[int]] = {}
+    every = frozenset(range(max(len(space.edge_ops), 1)))
+    for pair, code in _read_edges(space, "not_edges"):
+        barred[pair] = barred.get(pair, frozenset()) | (every if code == _ANY else {code})
+    for pair, codes in barred.items():
+        if pair in edges and (edges[pair] in codes or codes == every):
+            raise SpaceError(f"fixed must not demand and forbid the edge {list(pair)}")
+    labels = {v: frozenset(codes) for v, codes in _read_labels(space, "labels")}
+    everything = frozenset(range(len(space.node_vocabulary)))
+    for v, without in _read_labels(space, "not_labels"):
+        labels[v] = labels.get(v, everything) - set(without)
+        if not labels[v]:
+            raise SpaceError(f"fixed must leave node {v} a label, got none")
+    return FixedParts(edges, barred, labels)
+
+
+def _read_edges(space: GraphSpace, name: str) -> list[tuple[tuple[int, int], int]]:
+    """The edges that a fixed part names, each with its operation or ``_ANY``."""
+    found = []
+    for part in _read_sequence(space.fixed.get(name, ()), f"fixed.{name}"):
+        entry = list(_read_sequence(part, f"an edge of fixed.{name}"))
+        if len(entry) not in (2, 3):
+            raise SpaceError(f"an edge of fixed.{name} must be [u, v] or [u, v, op], got {part!r}")
+        u, v = (_read_node(space, x, name) for x in entry[:2])
+        if u == v:
+            raise SpaceError(f"an edge of fixed.{name} must join two nodes, got {part!r}")
+        code = _ANY
+        if len(entry) == 3:
+            if entry[2] not in space.edge_ops:
+                known = space.edge_ops or ["(none)"]
+                raise UnknownNameError(f"an operation of fixed.{name}", entry[2], known)
+            code = list(space.edge_ops).index(entry[2])
+        found.append(((u, v) if space.directed or u < v else (v, u), code))
+    return found
+
+
+def _read_labels(space: GraphSpace, name: str) -> list[tuple[int, list[int]]]:
+    """The nodes that a fixed part names, each with its labels."""
+    given = space.fixed.get(name, {})
+    if not isinstance(given, Mapping):
+        raise SpaceError(f"fixed.{name} must be a table of nodes, got {given!r}")
+    vocabulary = space.node_vocabulary
+    found = []
+    for node, value in given.items():
+        labels = (
+            [value] if isinstance(value, str) else _read_sequence(value, f"fixed.{name}.{node}")
+        )
+        for label in labels:
+            if label not in vocabulary:
+                raise UnknownNameError(f"a label of fixed.{name}", label, vocabulary or ["(none)"])
+        v = _read_node(space, int(node) if str(node).isdigit() else node, name)
+        found.append((v, [vocabulary.index(label) for label in labels]))
+    return found
+
+
+def _read_sequence(value: Any, name: str) -> Sequence[Any]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise SpaceError(f"{name} must be a list, got {value!r}")
+    return value
+
+
+def _read_node(space: GraphSpace, v: Any, name: str) -> int:
+    smallest = space.sizes[0]
+    if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v < smallest:
+        raise SpaceError(
+            f"fixed.{name} must name nodes that always exist, 0 to {smallest - 1}, got {v!r}"
+        )
+    return v

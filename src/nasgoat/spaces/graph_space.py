@@ -17,11 +17,28 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError, TooLargeError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph, canonical
-from nasgoat.spaces import graph_declaration, graph_draws, graph_moves
+from nasgoat.spaces import graph_draws, graph_moves
 from nasgoat.spaces.costs import Cost
-from nasgoat.spaces.declared_values import DEGREES, NAMES, RANGE, check_ops, read_range, say_range
-from nasgoat.spaces.graph_listing import GraphListing
-from nasgoat.spaces.graph_rules import CONNECTIVITIES, DIRECTIONS, Bounds, GraphRules, check_form
+from nasgoat.spaces.declared_values import (
+    DEGREES,
+    NAMES,
+    RANGE,
+    check_ops,
+    count_subsets,
+    is_count,
+    read_range,
+    say_range,
+)
+from nasgoat.spaces.graph_growth import GraphListing
+from nasgoat.spaces.graph_rules import (
+    CONNECTIVITIES,
+    DIRECTIONS,
+    UNBOUNDED,
+    Bounds,
+    GraphRules,
+    check_form,
+    read_rules,
+)
 from nasgoat.spaces.graph_structures import StructureListing, estimate_structures
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 from nasgoat.spaces.limits import Limit
@@ -30,6 +47,11 @@ from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.toml_reader import TABLE, TEXT, WHOLE, Value
 
 _MOST_NODES = 100
+_CONNECTED = {
+    "connected": "connected",
+    "strong": "every node reaches every other",
+    "paths": "every node on a path between source and sink",
+}
 #: Few labels and edges can make few graphs of very many choices: up to this many nodes a listing
 #: decides, which ends once there are many.
 _LISTED_NODES = {"acyclic": 6, "directed": 4, "undirected": 7}
@@ -58,7 +80,7 @@ class GraphSpace(SearchSpace):
         min_edges: Smallest number of edges.
         max_edges: Largest number of edges; None for no limit.
         fixed: Parts that must or must not be there, by index: see
-            :func:`~nasgoat.spaces.graph_declaration.read_fixed_parts`.
+            :func:`~nasgoat.spaces.graph_rules.read_fixed_parts`.
         limits: Linear limits; see :meth:`~nasgoat.SearchSpace.constrain`.
 
     Raises:
@@ -118,7 +140,7 @@ class GraphSpace(SearchSpace):
         ops = check_ops(self.node_ops, reserved=(INPUT, OUTPUT) if ends else ())
         inner = self.sizes[-1] - self.sources - self.sinks
         object.__setattr__(self, "node_ops", (_INNER,) if ends and not ops and inner > 0 else ops)
-        graph_declaration.check_numbers(self)
+        _check_numbers(self)
         self.rules  # noqa: B018  (its own checks)
 
     def names(self, n: int) -> Names:
@@ -156,7 +178,7 @@ class GraphSpace(SearchSpace):
     @cached_property
     def rules(self) -> GraphRules:
         """The declaration as arrays."""
-        return graph_declaration.read_rules(self)
+        return read_rules(self)
 
     @property
     def sizes(self) -> range:
@@ -218,7 +240,7 @@ class GraphSpace(SearchSpace):
 
     @cached_property
     def _bound(self) -> int:
-        bound = graph_declaration.count_choices(self)
+        bound = count_choices(self)
         if bound > _FEW and self.sizes[-1] <= _LISTED_NODES[self.direction]:
             try:
                 listing = GraphListing(self, _MANY)
@@ -237,10 +259,10 @@ class GraphSpace(SearchSpace):
         return replace(self, nodes=(n, n))
 
     def _declaration(self) -> dict[str, Any]:
-        return graph_declaration.put_tables_last(super()._declaration())
+        return _put_tables_last(super()._declaration())
 
     def _describe(self) -> str:
-        return graph_declaration.describe(self)
+        return _describe_declaration(self)
 
     @cached_property
     def first_graphs(self) -> list[GraphBatch]:
@@ -259,3 +281,84 @@ class GraphSpace(SearchSpace):
     def structure_bound(self, n: int) -> float:
         """About how many structures with n nodes there are."""
         return estimate_structures(self, n)
+
+
+def _check_numbers(space: GraphSpace) -> None:
+    """Raise :class:`SpaceError` unless numbers and degrees fit each other and the direction."""
+    for name in ("sources", "sinks", "min_edges"):
+        value = getattr(space, name)
+        if not is_count(value):
+            raise SpaceError(f"{name} must be a number of at least 0, got {value!r}")
+    if space.sources + space.sinks > space.sizes[0]:
+        raise SpaceError(
+            f"sources and sinks must be at most the {space.sizes[0]} nodes, "
+            f"got {space.sources} and {space.sinks}"
+        )
+    most = space.max_edges
+    if most is not None and not is_count(most):
+        raise SpaceError(f"max_edges must be a number of at least 0, got {most!r}")
+    if space.min_edges > space.edge_limit:
+        raise SpaceError(
+            f"min_edges must be at most {space.edge_limit}, the largest number of edges, "
+            f"got {space.min_edges}"
+        )
+    if space.direction == "undirected" and (space.sources or space.sinks):
+        raise SpaceError("sources and sinks must be 0 where edges have no direction")
+    if space.connectivity == "paths" and not (space.sources or space.sinks):
+        raise SpaceError("connectivity 'paths' must come with sources or sinks, got neither")
+    used = ("in_degree", "out_degree") if space.direction == "undirected" else ("degree",)
+    for name in used:
+        if getattr(space, name):
+            raise SpaceError(
+                f"{name} must not be given for {space.direction} graphs, "
+                f"got {dict(getattr(space, name))}"
+            )
+
+
+def _describe_declaration(space: GraphSpace) -> str:
+    """The declaration in a sentence, limits aside."""
+    parts = [f"{space.direction} graphs of {say_range(space.sizes)} nodes"]
+    if space.sources or space.sinks:
+        parts.append(f"{space.sources} sources and {space.sinks} sinks among them")
+    if space.connectivity != "none":
+        parts.append(_CONNECTED[space.connectivity])
+    parts.append(f"{space.min_edges} to {space.edge_limit} edges")
+    if space.node_ops:
+        parts.append(f"nodes: {', '.join(space.node_ops)}")
+    if space.edge_ops:
+        parts.append(f"edges: {', '.join(space.edge_ops)}")
+    for name in ("degree", "in_degree", "out_degree"):
+        if bounds := getattr(space, name):
+            pairs = {x: read_range(b, name, 0) for x, b in bounds.items()}
+            said = ", ".join(f"{x} {say_range(range(a, b + 1))}" for x, (a, b) in pairs.items())
+            parts.append(f"{name.replace('_', '-')}s: {said}")
+    if space.fixed:
+        parts.append(f"the first {space.rules.fixed.pinned} nodes with fixed parts")
+    return "; ".join(parts)
+
+
+def _put_tables_last(declared: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as plain values in the order of a TOML file: tables last, empty ones left out."""
+    values = {name: x for name, x in declared.items() if not isinstance(x, Mapping)}
+    return values | {n: _plain(x) for n, x in declared.items() if isinstance(x, Mapping) and x}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def count_choices(space: GraphSpace) -> int:
+    """How many ways there are to put labels and edges on nodes: at least the number of graphs."""
+    labels, ops = len(space.node_vocabulary) or 1, len(space.edge_ops) or 1
+    high = space.rules.degree_in.high.max()
+    total = 0
+    for n in space.sizes:
+        # An acyclic graph has an order of its nodes in which edges ascend.
+        pairs = space.most_edges(n)
+        most = min(space.edge_limit, pairs)
+        if high < UNBOUNDED:
+            most = min(most, n * int(high) // (1 if space.directed else 2))
+        total += labels**n * count_subsets(pairs, space.min_edges, most, ops)
+    return total

@@ -25,8 +25,8 @@ from nasgoat.spaces.costs import (
     CONSTANT,
     COUNTED,
     Cost,
+    CostPart,
     Costs,
-    Part,
     add_parts,
     list_parts,
     place_in_cell,
@@ -78,7 +78,7 @@ class Vocabulary:
         for name in self.costs:
             self.list_cost(name)  # for its checks
 
-    def list_cost(self, name: str) -> list[Part]:
+    def list_cost(self, name: str) -> list[CostPart]:
         """What each operation adds to a cost: everywhere, or at one place."""
         if name not in self.costs:
             raise UnknownNameError("the cost of a limit", name, self.costs or ["(none)"])
@@ -92,9 +92,9 @@ class Vocabulary:
             return self._list_cost_of_cells(name, cost)
         return list(read_table(name, cost, self.node_ops, self.edge_ops, self.place, self.layers))
 
-    def _list_cost_of_cells(self, name: str, table: Mapping[str, Any]) -> list[Part]:
+    def _list_cost_of_cells(self, name: str, table: Mapping[str, Any]) -> list[CostPart]:
         """A table for all cells: in each cell what it says of the operations that are there."""
-        found: list[Part] = []
+        found: list[CostPart] = []
         known = {op for words in self.cells.values() for op in words.ops}
         for key in table:
             if key not in (*known, *COUNTED, CONSTANT):
@@ -178,23 +178,23 @@ class _Reader:
         self.text, self.words, self.said = text, words, said
         self.tokens = list(_list_tokens(text, said))
         self.place = 0
-        self.parts: list[Part] = []
+        self.parts: list[CostPart] = []
 
     def limit(self, name: str) -> Limit:
         self._sum(1.0)
         sense = self._next("sense", "<=, >= or ==")
         self._sum(-1.0)
         if self.place < len(self.tokens):
-            raise self._wrong("one <=, >= or ==")
+            raise self._refuse("one <=, >= or ==")
         terms, constant = add_parts(name, self.parts)
         if not any(coefficient for kind, _, coefficient in list_parts(terms)):
             raise SpaceError(f"a limit must name an operation or a count, got {self.text!r}")
         return replace(terms, sense=sense, bound=0.0 - constant)
 
-    def cost(self, name: str) -> list[Part]:
+    def cost(self, name: str) -> list[CostPart]:
         self._sum(1.0)
         if self.place < len(self.tokens):
-            raise self._wrong(f"+, - or the end of costs.{name}")
+            raise self._refuse(f"+, - or the end of costs.{name}")
         return self.parts
 
     def _sum(self, factor: float) -> None:
@@ -220,7 +220,7 @@ class _Reader:
                 factor *= float(self._next("number", "a number"))
         self.parts += [(kind, name, factor * coefficient) for kind, name, coefficient in parts]
 
-    def _item(self) -> list[Part]:
+    def _item(self) -> list[CostPart]:
         """An operation, a count or a cost, as coefficients."""
         kind, value = self._peek()
         if kind == CELL:
@@ -228,7 +228,7 @@ class _Reader:
         if self.words.cells and not self._is_cost_of_all():
             return self._item_of_all_cells()
         if kind not in ("cost", "kind", "word", "quoted"):
-            raise self._wrong("an operation, a count or a number")
+            raise self._refuse("an operation, a count or a number")
         self.place += 1
         if kind == "cost" or (kind == "word" and self.words.is_cost(value)):
             return self.words.list_cost(value)
@@ -240,7 +240,7 @@ class _Reader:
             return [("count", value, 1.0)]
         return [self._operation(value.strip("'\""))]
 
-    def _item_of_cell(self) -> list[Part]:
+    def _item_of_cell(self) -> list[CostPart]:
         """An item of the one cell that is named before it."""
         name = self._next(CELL, "a cell")
         if name not in self.words.cells:
@@ -255,8 +255,8 @@ class _Reader:
         known = value in self.words.costs
         return known and (kind == "cost" or (kind == "word" and self.words.is_cost(value)))
 
-    def _item_of_all_cells(self) -> list[Part]:
-        """The same item of every cell that knows it."""
+    def _item_of_all_cells(self) -> list[CostPart]:
+        """An item that no cell is named for: that of every cell which knows it."""
         place, found, problems = self.place, [], []
         for name, words in self.words.cells.items():
             self.place = place
@@ -270,7 +270,7 @@ class _Reader:
         self.place = end
         return found
 
-    def _read_with(self, words: Vocabulary) -> list[Part]:
+    def _read_with(self, words: Vocabulary) -> list[CostPart]:
         """An item, by the names that these words have."""
         own, self.words = self.words, words
         try:
@@ -278,7 +278,7 @@ class _Reader:
         finally:
             self.words = own
 
-    def _operation(self, op: str, kind: str | None = None) -> Part:
+    def _operation(self, op: str, kind: str | None = None) -> CostPart:
         """An operation, on one edge alone if a place follows it."""
         words = {"node": self.words.node_ops, "edge": self.words.edge_ops}
         kinds = [k for k in words if op in words[k] and kind in (None, k)]
@@ -301,10 +301,10 @@ class _Reader:
 
     def _next(self, kind: str, expected: str) -> str:
         if self._peek()[0] != kind:
-            raise self._wrong(expected)
+            raise self._refuse(expected)
         self.place += 1
         return self.tokens[self.place - 1][1]
 
-    def _wrong(self, expected: str) -> SpaceError:
+    def _refuse(self, expected: str) -> SpaceError:
         said = f"got {self._peek()[1]!r} in {self.text!r}"
         return SpaceError(f"{self.said} must have {expected} here, {said}")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import DataError, GraphError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.spaces.costs import CONSTANT, Cost, Part, add_parts
+from nasgoat.spaces.costs import CONSTANT, Cost, CostPart, add_parts
 from nasgoat.spaces.edge_labeled import IndexedSpace
 from nasgoat.spaces.limits import add_up_terms
 from nasgoat.spaces.search_space import SearchSpace
@@ -85,6 +85,7 @@ def _choose_column(path: Path, others: Sequence[str], column: str | None) -> str
 def _read_rows(
     space: SearchSpace, path: Path, rows: Iterable[dict[str, Any]], held: str, column: str
 ) -> Iterator[tuple[LabeledGraph | None, float]]:
+    """A graph and its value for each row of a table; None for a graph outside the space."""
     for number, row in enumerate(rows, start=2):
         try:
             value = float(row[column])
@@ -210,21 +211,26 @@ def fit_cost(
         (1.0, 0.0)
     """
     if len(graphs) < 2 or len(graphs) != len(values):
-        got = f"got {len(graphs)} graphs and {len(values)} values"
-        raise SettingError(f"a cost must be fitted to at least two measured graphs, {got}")
+        counts = f"{len(graphs)} graphs and {len(values)} values"
+        raise SettingError(f"a cost must be fitted to at least two measured graphs, got {counts}")
     parts = _list_parts(space, by)
     y = np.asarray(values, dtype=float)
-    X = _price_parts(space, graphs, parts)
-    found = _solve(X, y)
+    found = _solve(_price_parts(space, graphs, parts), y)
     table = _make_table(space, parts, found, by)
     cost = space.vocabulary({name: table}).make_cost(name)
     errors = np.abs(space.price(graphs, cost) - y)
     spread, left = float(((y - y.mean()) ** 2).sum()), float((errors**2).sum())
-    r_squared = 1.0 - left / spread if spread else float(left == 0.0)
-    return CostFit(table, cost, len(graphs), r_squared, float(errors.max()), float(errors.mean()))
+    return CostFit(
+        table=table,
+        cost=cost,
+        graphs=len(graphs),
+        r_squared=1.0 - left / spread if spread else float(left == 0.0),
+        largest_error=float(errors.max()),
+        mean_error=float(errors.mean()),
+    )
 
 
-def _list_parts(space: SearchSpace, by: str) -> list[list[Part]]:
+def _list_parts(space: SearchSpace, by: str) -> list[list[CostPart]]:
     """What each column stands for: the constant, then operations, the first ones last."""
     if by not in KINDS:
         raise UnknownNameError("by", by, KINDS)
@@ -239,12 +245,14 @@ def _list_parts(space: SearchSpace, by: str) -> list[list[Part]]:
         return [[(CONSTANT, "", 1.0)], *found]
     ops = list(dict.fromkeys((*space.node_ops, *space.edge_vocabulary)))[::-1]
     kinds = (("node", space.node_ops), ("edge", space.edge_vocabulary))
-    by_op: list[list[Part]] = [[(kind, op, 1.0) for kind, on in kinds if op in on] for op in ops]
+    by_op: list[list[CostPart]] = [
+        [(kind, op, 1.0) for kind, on in kinds if op in on] for op in ops
+    ]
     return [[(CONSTANT, "", 1.0)], *by_op]
 
 
 def _price_parts(
-    space: SearchSpace, graphs: Sequence[LabeledGraph], parts: list[list[Part]]
+    space: SearchSpace, graphs: Sequence[LabeledGraph], parts: list[list[CostPart]]
 ) -> NDArray[np.float64]:
     """What a coefficient of 1 for each part alone would make each graph cost, (N, parts)."""
     terms = [add_parts("", part)[0] for part in parts]
@@ -271,7 +279,7 @@ def _solve(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _make_table(
-    space: SearchSpace, parts: list[list[Part]], found: NDArray[np.float64], by: str
+    space: SearchSpace, parts: list[list[CostPart]], found: NDArray[np.float64], by: str
 ) -> dict[str, Any]:
     """The coefficients as a file declares them; lists by layer in a chain."""
     table: dict[str, Any] = {CONSTANT: float(found[0])}

@@ -113,7 +113,11 @@ class NodeLabeledSpace(CellSpace):
     def structure_rows(self, n: int) -> list[EdgeRow]:
         """(101_edge): at most E edges."""
         every = dict.fromkeys(self.edge_places(n), 1.0)
-        return [EdgeRow("101_edge", "limit", (), every, "<=", self.edge_limit)]
+        return [
+            EdgeRow(
+                tag="101_edge", name="limit", key=(), terms=every, sense="<=", bound=self.edge_limit
+            )
+        ]
 
     def edge_places(self, n: int) -> list[Pair]:
         return [(u, v) for u in range(n) for v in range(u + 1, n)]
@@ -151,7 +155,7 @@ class NodeLabeledSpace(CellSpace):
             return False
         return sum(count_matrices(n, self.edge_limit) for n in self.sizes) <= matrices
 
-    def structures_listable(self) -> bool:
+    def can_list_structures(self) -> bool:
         return self._has_at_most(LISTABLE)
 
     def _count_within(self) -> int:

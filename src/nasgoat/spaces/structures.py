@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,15 @@ from nasgoat.graphs import canonical
 from nasgoat.spaces.cell_space import Structures
 
 _CHUNK = 20_000  # structures between two looks at the clock
+
+
+class _RowsWanted(NamedTuple):
+    """What is listed: see :func:`list_rows`."""
+
+    n: int
+    max_edges: int
+    whole: bool
+    greatest: bool
 
 
 @inner
@@ -37,10 +47,9 @@ def _count_bits(x: int) -> int:
 
 
 @inner
-def _fits(
-    rows: NDArray[np.int64], v: int, n: int, max_edges: int, whole: bool, greatest: bool
-) -> bool:
+def _fits(rows: NDArray[np.int64], v: int, wanted: _RowsWanted) -> bool:
     """Whether rows 0..v can be part of n nodes that the edges suffice for."""
+    n, max_edges, whole = wanted.n, wanted.max_edges, wanted.whole
     covered = edges = 0
     for w in range(v + 1):
         covered |= rows[w]
@@ -50,7 +59,7 @@ def _fits(
         return still_open == 1 and edges <= max_edges
     # Two nodes that no edge joins could be swapped.
     apart = v >= 2 and not rows[v] >> (v - 1) & 1 and rows[v - 1] != rows[v]
-    if apart and (rows[v - 1] > rows[v]) != greatest:
+    if apart and (rows[v - 1] > rows[v]) != wanted.greatest:
         return False
     # Each later node needs an incoming edge, each open node an outgoing one; a prefix is followed
     # by the last inner node and the sink.
@@ -94,16 +103,9 @@ def _is_first(rows: NDArray[np.int64], v: int, scratch: NDArray[np.int64], great
 
 
 @compiled
-def _list_rows(
-    n: int,
-    max_edges: int,
-    whole: bool,
-    greatest: bool,
-    scratch: NDArray[np.int64],
-    out: NDArray[np.int64],
-) -> int:
+def _list_rows(wanted: _RowsWanted, scratch: NDArray[np.int64], out: NDArray[np.int64]) -> int:
     """Fill ``out`` with the next rows, going on from the scratch; returns how many there were."""
-    rows, tried = scratch[3], scratch[4]
+    rows, tried, n, greatest = scratch[3], scratch[4], wanted.n, wanted.greatest
     total, v = 0, scratch[5, 0]
     while v >= 1 and total < len(out):
         tried[v] += 1
@@ -111,9 +113,7 @@ def _list_rows(
         if tried[v] >= 1 << v:
             rows[v] = tried[v] = 0
             v -= 1
-        elif _fits(rows, v, n, max_edges, whole, greatest) and _is_first(
-            rows, v, scratch, greatest
-        ):
+        elif _fits(rows, v, wanted) and _is_first(rows, v, scratch, greatest):
             if v < n - 1:
                 v += 1
             else:
@@ -127,10 +127,7 @@ def _list_rows(
 @compiled
 def _extend_rows(
     parents: NDArray[np.int64],
-    n: int,
-    max_edges: int,
-    whole: bool,
-    greatest: bool,
+    wanted: _RowsWanted,
     scratch: NDArray[np.int64],
     out: NDArray[np.int64],
     home: NDArray[np.int64],
@@ -142,9 +139,7 @@ def _extend_rows(
             rows[w] = parents[p, w]
         for row in range(1, 1 << k):
             rows[k] = row
-            if _fits(rows, k, n, max_edges, whole, greatest) and _is_first(
-                rows, k, scratch, greatest
-            ):
+            if _fits(rows, k, wanted) and _is_first(rows, k, scratch, wanted.greatest):
                 for w in range(k + 1):
                     out[total, w] = rows[w]
                 home[total] = p
@@ -171,7 +166,8 @@ def extend_rows(
     out = np.zeros((total << k, k + 1), dtype=np.int64)
     home = np.zeros(total << k, dtype=np.int64)
     scratch = np.zeros((6, n + 2), dtype=np.int64)
-    count = _extend_rows(rows, n, max_edges, False, False, scratch, out, home)
+    wanted = _RowsWanted(n=n, max_edges=max_edges, whole=False, greatest=False)
+    count = _extend_rows(rows, wanted, scratch, out, home)
     return out[:count].copy(), home[:count].copy()
 
 
@@ -193,6 +189,7 @@ def list_rows(
         >>> [sum(map(len, list_rows(n, 28, whole=True))) for n in (3, 4, 5)]
         [2, 10, 98]
     """
+    wanted = _RowsWanted(n=n, max_edges=max_edges, whole=whole, greatest=greatest)
     scratch = np.zeros((6, n + 1), dtype=np.int64)
     scratch[5, 0] = 1
     if n == 1:
@@ -200,7 +197,7 @@ def list_rows(
         return
     while scratch[5, 0] >= 1:
         out = np.zeros((_CHUNK, n), dtype=np.int64)
-        total = _list_rows(n, max_edges, whole, greatest, scratch, out)
+        total = _list_rows(wanted, scratch, out)
         yield out[:total].copy()
 
 

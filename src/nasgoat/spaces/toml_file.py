@@ -106,15 +106,15 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     """
     document = TomlDocument(file, text, SpaceFileError)
     if "kind" in document.content:
-        raise document.error_at(("kind",), "must stand in a table, got none; write [space] above")
+        raise document.make_error(("kind",), "must stand in a table, got none; write [space] above")
     document.check_keys((), document.content, _TABLES)
     for key in ("name", "description"):
         if not TEXT.holds(given := document.content.get(key, "")):
-            raise document.wrong_value((key,), "must be text", given)
+            raise document.refuse_value((key,), "must be text", given)
     if "cells" not in document.content:
         return _read_terms(document, _read_space(document, ("space",)), ())
     if "space" in document.content:
-        raise document.error_at(("cells",), "must not stand beside a table [space], got both")
+        raise document.make_error(("cells",), "must not stand beside a table [space], got both")
     found = {}
     for name in document.table(("cells",)):
         cell = _read_space(document, ("cells", name), _OF_A_CELL)
@@ -124,7 +124,7 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
     except SpaceFileError:
         raise
     except NasgoatError as problem:
-        raise document.refusal(("cells",), found, problem) from None
+        raise document.refuse(("cells",), found, problem) from None
 
 
 def _read_space(
@@ -150,18 +150,18 @@ def _read_limits(
     """The space with the limits of a table, or of a list."""
     given = document.table(table[:-1]).get(table[-1], {})
     if not isinstance(given, dict | list):
-        raise document.wrong_value(table, "must be a table or a list of texts", given)
+        raise document.refuse_value(table, "must be a table or a list of texts", given)
     for name, text in given.items() if isinstance(given, dict) else enumerate(given):
         path = (*table, str(name))
         if not TEXT.holds(text):
-            raise document.wrong_value(path, "must be text like 'conv + pool <= 3'", text)
+            raise document.refuse_value(path, "must be text like 'conv + pool <= 3'", text)
         try:
             limit = {name: text} if isinstance(name, str) else text
             space = space.constrain(limit, costs=costs)
         except NasgoatError as problem:
             missing = "the cost" in str(problem) and not costs
             hint = "; declare the cost in a table [costs.NAME]" if missing else ""
-            raise document.error_at(path, f": {problem}{hint}") from None
+            raise document.make_error(path, f": {problem}{hint}") from None
     return space
 
 
@@ -185,7 +185,7 @@ def _try_cost(document: TomlDocument, space: SearchSpace, path: Keys, cost: Cost
     try:
         space.constrain(costs=cost)
     except NasgoatError as problem:
-        raise document.error_at(path, f": {problem}") from None
+        raise document.make_error(path, f": {problem}") from None
 
 
 def _check_cost(document: TomlDocument, path: Keys, cost: Any, ops: list[str]) -> None:
@@ -193,14 +193,14 @@ def _check_cost(document: TomlDocument, path: Keys, cost: Any, ops: list[str]) -
     if isinstance(cost, dict):
         if not _PLACE.fullmatch(path[-1]):
             demand = 'with a table must be a layer such as 3 or an edge such as "0>3"'
-            raise document.wrong_value(path, demand, path[-1])
+            raise document.refuse_value(path, demand, path[-1])
         document.read(path, dict.fromkeys(ops, FINITE))
         return
     if not _PLACE.fullmatch(path[-1]):
         document.check_keys(path[:-1], (path[-1],), [*ops, *COUNTED, CONSTANT])
     wanted = _COSTS_BY_LAYER if isinstance(cost, list) else FINITE
     if not wanted.holds(cost):
-        raise document.wrong_value(path, f"must be {wanted.said}", cost)
+        raise document.refuse_value(path, f"must be {wanted.said}", cost)
 
 
 def _is_declared(declaration: Mapping[str, Any]) -> bool:

@@ -11,14 +11,13 @@ except ImportError as missing:
 
     raise MissingPackageError("pytest", "dev") from missing
 
-for name in ("contract", "spaces", "cells", "optimizers", "methods_and_benchmarks"):
+for name in ("contract", "spaces", "optimizers", "methods_and_benchmarks"):
     pytest.register_assert_rewrite(f"nasgoat.testing.{name}")
 
-from nasgoat.testing.cells import CellContract  # noqa: E402
 from nasgoat.testing.contract import Contract, KernelContract  # noqa: E402
 from nasgoat.testing.methods_and_benchmarks import BenchmarkContract, MethodContract  # noqa: E402
 from nasgoat.testing.optimizers import OptimizerContract  # noqa: E402
-from nasgoat.testing.spaces import SpaceContract  # noqa: E402
+from nasgoat.testing.spaces import CellContract, SpaceContract  # noqa: E402
 
 __all__ = [
     "BenchmarkContract",

@@ -15,8 +15,7 @@ from nasgoat import (
     NodeLabeledSpace,
 )
 from nasgoat.acquisition.costs import measure_program
-from nasgoat.kernels import bounded_blocks, check_blocks, explain_unbounded
-from nasgoat.kernels.bounded import count_searches
+from nasgoat.kernels import bounded_blocks, check_blocks, count_searches, explain_unbounded
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
 from tests.acquisition.branch.declared.graph_problems import random_graph_space

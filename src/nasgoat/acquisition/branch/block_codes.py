@@ -26,7 +26,7 @@ from nasgoat.acquisition.branch.cells.records import LimitRows, Tables
 from nasgoat.acquisition.branch.cells.reference import measure_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
 from nasgoat.acquisition.branch.exponential.model import (
@@ -78,7 +78,7 @@ class BlockCodes:
     """
 
     features: FeatureMap
-    block: Block
+    block: CellBlock
 
     @cached_property
     def summaries(self) -> list[Summary]:
@@ -134,7 +134,7 @@ class BlockCodes:
 def add_summary(
     features: FeatureMap, by_structure: NDArray[np.uint8], held: Summary
 ) -> NDArray[np.uint8]:
-    """The codes of structures, shape (P, C), and what the summary of their graphs decides."""
+    """The codes of structures and of the summary of their graphs, shape (P, C) (Lemma 10)."""
     found = by_structure
     for value, decided_by in zip(held, (OPERATIONS, LONGEST), strict=True):
         if value is not None:
@@ -143,7 +143,7 @@ def add_summary(
     return found
 
 
-def hold_summary(block: Block, held: Summary) -> LimitRows:
+def hold_summary(block: CellBlock, held: Summary) -> LimitRows:
     """All limits of a block's space, and what holds the summary of its graphs."""
     more: list[Limit] = []
     if held.numbers is not None:
@@ -158,7 +158,7 @@ def hold_summary(block: Block, held: Summary) -> LimitRows:
 
 
 class SummaryRun:
-    """One summary after the other, the one of lowest bound first.
+    """One summary after the other (Lemma 10), the one of lowest bound first.
 
     Args:
         block: Makes graphs of shapes.
@@ -314,7 +314,13 @@ def start_exponential(
         yield np.where(codes.fits(held), bound_exponential(block, give(held), model), np.inf)
 
     def state(held: Summary, roots: Floats) -> ExponentialProblem:
-        return ExponentialProblem(block, give(held), model, hold_summary(block, held), roots)
+        return ExponentialProblem(
+            block=block,
+            factors=give(held),
+            model=model,
+            limits=hold_summary(block, held),
+            roots=roots,
+        )
 
     def start(held: Summary, roots: Floats) -> ExponentialRun:
         return ExponentialRun(state(held, roots), threads)

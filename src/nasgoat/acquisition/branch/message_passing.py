@@ -40,7 +40,15 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.declared.records import DeclaredScratch, DeclaredStack
-from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, Integers, Potentials, Sizes
+from nasgoat.acquisition.branch.records import (
+    RHO,
+    WIDE,
+    Floats,
+    Index,
+    Integers,
+    NodeSizes,
+    Potentials,
+)
 from nasgoat.compiled import called, inner
 
 _TINY = 1e-150
@@ -61,7 +69,9 @@ Rescale = Callable[..., None]
 Narrow = Callable[..., bool]
 #: Takes problem, prefixes, stack, scratch, sizes, shape, depth, rounds, whether to keep the bounds
 #: of each further choice, and what bound is enough.
-Bound = Callable[[Any, Prefixes | None, Any, Any, Sizes, Index, Index, Index, bool, float], float]
+Bound = Callable[
+    [Any, Prefixes | None, Any, Any, NodeSizes, Index, Index, Index, bool, float], float
+]
 
 
 def _make_messages(lanes: int) -> tuple[Message, Message]:
@@ -225,7 +235,7 @@ def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -
 
 @inner
 def _widen(
-    prefixes: Prefixes | None, scale: Floats, factor: Floats, sizes: Sizes, t: Index
+    prefixes: Prefixes | None, scale: Floats, factor: Floats, sizes: NodeSizes, t: Index
 ) -> float:
     """Choose each ε of Lemma 2 for the noted lengths; returns what ω adds to the bound on the norm.
 
@@ -248,7 +258,7 @@ def _widen(
 
 
 @inner
-def _start_scale(prefixes: Prefixes | None, scale: Floats, sizes: Sizes, t: Index) -> None:
+def _start_scale(prefixes: Prefixes | None, scale: Floats, sizes: NodeSizes, t: Index) -> None:
     """Begin with the scale of the search node above, at the root with the largest lengths."""
     scale[t, 0] = scale[t - 1, 0] if t > 0 else sizes.norm
     scale[t, 1] = scale[t - 1, 1] if t > 0 else sizes.length
@@ -282,7 +292,7 @@ def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow
         prefixes: Prefixes | None,
         stack: Any,
         scratch: Any,
-        sizes: Sizes,
+        sizes: NodeSizes,
         s: Index,
         t: Index,
         rounds: Index,

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from nasgoat.acquisition.branch import runs
-from nasgoat.acquisition.branch.cells.structures import Block, Listing, require_described
+from nasgoat.acquisition.branch.cells.structures import CellBlock, Listing, require_described
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
 from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
@@ -258,6 +258,7 @@ class BranchAndBound:
         exclude: Collection[bytes],
         deadline: float | None,
     ) -> Pool:
+        """Search, score what was found once more, and say what the search proves."""
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
         with one_blas_thread():
             if self._is_slow(acquisition):
@@ -292,7 +293,7 @@ class BranchAndBound:
             self._slow[exponential] = isinstance(cost, Reason) or cost.seconds > _QUICK_PROOF
         return self._slow[exponential]
 
-    def structures(self, nodes: int, deadline: float | None = None) -> Block | None:
+    def structures(self, nodes: int, deadline: float | None = None) -> CellBlock | None:
         """The block of all cells' structures with so many nodes; None if they are not listed."""
         if self._declared is not None or self.space.cells:
             return None

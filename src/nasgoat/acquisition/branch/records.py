@@ -82,7 +82,7 @@ class Potentials(NamedTuple):
     bound: Floats  # (lanes,)
 
 
-class Sizes(NamedTuple):
+class NodeSizes(NamedTuple):
     """What a bound needs to know of the completions of a search node, beside its potentials."""
 
     open: int  # open variables

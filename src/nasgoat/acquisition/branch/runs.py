@@ -22,23 +22,26 @@ from nasgoat.acquisition.branch.block_codes import (
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.growing_prefixes import GrowingRun
 from nasgoat.acquisition.branch.cells.search import LinearRun
-from nasgoat.acquisition.branch.cells.structures import Block, Listing
+from nasgoat.acquisition.branch.cells.structures import CellBlock, Listing
 from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.convex.long_chains import RelaxedRun, is_relaxed
 from nasgoat.acquisition.branch.convex.several_cells import CellsRun
-from nasgoat.acquisition.branch.declared.codes import DeclaredCodes, start_declared
 from nasgoat.acquisition.branch.declared.search import DeclaredRun
 from nasgoat.acquisition.branch.declared.structures import DeclaredListing
-from nasgoat.acquisition.branch.declared.tables import make_declared_tables
+from nasgoat.acquisition.branch.declared.tables import (
+    DeclaredCodes,
+    make_declared_tables,
+    start_declared,
+)
 from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
-from nasgoat.acquisition.branch.exponential.every_labelling import note_block
 from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
     bound_exponential,
     make_factors,
     make_model,
 )
+from nasgoat.acquisition.branch.exponential.several_objectives import note_block
 from nasgoat.acquisition.branch.exponential.sifting import SiftedRun
 from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
 from nasgoat.acquisition.branch.records import Run
@@ -137,7 +140,9 @@ class RunMaker:
                 yield start_exponential(*terms, self._make_floor(), self.threads)
                 continue
             bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
-            problem = ExponentialProblem(block, factors, model, limits, bounds)
+            problem = ExponentialProblem(
+                block=block, factors=factors, model=model, limits=limits, roots=bounds
+            )
             yield self._start_exponential(problem)
 
     def _start_exponential(self, problem: ExponentialProblem) -> Run:
@@ -150,7 +155,7 @@ class RunMaker:
         others = functools.partial(start_labellings, problem, self.threads)
         return SiftedRun(problem, self.acquisition, threads, others, total / _PER_NODE)
 
-    def _code(self, block: Block) -> BlockCodes:
+    def _code(self, block: CellBlock) -> BlockCodes:
         """The codes of the blocks beside the paper's, counted once for a space."""
         key = self.features.blocks, id(block)
         found: BlockCodes = self.codes.setdefault(key, BlockCodes(self.features, block))
@@ -169,6 +174,7 @@ class RunMaker:
         return min(self._bound_size(posterior, n) for n in self.features.space.sizes)
 
     def _bound_size(self, posterior: Posterior, n: int) -> float:
+        """A lower bound on every graph with n nodes; see :meth:`bound_space`."""
         on_counts = posterior.on_counts(self.features, n)
         sqrt_beta, space = self.acquisition.sqrt_beta, self.features.space
         nodes = np.array([s == 0 for s, _, _ in self.features.path_types])
@@ -221,7 +227,9 @@ def load_exponential() -> None:
     posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
     factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
     bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
-    problem = ExponentialProblem(block, factors, model, limits, bounds)
+    problem = ExponentialProblem(
+        block=block, factors=factors, model=model, limits=limits, roots=bounds
+    )
     ExponentialRun(problem, ALONE).go_on(np.inf)
 
 
@@ -261,7 +269,7 @@ def load_declared() -> None:
             pass
 
 
-def _make_tiny_problem(prefixes: bool) -> tuple[Block, FeatureMap]:
+def _make_tiny_problem(prefixes: bool) -> tuple[CellBlock, FeatureMap]:
     space = NodeLabeledSpace(4, ["a", "b"])
     (block,) = Listing(space, prefixes).blocks()
     return block, FeatureMap(space)

@@ -300,6 +300,7 @@ class DepthFirstRun:
         return self.roots
 
     def _step(self, worker: Worker, best: float) -> list[Found]:
+        """Let one worker go on for a while; what it found."""
         status, found = self._search(
             self._problem,
             worker.prefixes,

@@ -12,19 +12,20 @@ from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch.cells.classes import measure_distances
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
-from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
-from nasgoat.acquisition.branch.cells.parts import (
-    _bound_products,
-    _bound_pulls,
-    is_labelled,
-    list_interactions,
-    split_vectors,
-    turn_tables,
-)
 from nasgoat.acquisition.branch.cells.records import Tables
 from nasgoat.acquisition.branch.cells.reference import no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.stem_tables import (
+    _bound_products,
+    _bound_pulls,
+    know_all_labels,
+    list_interactions,
+    make_floating_block,
+    make_floating_tables,
+    split_vectors,
+    turn_tables,
+)
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.spaces.structures import list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
@@ -72,7 +73,7 @@ def make_problem(
     return space, acquisition, make_floating_tables(*asked, labelled)
 
 
-def make_stems(space: NodeLabeledSpace, n: int, k: int) -> tuple[list[Key], Block]:
+def make_stems(space: NodeLabeledSpace, n: int, k: int) -> tuple[list[Key], CellBlock]:
     """All stems of k known nodes, once for each label of the last inner node."""
     labels = len(space.ops)
     rows = np.repeat(np.concatenate(list(list_rows(k, 99, whole=False))), labels, axis=0)
@@ -82,7 +83,7 @@ def make_stems(space: NodeLabeledSpace, n: int, k: int) -> tuple[list[Key], Bloc
 
 
 def bound_stems(
-    block: Block, tables: Tables, whole: bool, best: float = np.inf
+    block: CellBlock, tables: Tables, whole: bool, best: float = np.inf
 ) -> tuple[LinearRun, np.ndarray]:
     """Bounds of all stems; the states that are left are noted in the run."""
     shapes = block.shapes.distance.shape
@@ -119,12 +120,12 @@ def bound_named_stems(
         scout=False,
         allowed=allowed.astype(np.uint8),
         names=names,
-        changes=no_changes(turned) if is_labelled(turned) else None,
+        changes=no_changes(turned) if know_all_labels(turned) else None,
     )
     return run, np.array(run.bound_shapes(best))
 
 
-def turn(tables: Tables, block: Block, way: str, rng: np.random.Generator) -> Tables:
+def turn(tables: Tables, block: CellBlock, way: str, rng: np.random.Generator) -> Tables:
     """The tables in the basis of their own choice, in a random one, or with one part alone."""
     width = tables.option.shape[-1] - 1
     if way == "chosen":
@@ -173,6 +174,7 @@ def check_named_stems(seed: int, way: str, share: float) -> float:
     state_labels = np.array([[state[0] for state in home.states] for home in homes])
     names = np.where(rng.random(state_labels.shape) < share, state_labels, -1)
     names[:, 0] = -1
+    named = 0
     for k in range(2, n - 1):
         asked = space, homes, names, tables, k
         _, bounds = bound_named_stems(*asked, np.inf, way, rng)
@@ -188,7 +190,10 @@ def check_named_stems(seed: int, way: str, share: float) -> float:
             if k < n - 2:  # whole prefixes drop equal labellings of twins
                 assert run.states.allowed[g, np.arange(n - 2), states].all()
                 node = run.states.next_name[g]
-                assert node < 0 or run.states.name_bound[g, state_labels[g, node]] <= values[g]
+                if node >= 0:
+                    named += 1
+                    assert run.states.name_bound[g, state_labels[g, node]] <= values[g]
+    assert (named > 0) == (share < 1.0)  # else no label is left to be named next
     return found
 
 

@@ -72,6 +72,7 @@ def test_the_relaxed_bound_holds_for_every_labelling_that_is_allowed(seed: int) 
     values, bound = columns.evaluate(every), ConvexBound(columns)
     root = bound.find_root()
     assert root.bound <= values.min()
+    compared = 0
     for _ in range(5):
         allowed = rng.random(root.point.shape) < 0.6
         allowed[np.arange(5), rng.integers(3, size=5)] = True
@@ -82,6 +83,8 @@ def test_the_relaxed_bound_holds_for_every_labelling_that_is_allowed(seed: int) 
         for i, label in zip(*np.nonzero(allowed), strict=True):
             there = values[inside & (every[:, i] == label)].min(initial=np.inf)
             assert found.bound + found.more[i, label] <= there + AGREES
+            compared += np.isfinite(there)
+    assert compared > 10
 
 
 def test_columns_add_up_to_the_acquisition_of_a_chain() -> None:
@@ -157,5 +160,6 @@ def test_a_chain_of_twenty_layers_is_searched_within_a_small_gap() -> None:
     problem = random_problem(space, 30, seed=0)
     pool = BranchAndBound(space, time_limit=3).optimize(problem.acquisition, 5, problem.observed)
     assert len(pool) == 5
-    assert (pool.certificate.gap or 0.0) < 0.5
+    assert pool.certificate.gap is not None
+    assert pool.certificate.gap < 0.5
     assert all(proposal.graph in space for proposal in pool)

@@ -10,7 +10,7 @@ import numpy as np
 
 from nasgoat import GraphSpace, LowerConfidenceBound, ShortestPathKernel
 from nasgoat.errors import EmptySpaceError, SpaceError, TooLargeError
-from nasgoat.spaces.graph_declaration import count_choices
+from nasgoat.spaces.graph_space import count_choices
 from tests.acquisition.branch.problems import Problem, fitted, observed
 
 _MOST = 3_000  # graphs of a space

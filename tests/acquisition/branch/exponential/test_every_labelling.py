@@ -16,8 +16,8 @@ from nasgoat import (
 )
 from nasgoat.acquisition import KnownCost
 from nasgoat.acquisition.branch.cells.structures import Listing
-from nasgoat.acquisition.branch.exponential import every_labelling
-from nasgoat.acquisition.branch.exponential.every_labelling import Labellings, note_block
+from nasgoat.acquisition.branch.exponential import several_objectives
+from nasgoat.acquisition.branch.exponential.several_objectives import Labellings, note_block
 from nasgoat.compiled import ALONE
 from nasgoat.spaces import CellSpace
 from nasgoat.testing.contract import list_graphs
@@ -51,7 +51,7 @@ def test_means_are_exact_and_deviations_bounded(kind: str, t: int, form: str) ->
     mean, std = gp.predict(graphs)
     assert noted.mean == pytest.approx(mean, abs=ROUNDING)
     assert (noted.std >= std).all()
-    if t <= every_labelling._EXPLAINING:
+    if t <= several_objectives._EXPLAINING:
         assert noted.std == pytest.approx(std, abs=1e-5)  # the root of what rounding may change
 
 

@@ -26,7 +26,7 @@ from nasgoat.acquisition.branch.cells.classes import Group, make_group
 from nasgoat.acquisition.branch.cells.records import Changes, Tables
 from nasgoat.acquisition.branch.cells.reference import measure_changes
 from nasgoat.acquisition.branch.cells.structure_bounds import Multipliers, bound_structures
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Integers
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
@@ -52,7 +52,7 @@ _COLUMNS = 30_000  # structures beyond which layers are the smaller model
 
 
 def bound_compositions(
-    block: Block,
+    block: CellBlock,
     features: FeatureMap,
     posterior: LinearPosterior,
     sqrt_beta: float,
@@ -96,7 +96,7 @@ def bound_compositions(
 
 
 def _bound_without_prices(
-    block: Block, tables: Tables, labels: int, every: Integers, value: float
+    block: CellBlock, tables: Tables, labels: int, every: Integers, value: float
 ) -> _PricedBounds:
     """The structures that a bound for all compositions at once leaves."""
     changes = measure_changes(tables, block.shapes, block.classes, labels)
@@ -104,14 +104,21 @@ def _bound_without_prices(
     first = bound_structures(tables, block.shapes, changes, group)
     left = np.flatnonzero(first < value)
     start = Multipliers(prices=np.zeros((len(left), labels)), stretch=np.full(len(left), _STRETCH))
-    return _PricedBounds(block, tables, changes, group.take(left), first[left], start)
+    return _PricedBounds(
+        block=block,
+        tables=tables,
+        changes=changes,
+        group=group.take(left),
+        first=first[left],
+        multipliers=start,
+    )
 
 
 @dataclass(frozen=True)
 class _PricedBounds:
     """Bounds of structures whose labels are some of the operations."""
 
-    block: Block
+    block: CellBlock
     tables: Tables
     changes: Changes
     group: Group

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nasgoat.acquisition.branch.cells.records import LimitRows, Prefixes, Shapes, Stack
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.records import Floats, Index, Integers
 from nasgoat.compiled import called, inner
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
@@ -28,7 +28,7 @@ _FAR = 1000  # more than any distance
 
 
 def make_limit_rows(
-    block: Block,
+    block: CellBlock,
     floating: bool = False,
     more: Sequence[Limit] = (),
     longest: Sequence[int] = (),
@@ -67,7 +67,7 @@ def make_limit_rows(
     return found
 
 
-def _list_label_costs(block: Block, limit: Limit) -> Floats:
+def _list_label_costs(block: CellBlock, limit: Limit) -> Floats:
     """Cost of each label, one row for all nodes or a row for each edge u · n + v."""
     space, n = block.space, block.shapes.distance.shape[1]
     if space.labels_on == "nodes":
@@ -75,7 +75,7 @@ def _list_label_costs(block: Block, limit: Limit) -> Floats:
     return np.array([limit.edge_cost(u, v, space.ops) for u in range(n) for v in range(n)])
 
 
-def _list_state_costs(block: Block, limit: Limit, costs: Floats) -> Floats:
+def _list_state_costs(block: CellBlock, limit: Limit, costs: Floats) -> Floats:
     """Cost of each state, by place, from the costs of labels."""
     found = block.prefix_states
     if found is None:
@@ -86,7 +86,7 @@ def _list_state_costs(block: Block, limit: Limit, costs: Floats) -> Floats:
     return np.asarray(known + limit.edges * joined)[None]
 
 
-def _list_shape_costs(block: Block, limit: Limit) -> Floats:
+def _list_shape_costs(block: CellBlock, limit: Limit) -> Floats:
     """What is known of every shape."""
     space, shapes = block.space, block.shapes
     more = 0 if block.prefix_states is None else 2

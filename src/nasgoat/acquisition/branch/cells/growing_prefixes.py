@@ -1,11 +1,11 @@
 """Prefixes that grow node by node: for dense spaces, whose prefixes are too many to list (Lemma 4).
 
 A *stem* is a prefix of k nodes together with the label of the last inner node; the nodes between
-*float* (``floating``). Its bound holds for every graph that begins like it. Stems wait in the order
-of their bounds. The best ones first get labels, one node at a time, because a label that is known
-takes part in no interaction; when all labels are known, one more node, each class of isomorphic
-prefixes once. What a stem becomes inherits the states that its nodes can be in. Prefixes without
-floating nodes wait with them, and are searched.
+*float* (``stem_tables``). Its bound holds for every graph that begins like it. Stems wait in the
+order of their bounds. The best ones first get labels, one node at a time, because a label that is
+known takes part in no interaction; when all labels are known, one more node, each class of
+isomorphic prefixes once. What a stem becomes inherits the states that its nodes can be in. Prefixes
+without floating nodes wait with them, and are searched.
 
 Other modules use :class:`GrowingRun` alone.
 """
@@ -21,12 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
-from nasgoat.acquisition.branch.cells.floating import make_floating_block, make_floating_tables
-from nasgoat.acquisition.branch.cells.parts import split_vectors
 from nasgoat.acquisition.branch.cells.records import States, Tables
 from nasgoat.acquisition.branch.cells.reference import no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
-from nasgoat.acquisition.branch.cells.structures import Block, list_prefix_states
+from nasgoat.acquisition.branch.cells.stem_tables import (
+    make_floating_block,
+    make_floating_tables,
+    split_vectors,
+)
+from nasgoat.acquisition.branch.cells.structures import CellBlock, list_prefix_states
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers
 from nasgoat.compiled import Threads
 from nasgoat.spaces import CellSpace
@@ -97,7 +100,7 @@ class GrowingRun:
         self._waiting: list[list[Stem]] = [[] for _ in range(self._inner + n - 1 - self._first)]
         self._run: LinearRun | None = None  # bounds stems, or looks below whole prefixes
         self._bounded: Stems | None = None  # the stems that it bounds
-        self.block: Block  # the shapes that the graphs found last belong to
+        self.block: CellBlock  # the shapes that the graphs found last belong to
         self._begun, self._turn, self._explored = False, 0, 0
         nothing = np.zeros((0, n - 2), dtype=np.int64)
         self._label = list_prefix_states(len(space.ops), n, nothing).label  # of each state

@@ -22,8 +22,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.cells.reference import is_labelled
-from nasgoat.acquisition.branch.cells.scale import rescale
-from nasgoat.acquisition.branch.cells.spread import find_least_prices
+from nasgoat.acquisition.branch.cells.spread import find_least_prices, rescale
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Index
 from nasgoat.compiled import inner

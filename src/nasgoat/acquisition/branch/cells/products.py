@@ -25,14 +25,14 @@ from nasgoat.acquisition.branch.cells.records import (
 )
 from nasgoat.acquisition.branch.cells.reference import has_names, is_labelled
 from nasgoat.acquisition.branch.cells.spread import measure_open, measure_spread
-from nasgoat.acquisition.branch.records import Floats, Index, Potentials, Sizes, dot
+from nasgoat.acquisition.branch.records import Floats, Index, NodeSizes, Potentials, dot
 from nasgoat.compiled import called, inner
 
 
 @called
 def measure_products(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
-) -> Sizes:
+) -> NodeSizes:
     """All products at depth t."""
     pairs, shapes, changes = problem.pairs, problem.shapes, problem.changes
     size, q = shapes.size[shapes.home[s]], shapes.last_label[s]
@@ -55,7 +55,7 @@ def measure_products(
             omega = measure_spread(prefixes, scratch, total)
     longest = _measure_norms(prefixes, stack, scratch, q, t, total)
     square = dot(stack.reference[t], stack.reference[t])
-    return Sizes(
+    return NodeSizes(
         open=total,
         mean=stack.reference[t, 0],
         square=square,
@@ -201,7 +201,7 @@ def _look_up_moves(
     scratch: Scratch,
     s: Index,
 ) -> None:
-    """The same while every variable is open: products of moves are known by change classes."""
+    """Products of the moves while every variable is open: they are known by change classes."""
     p, labels = shapes.home[s], stack.move.shape[2]
     for i in range(shapes.variables[p]):
         k = shapes.change_class[p, i]

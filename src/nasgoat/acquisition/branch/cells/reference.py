@@ -208,7 +208,7 @@ def _load_labelled(
 def load_names(
     both: Floats, shapes: Shapes, changes: Changes, prefixes: Prefixes, stack: Stack, s: Index
 ) -> None:
-    """Put the labels of shape s that are known from the start into its reference graph.
+    """Put labels of shape s that are known from the start into its reference graph (Lemma 14).
 
     Their variables stay open, because their distances are, but change nothing by their labels.
     """

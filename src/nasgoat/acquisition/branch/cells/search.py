@@ -40,7 +40,7 @@ from nasgoat.acquisition.branch.cells.reference import (
     measure_changes,
 )
 from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.cells.tables import measure_states
 from nasgoat.acquisition.branch.records import Answers, Floats, Index, Integers, new_answers
 from nasgoat.acquisition.branch.search import (
@@ -168,7 +168,14 @@ def _find_leaves(
 
 _walk = Walk(_open_shape, _forget, _take_state)
 _search = make_search(
-    _walk, Steps(_list_nothing, _find_leaves, measure_products, bound_completions, _choose_variable)
+    _walk,
+    Steps(
+        go_on_listing=_list_nothing,
+        find_leaves=_find_leaves,
+        measure=measure_products,
+        bound=bound_completions,
+        choose=_choose_variable,
+    ),
 )
 
 
@@ -201,7 +208,7 @@ class LinearRun(DepthFirstRun):
 
     def __init__(
         self,
-        block: Block,
+        block: CellBlock,
         tables: Tables,
         limits: LimitRows,
         floor: Callable[[], float],
@@ -240,6 +247,7 @@ class LinearRun(DepthFirstRun):
         self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 
     def _new_worker(self) -> Worker:
+        """A worker with room for the largest shape: its stack, its scratch and its answers."""
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)
         domain = labels

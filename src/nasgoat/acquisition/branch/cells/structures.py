@@ -36,7 +36,7 @@ _WRITTEN, _SMALL = 2e8, 5e7  # bytes of tables that are computed in a second, or
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CellBlock:
     """Structures or prefixes that are searched together, and how to turn them back into graphs.
 
     Args:
@@ -110,7 +110,7 @@ class Listing:
     memory: float | None = None
     growing: list[int] = field(default_factory=list)
     left_out: list[int] = field(default_factory=list)
-    _blocks: list[Block] = field(default_factory=list)
+    _blocks: list[CellBlock] = field(default_factory=list)
     _listed: dict[int, Matrices] = field(default_factory=dict)
     _begun: dict[int, tuple[Iterator[Matrices], list[Matrices]]] = field(default_factory=dict)
     _refused: set[int] = field(default_factory=set)  # sizes with too many
@@ -125,7 +125,7 @@ class Listing:
     def _costs(self) -> dict[int, ShapeCost]:
         return {n: shape_cost(self.space, n, self.prefixes, self.most) for n in self.space.sizes}
 
-    def blocks(self, deadline: float | None = None) -> list[Block]:
+    def blocks(self, deadline: float | None = None) -> list[CellBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.
@@ -187,7 +187,7 @@ class Listing:
                 raise _refuse_structures(n)
         return False
 
-    def _make_blocks(self) -> list[Block]:
+    def _make_blocks(self) -> list[CellBlock]:
         prefixes = {n for n in self._listed if self._costs[n].prefixes}
         whole = [(n, found) for n, found in self._listed.items() if n not in prefixes]
         small = [make_structure_block(self.space, whole)] if whole else []
@@ -215,7 +215,7 @@ def require_described(space: SearchSpace) -> SearchSpace:
     return space
 
 
-def make_structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]]) -> Block:
+def make_structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]]) -> CellBlock:
     """Structures whose inner nodes, or edges, wait for labels: matrices by numbers of nodes."""
     total, n = sum(len(matrices) for _, matrices in listed), max(m for m, _ in listed)
     nodes = np.concatenate([np.full(len(block), m, dtype=np.int64) for m, block in listed])
@@ -250,7 +250,7 @@ def make_structure_block(space: CellSpace, listed: Sequence[tuple[int, Matrices]
         change_class=change_class,
         class_pair=class_pair,
     )
-    return Block(space, shapes, adjacency, classes)
+    return CellBlock(space, shapes, adjacency, classes)
 
 
 def _list_ends(adjacency: Matrices, edges: Integers) -> NDArray[np.int8]:
@@ -261,7 +261,7 @@ def _list_ends(adjacency: Matrices, edges: Integers) -> NDArray[np.int8]:
     return ends
 
 
-def _list_prefix_block(space: CellSpace, n: int, matrices: Matrices) -> Block:
+def _list_prefix_block(space: CellSpace, n: int, matrices: Matrices) -> CellBlock:
     """Prefixes of structures of n nodes, once for each label of the last inner node."""
     total, labels = len(matrices), len(space.ops)
     distance = measure_distances(matrices)
@@ -281,7 +281,7 @@ def make_prefix_block(
     distance: NDArray[np.int8],
     twin: NDArray[np.int8],
     reach: Integers,
-) -> Block:
+) -> CellBlock:
     """Prefixes of graphs with n nodes, all of whose nodes are variables (see ``Shapes``)."""
     total, known, _ = distance.shape
     nodes = np.full(total, known, dtype=np.int64)
@@ -300,7 +300,7 @@ def make_prefix_block(
         class_pair=class_pair,
     )
     states = list_prefix_states(len(space.ops), n, reach)
-    return Block(space, shapes, adjacency, classes, states)
+    return CellBlock(space, shapes, adjacency, classes, states)
 
 
 class PrefixStates(NamedTuple):

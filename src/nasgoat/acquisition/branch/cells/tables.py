@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.records import Changes, PairTables, States, Tables
 from nasgoat.acquisition.branch.cells.reference import multiply_changes
-from nasgoat.acquisition.branch.cells.structures import Block, PrefixStates
+from nasgoat.acquisition.branch.cells.structures import CellBlock, PrefixStates
 from nasgoat.acquisition.branch.records import Floats, Integers
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import LinearPosterior
@@ -149,7 +149,7 @@ def _multiply_interactions(both: Floats) -> tuple[Floats, Floats]:
 
 
 def measure_states(
-    block: Block,
+    block: CellBlock,
     tables: Tables,
     changes: Changes,
     allowed: NDArray[np.uint8] | None = None,

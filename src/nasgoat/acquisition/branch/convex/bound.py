@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from nasgoat.acquisition.branch.cells.records import LimitRows, Tables
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.records import Floats, Integers
 
 Allowed = NDArray[np.bool_]
@@ -50,7 +50,7 @@ class AddedColumns:
     @classmethod
     def of(
         cls,
-        block: Block,
+        block: CellBlock,
         tables: Tables,
         limits: LimitRows,
         s: int,
@@ -115,7 +115,7 @@ class Relaxed:
 
 
 class ConvexBound:
-    """Bounds the acquisition of one structure for any choice of allowed labels."""
+    """Bounds the acquisition of one structure for any choice of allowed labels (Lemma 8)."""
 
     def __init__(self, columns: AddedColumns) -> None:
         self.columns = columns

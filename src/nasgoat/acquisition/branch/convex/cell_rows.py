@@ -257,6 +257,7 @@ class CellPairs:
     def _list_side(
         self, side: Side, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
     ) -> SideColumns:
+        """The columns and costs of one side: those of its cells, added up."""
         signs = np.array([sign for _, sign in self._limits])
         starts, labels, fixed, costs = [], [], [], []
         for cell in side.cells:
@@ -269,11 +270,11 @@ class CellPairs:
             fixed.append((signs[:, None] * total).T)
             costs.append(signs[:, None, None] * cost)
         return SideColumns(
-            side,
-            side.add_up(starts),
-            _stack(labels, 0),
-            side.add_up(fixed).T,
-            _stack(costs, 1),
+            side=side,
+            start=side.add_up(starts),
+            label=_stack(labels, 0),
+            fixed=side.add_up(fixed).T,
+            cost=_stack(costs, 1),
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.records import LimitRows, Tables
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.convex.bound import AddedColumns, Allowed, ConvexBound, Relaxed
 from nasgoat.acquisition.branch.records import Builds, Floats, Found, Integers
 from nasgoat.acquisition.costs import FEW_STRUCTURES, MANY_LABELLINGS
@@ -29,7 +29,7 @@ _BETTER = 1e-12  # less is rounding
 _FORBIDDING = 1e6  # weight of what is beyond limits, against the acquisition
 
 
-def is_relaxed(block: Block) -> bool:
+def is_relaxed(block: CellBlock) -> bool:
     """Whether a block is searched by relaxations: few structures, many labellings, on edges."""
     shapes = block.shapes
     most = float(block.labels) ** min(int(shapes.variables.max(initial=0)), 300)
@@ -66,7 +66,7 @@ class RelaxedRun:
     @classmethod
     def of(
         cls,
-        block: Block,
+        block: CellBlock,
         tables: Tables,
         limits: LimitRows,
         codes: NDArray[np.uint8] | None = None,
@@ -218,6 +218,7 @@ def descend(columns: AddedColumns, gram: Floats | None, labels: Integers) -> lis
 
 
 def _measure_changes(columns: AddedColumns, labels: Integers) -> _Changes:
+    """What each change of a single label adds to mean, squared norm and costs."""
     total, width, _ = columns.label.shape
     own = np.repeat(np.arange(total) * width + labels, width)
     flat = columns.label.reshape(total * width, -1)
@@ -241,7 +242,7 @@ def _value_single(columns: AddedColumns, changes: _Changes) -> Floats:
 
 
 def _value_pairs(columns: AddedColumns, gram: Floats, changes: _Changes) -> Floats:
-    """The same after two changes, shape (V L, V L); infinite for two of one variable."""
+    """The acquisition after two changes of labels, (V L, V L); infinite for two of one variable."""
     own, mean, over = changes.own, changes.mean, changes.over
     both = gram - gram[:, own] - gram[own] + gram[np.ix_(own, own)]
     inside = changes.now + changes.square[:, None] + changes.square + 2.0 * both

@@ -44,11 +44,17 @@ class _Pairs(NamedTuple):
     def take(self, at: NDArray[np.intp]) -> _Pairs:
         """Some of the pairs."""
         number, mean, square, linear, present = self
-        return _Pairs(number[at], mean[at], square[at], linear[at], present[at])
+        return _Pairs(
+            number=number[at],
+            mean=mean[at],
+            square=square[at],
+            linear=linear[at],
+            present=present[at],
+        )
 
 
 class _PairBound:
-    """Bounds pairs of rows, many at a time."""
+    """Bounds pairs of rows, many at a time (Lemma 11)."""
 
     def __init__(self, first: SideColumns, second: SideColumns) -> None:
         label = _join_places(first.label, second.label, 0)
@@ -74,11 +80,11 @@ class _PairBound:
         one, two = (start[rows] for start, rows in zip(self._starts, (i, j), strict=True))
         vectors = one[:, 1:] + two[:, 1:]
         return _Pairs(
-            number,
-            one[:, 0] + two[:, 0],
-            (vectors * vectors).sum(axis=1),
-            self._along[0][i] + self._along[1][j] + self._diagonal,
-            np.hstack([self._present[0][i], self._present[1][j]]),
+            number=number,
+            mean=one[:, 0] + two[:, 0],
+            square=(vectors * vectors).sum(axis=1),
+            linear=self._along[0][i] + self._along[1][j] + self._diagonal,
+            present=np.hstack([self._present[0][i], self._present[1][j]]),
         )
 
     def bound(self, pairs: _Pairs, steps: int, enough: float) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
 """Declared graphs, whose nodes and edges may both carry labels, under the linear kernel.
 
-In reading order: ``records``, ``structures``, ``tables``, ``domains``, ``bound``, ``search``.
+In reading order: ``records``, ``structures``, ``domains``, ``bound``, ``search``, ``tables``.
 """

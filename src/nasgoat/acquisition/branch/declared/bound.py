@@ -27,7 +27,7 @@ from nasgoat.acquisition.branch.declared.records import (
     DeclaredStack,
 )
 from nasgoat.acquisition.branch.message_passing import make_bound
-from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, Sizes, add_to, dot
+from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, NodeSizes, add_to, dot
 from nasgoat.compiled import called, inner
 
 
@@ -39,7 +39,7 @@ def measure_labels(
     scratch: DeclaredScratch,
     s: Index,
     t: Index,
-) -> Sizes:
+) -> NodeSizes:
     """The reference graph, its moves and all products at depth t."""
     reference, potentials = scratch.reference, scratch.potentials
     _load_reference(problem, stack, reference, s)
@@ -53,7 +53,7 @@ def measure_labels(
             longest = max(longest, scratch.square[i, c])
         length += math.sqrt(longest)
     square = dot(reference, reference)
-    return Sizes(
+    return NodeSizes(
         open=total,
         mean=reference[0],
         square=square,
@@ -278,7 +278,7 @@ def _rescale(
     _: None,
     stack: DeclaredStack,
     scratch: DeclaredScratch,
-    sizes: Sizes,
+    sizes: NodeSizes,
     s: Index,
     t: Index,
 ) -> None:

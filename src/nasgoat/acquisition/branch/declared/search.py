@@ -320,7 +320,13 @@ def _is_hopeless(
 
 _search = make_search(
     Walk(_open_structure, _forget, _take_label),
-    Steps(_list_labels, _find_leaves, measure_labels, bound_labels, _choose_variable),
+    Steps(
+        go_on_listing=_list_labels,
+        find_leaves=_find_leaves,
+        measure=measure_labels,
+        bound=bound_labels,
+        choose=_choose_variable,
+    ),
 )
 
 
@@ -358,7 +364,9 @@ class DeclaredRun(DepthFirstRun):
         chosen: Integers | None = None,
     ) -> None:
         held, rows = held or know_nothing(tables), rows or block.rows
-        self._problem = DeclaredProblem(block.shapes, block.rules, rows, tables, held)
+        self._problem = DeclaredProblem(
+            shapes=block.shapes, rules=block.rules, rows=rows, tables=tables, summary=held
+        )
         self._listed = listed
         super().__init__(block, len(block.adjacency), floor, threads, scout=False, chosen=chosen)
 

@@ -178,10 +178,20 @@ def make_declared_block(
     )
     classes = np.stack(np.divmod(codes, n + 1), axis=1)
     rows = _make_rows(space, n, edges, adjacency, roles)
-    return DeclaredBlock(space, n, adjacency, roles, shapes, classes, rules, rows)
+    return DeclaredBlock(
+        space=space,
+        n=n,
+        adjacency=adjacency,
+        roles=roles,
+        shapes=shapes,
+        classes=classes,
+        rules=rules,
+        rows=rows,
+    )
 
 
 def _read_rules(space: GraphSpace, n: int) -> DegreeRules:
+    """Degrees, weights of edges and fixed edges of a space, as arrays for n nodes."""
     rules, ops = space.rules, max(len(space.edge_ops), 1)
     edge = np.ones((n, n, ops), dtype=np.int8)
     for (u, v), code in rules.fixed.edges.items():
@@ -243,7 +253,7 @@ def _make_rows(
     batch = GraphBatch(adjacency, np.full(len(edges), n, dtype=np.int8))
     depth = depths(batch, first if space.sources else ~last, last if space.sinks else ~first)
 
-    def known(limit: Limit) -> Floats:
+    def add_up_known(limit: Limit) -> Floats:
         return np.asarray(limit.nodes * n + limit.edges * edges + limit.depth * depth)
 
     caps = [sign * x.bound + TOLERANCE * max(1.0, abs(x.bound)) for x, sign in rows]
@@ -252,5 +262,7 @@ def _make_rows(
         cap=np.array(caps, dtype=float),
         node=np.array([s * x.node_coefficients(words) for x, s in rows]).reshape(total, len(words)),
         edge=np.array([s * x.edge_coefficients(ops) for x, s in rows]).reshape(total, len(ops)),
-        shape=np.array([s * known(x) for x, s in rows], dtype=float).reshape(total, len(edges)),
+        shape=np.array([s * add_up_known(x) for x, s in rows], dtype=float).reshape(
+            total, len(edges)
+        ),
     )

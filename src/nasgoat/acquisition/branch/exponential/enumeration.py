@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import EPSILON, has_longest
 from nasgoat.acquisition.branch.cells.records import LimitRows, Shapes
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.exponential.model import ExponentialProblem, Factors, Model
 from nasgoat.acquisition.branch.records import (
     DEPTH,
@@ -54,7 +55,33 @@ class Labelling(NamedTuple):
     richest: Integers  # (2, n) scratch of what limits say about paths
 
 
-def new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
+class Enumeration(NamedTuple):
+    """The labellings of some structures, and how far they have been gone through."""
+
+    factors: Factors
+    shapes: Shapes
+    limits: LimitRows
+    order: Integers  # the structures, one after the other
+    roots: Floats  # a lower bound of every structure of the block
+    state: Labelling
+
+
+def begin_enumeration(
+    block: CellBlock, factors: Factors, limits: LimitRows, order: Integers, roots: Floats
+) -> Enumeration:
+    """Before the first labelling of the structures ``order`` of a block."""
+    state = _new_labelling(block.shapes, block.labels, factors, limits)
+    return Enumeration(
+        factors=factors,
+        shapes=block.shapes,
+        limits=limits,
+        order=order,
+        roots=roots,
+        state=state,
+    )
+
+
+def _new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
     """An empty state for these structures and that many labels."""
     variables = max(int(shapes.variables.max()), 1)
     depth, m, columns = variables + 1, factors.path.shape[-1], factors.square.shape[1]
@@ -74,56 +101,35 @@ def new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRo
 
 @compiled
 def search_labellings(
-    factors: Factors,
-    model: Model,
-    shapes: Shapes,
-    limits: LimitRows,
-    state: Labelling,
-    labels: int,
-    order: Integers,
-    roots: Floats,
-    best: float,
-    margin: float,
-    pause: int,
+    walk: Enumeration, model: Model, best: float, margin: float, pause: int
 ) -> tuple[int, float]:
     """Go on until a graph better than ``best`` is found, nodes are used up, or all is done.
 
     Returns how the call ended and the value of the graph: its shape is ``place[SHAPE]``.
     """
-    place, stop = state.place, state.place[NODES] + pause
+    place, stop = walk.state.place, walk.state.place[NODES] + pause
     while True:
-        status = go_to_labelling(
-            factors, shapes, limits, state, labels, order, roots, best + margin, stop
-        )
+        status = go_to_labelling(walk, best + margin, stop)
         if status != FOUND:
             return status, 0.0
-        value = _evaluate(model, state, place[DEPTH] + 1, best)
+        value = _evaluate(model, walk.state, place[DEPTH] + 1, best)
         if value < best:
             return FOUND, value
 
 
 @inner
-def go_to_labelling(
-    factors: Factors,
-    shapes: Shapes,
-    limits: LimitRows,
-    state: Labelling,
-    labels: int,
-    order: Integers,
-    roots: Floats,
-    threshold: float,
-    stop: Index,
-) -> int:
+def go_to_labelling(walk: Enumeration, threshold: float, stop: Index) -> int:
     """Go on to the next complete labelling of a structure whose bound is below a threshold.
 
     Returns ``FOUND`` with the labelling in row ``DEPTH`` + 1 of the state, ``PAUSED`` when ``stop``
     nodes are used up, or ``DONE`` when there is no other.
     """
-    place = state.place
+    factors, shapes, limits, state = walk.factors, walk.shapes, walk.limits, walk.state
+    place, order, labels = state.place, walk.order, state.single.shape[1]
     while place[NODES] < stop:
         place[NODES] += 1
         if place[DEPTH] < 0:
-            if place[POSITION] >= len(order) or roots[order[place[POSITION]]] >= threshold:
+            if place[POSITION] >= len(order) or walk.roots[order[place[POSITION]]] >= threshold:
                 return DONE
             place[SHAPE] = order[place[POSITION]]
             place[POSITION] += 1
@@ -309,10 +315,9 @@ def _find_next_label(shapes: Shapes, state: Labelling, s: Index, t: Index) -> In
 
 @dataclass
 class _Worker:
-    """The state of one thread."""
+    """What one thread goes through."""
 
-    state: Labelling
-    order: Integers
+    walk: Enumeration
     done: bool = False
 
 
@@ -322,16 +327,16 @@ class ExponentialRun:
     def __init__(self, problem: ExponentialProblem, threads: Threads) -> None:
         self._problem, self._threads, self.block = problem, threads, problem.block
         order = np.argsort(problem.roots, kind="stable")
-        given = (self.block.shapes, self.block.labels, problem.factors, problem.limits)
+        shares = [order[j :: threads.total].copy() for j in range(threads.total)]
+        given = self.block, problem.factors, problem.limits
         self._workers = [
-            _Worker(new_labelling(*given), order[j :: threads.total].copy())
-            for j in range(threads.total)
+            _Worker(begin_enumeration(*given, share, problem.roots)) for share in shares
         ]
 
     @property
     def nodes(self) -> int:
         """Nodes explored so far."""
-        return sum(int(worker.state.place[NODES]) for worker in self._workers)
+        return sum(int(worker.walk.state.place[NODES]) for worker in self._workers)
 
     def go_on(self, best: float) -> list[Found] | None:
         """Graphs better than ``best``, none of them for a pause; None when all is explored."""
@@ -342,21 +347,8 @@ class ExponentialRun:
         return [found for answer in answers for found in answer]
 
     def _step(self, worker: _Worker, best: float) -> list[Found]:
-        state = worker.state
-        problem = self._problem
-        status, value = search_labellings(
-            problem.factors,
-            problem.model,
-            self.block.shapes,
-            problem.limits,
-            state,
-            self.block.labels,
-            worker.order,
-            problem.roots,
-            best,
-            MARGIN,
-            _PAUSE,
-        )
+        state, model = worker.walk.state, self._problem.model
+        status, value = search_labellings(worker.walk, model, best, MARGIN, _PAUSE)
         worker.done = status == DONE
         if status != FOUND:
             return []
@@ -366,8 +358,8 @@ class ExponentialRun:
         """A lower bound on everything that is not explored yet."""
         lowest = np.inf
         for worker in self._workers:
-            place = worker.state.place
-            waiting = worker.order[place[POSITION] :][:1].tolist()
+            place = worker.walk.state.place
+            waiting = worker.walk.order[place[POSITION] :][:1].tolist()
             current = [int(place[SHAPE])] if place[DEPTH] >= 0 else []
             lowest = min([lowest, *self._problem.roots[current + waiting].tolist()])
         return lowest

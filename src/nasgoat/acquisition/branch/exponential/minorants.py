@@ -41,13 +41,13 @@ class Minorant(LinearPosterior):
     offset: Floats
 
     def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
-        """The same as a function of counts of graphs with n nodes: each has one first node."""
+        """The function of rows as one of counts of graphs with n nodes: each has one first node."""
         both = features.fold(np.column_stack([self.w, self.R]), n)
         both[features.path_types.index((0, 0, 0))] += self.offset
         return LinearPosterior(both[:, 0], both[:, 1:])
 
     def values(self, rows: Floats) -> Floats:
-        """Its values at rows."""
+        """The value of the function at each of some rows."""
         both = rows @ np.column_stack([self.w, self.R]) + self.offset
         return np.asarray(both[:, 0] - np.linalg.norm(both[:, 1:], axis=1))
 
@@ -118,7 +118,7 @@ class Expansion:
 
     @cached_property
     def observed(self) -> Floats:
-        """v_j."""
+        """The observed graphs v_j, as differences from the centre."""
         roots = self.roots[:, None]
         known = np.divide(
             self.posterior.projections, roots, out=np.zeros_like(self.posterior.projections),
@@ -236,7 +236,7 @@ class Expansion:
         return size * (1 + at - 0.5 * float(self.centre @ self.centre)), -size * self.centre, 0.0
 
     def measure_size(self, widest: float) -> Minorant:
-        """-q."""
+        """The function -q, whose bounds say how far graphs are from the centre."""
         width = len(self.centre)
         B = np.sqrt(2.0) * np.eye(width)
         return make_minorant(self.roots, self.centre, 0.0, np.zeros(width), B, widest)

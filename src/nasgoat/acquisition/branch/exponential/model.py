@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nasgoat.acquisition.branch.cells.records import LimitRows
-from nasgoat.acquisition.branch.cells.structures import Block
+from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.records import Floats, Integers
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate.posterior import ExponentialPosterior, NormalisedPosterior
@@ -62,7 +62,7 @@ class ExponentialProblem:
         roots: A lower bound of each structure.
     """
 
-    block: Block
+    block: CellBlock
     factors: Factors
     model: Model
     limits: LimitRows
@@ -119,7 +119,7 @@ def make_model(posterior: ExponentialPosterior | NormalisedPosterior, sqrt_beta:
     )
 
 
-def bound_exponential(block: Block, factors: Factors, model: Model) -> Floats:
+def bound_exponential(block: CellBlock, factors: Factors, model: Model) -> Floats:
     """A lower bound of every structure (Lemma 6), with the largest Q that its labels allow."""
     # L⁻¹ y = Lᵀ a, and Lᵀ is the inverse of the transposed whitening.
     s = np.linalg.solve(model.whitening.T, model.dual) if len(model.dual) else np.zeros(0)
@@ -130,7 +130,7 @@ def bound_exponential(block: Block, factors: Factors, model: Model) -> Floats:
     return bounds
 
 
-def bound_squares(block: Block, factors: Factors) -> Floats:
+def bound_squares(block: CellBlock, factors: Factors) -> Floats:
     """An upper bound on Q of every structure, whatever its labels."""
     largest = np.zeros(len(block.shapes.nodes))
     for size in np.unique(block.shapes.size):
@@ -139,7 +139,7 @@ def bound_squares(block: Block, factors: Factors) -> Floats:
     return largest
 
 
-def _bound_squares(block: Block, factors: Factors, size: int, rows: Integers) -> Floats:
+def _bound_squares(block: CellBlock, factors: Factors, size: int, rows: Integers) -> Floats:
     """An upper bound on Q = Σ_f λ_f z_f² for structures of one size.
 
     Pairs of nodes are alike if each end is the source, inner or the sink in both (with indexed

@@ -307,7 +307,10 @@ class Shells:
     scales: tuple[float, float]
 
     def cut(self, best: float, seen: Seen) -> list[Shell]:
-        """So many shells that chords are short, each with the best known graph in it."""
+        """Divide the graphs into shells by q, as many as keep chords of the kernel close to it.
+
+        Each shell has the best known graph in it.
+        """
         q = np.sum(self.expansion.shift(seen.rows) ** 2, axis=1)
         near = seen.rows[int(np.argmin(np.abs(seen.values - best)))]
         widest = float(self.widest.max())

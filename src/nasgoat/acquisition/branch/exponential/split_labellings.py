@@ -70,7 +70,7 @@ class SplitRun:
         hopeful = [s for s in next_ if self._roots[s] < np.inf]
         found = []
         for search in self._threads.map(self._begin, hopeful):
-            found += search.first_found(best)
+            found += search.list_first_found(best)
             self._roots[search.shape] = max(self._roots[search.shape], search.lowest)
             if len(self._kept) < _KEPT:
                 self._kept[search.shape] = search

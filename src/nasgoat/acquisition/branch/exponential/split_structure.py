@@ -10,17 +10,19 @@ The order of the steps:
 4. *Pairs*: bounds of what is left are one product of two matrices.
 5. What these leave is scored.
 
-Notation: see ``kernel_rows`` and ``half_bounds``.
+Notation: see ``kernel_rows``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nasgoat.acquisition.branch.exponential.half_bounds import bound_half, bound_rows, centre_half
 from nasgoat.acquisition.branch.exponential.kernel_rows import (
     EdgeFactors,
     Tangents,
+    bound_half,
+    bound_rows,
+    centre_half,
     multiply_labels,
     score_rows,
     take_tangents,
@@ -192,7 +194,7 @@ class StructureSearch:
             Half(factors, second, bounds[1], needed[:, first].sum(axis=1)),
         )
 
-    def first_found(self, best: float) -> list[Found]:
+    def list_first_found(self, best: float) -> list[Found]:
         """What the local search found that is better than ``best``."""
         return self._list_better(self._near, self._factors.multiply(self._near), best)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nasgoat.acquisition.branch.exponential.half_bounds import (
+from nasgoat.acquisition.branch.exponential.kernel_rows import (
     bound_half,
     bound_rows,
     centre_half,

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from nasgoat import ChainSpace
-from nasgoat.spaces.label_draws import PricedLabels, draw_in_turn
+from nasgoat.spaces.label_limits import PricedLabels, draw_in_turn
 
 
 def make_labels(rng: np.random.Generator, places: int = 4, labels: int = 3) -> PricedLabels:
