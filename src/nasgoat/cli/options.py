@@ -66,8 +66,9 @@ Storage = Annotated[
 KERNEL = typer.Option(
     help="linear (in the preset paper), exponential, normalised; evidence, which chooses before "
     "each batch; averaged or together, which average by evidence or equally. By default, where "
-    "every graph can be scored, together if operations are on edges and else evidence; elsewhere, "
-    "and for other fronts than those of two values on such spaces, exponential or linear."
+    "every graph can be scored, evidence, or together if operations are on edges and none is a "
+    "skip connection; elsewhere, and for other fronts than those of two values where operations "
+    "are on edges, exponential or linear."
 )
 Blocks = Annotated[
     str | None,

@@ -23,12 +23,12 @@ from tests.acquisition.branch.problems import Problem, observed, random_space
 
 #: A small space of every family.
 FAMILIES: dict[str, SearchSpace] = {
-    "cells, labels on nodes": NodeLabeledSpace((3, 5), ["a", "b", "c"], max_edges=6),
-    "cells, labels on edges": EdgeLabeledSpace(4, ["a", "b"]),
-    "DARTS": DartsSpace(5, ["a", "b"]),
-    "chains": ChainSpace((3, 5), ["a", "b", "c"]),
+    "cells, labels on nodes": NodeLabeledSpace((3, 5), ["a", "skip", "c"], max_edges=6),
+    "cells, labels on edges": EdgeLabeledSpace(4, ["a", "skip"]),
+    "DARTS": DartsSpace(5, ["a", "skip"]),
+    "chains": ChainSpace((3, 5), ["a", "skip", "c"]),
     "declared, acyclic": GraphSpace(
-        4, ["a", "b"], ["x", "y"], "acyclic", "paths", sources=1, sinks=1
+        4, ["a", "skip"], ["x", "y"], "acyclic", "paths", sources=1, sinks=1
     ),
     "declared, undirected": GraphSpace(
         (2, 4), ["C", "O"], ["-", "="], "undirected", "connected",
