@@ -103,12 +103,13 @@ def test_our_default_leaves_its_kernels_to_the_evidence(monkeypatch: pytest.Monk
             super().__init__(space, settings, *given, **more)
 
     monkeypatch.setattr("nasgoat.experiments.fronts_study.Optimizer", Recording)
-    for method in ("hypervolume", "hypervolume-e"):
+    for method in ("hypervolume", "hypervolume-e", "hypervolume-t"):
         settings = {"problem": FRONT, "method": method, "seed": 0}
         FrontsStudy.execute({**settings, "evaluations": 12, "initial": 10})
     assert [(s.acquisition, s.kernel) for s in asked] == [
         ("hypervolume", "exponential"),
         ("hypervolume", "evidence"),
+        ("hypervolume", "together"),
     ]
     default = Optimizer("nb201", minimise=["error", "latency"]).settings
     assert asked[1].adapted(Objectives.of(["error", "latency"]), nasbench201()) == default

@@ -27,6 +27,7 @@ import numpy as np
 
 from nasgoat.acquisition import AveragedBound, LowerConfidenceBound
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
+from nasgoat.kernels.deciding import has_only_paths
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 
@@ -141,14 +142,19 @@ def list_candidates(
 def sees_lengths(space: SearchSpace) -> bool:
     """Whether operations are on edges and some pass their input on, so that paths differ in length.
 
+    In a chain there is a single path, whose length the numbers of operations say.
+
     Example:
-        >>> from nasgoat import EdgeLabeledSpace, nasbench101, nasbench201
+        >>> from nasgoat import ChainSpace, EdgeLabeledSpace, nasbench101, nasbench201
         >>> sees_lengths(nasbench201()), sees_lengths(nasbench101())
         (True, False)
         >>> sees_lengths(EdgeLabeledSpace(3, ["conv", "pool"]))
         False
+        >>> sees_lengths(ChainSpace(4, ["conv", "skip"]))
+        False
     """
-    return space.labels_on == "edges" and bool(space.identities)
+    passing = space.labels_on == "edges" and bool(space.identities)
+    return passing and not has_only_paths(space)
 
 
 def has_learnt(fits: Sequence[GraphGP]) -> bool:

@@ -21,6 +21,7 @@ from nasgoat.bayesopt import (
     Ticket,
     Workers,
 )
+from nasgoat.bayesopt.evidence import sees_lengths
 from nasgoat.bayesopt.known import count_graphs, declare_known
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD
 from nasgoat.bayesopt.transfer import declare_sources
@@ -98,7 +99,9 @@ class Session:
         space = self.task.space
         if self.proposing.kernel is None:
             given = settings
-            alone = self.objectives.plain and not self.transfer and settings.repeats == 1
+            # docs/decisions/0130 and 0139: under noise the choice was worth it with lengths alone.
+            calm = settings.repeats == 1 or sees_lengths(space)
+            alone = self.objectives.plain and not self.transfer and calm
             sourced = self.plan.fidelities is not None
             pair = self.objectives.pair and settings.repeats == 1
             settings = settings.suited(space, optimizer, sourced or alone, sourced, pair)

@@ -21,10 +21,11 @@ from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace
 
-EVIDENCE_ENDING = "-e"  # of the name of a method whose kernels the evidence chooses: the default
-#: Our own acquisition functions of several values, the default first, all others under the
-#: exponential kernel; of one value under limits there is one.
-OURS = (f"hypervolume{EVIDENCE_ENDING}", "chebyshev", "epsilon", "hypervolume")
+#: The kernels of our methods by the endings of their names; without one, the exponential one alone.
+#: The default is the first of them where an operation passes its input on, else the second.
+KERNEL_ENDINGS = {"-e": "evidence", "-t": "together"}
+#: Our own acquisition functions of several values; of one value under limits there is one.
+OURS = ("hypervolume-e", "chebyshev", "epsilon", "hypervolume", "hypervolume-t")
 CONSTRAINED = "goat"
 #: Numbers of evaluations at which methods are compared.
 MARKS = (50, 100, 160)

@@ -31,7 +31,10 @@ _VOLUME, _SHARE = 1, 2  # columns of a step
 #: What the hypervolume should be after so many evaluations where the front has so many points.
 AIMS = {100: 0.97, 160: 0.99}
 LARGE_FRONT = 10
-_OURS, _OTHERS = (0, 1, 2, 8), (3, 4, 5, 6, 7)  # series of our methods, and of those that are not
+_OURS, _OTHERS = (
+    (0, 1, 2, 8, 9),
+    (3, 4, 5, 6, 7),
+)  # series of our methods, and of those that are not
 _HOW = (
     "HV: hypervolume of (log error, other value) relative to the true front's, the reference point "
     "at the 80 % quantiles of the space; share: of the true front's points found; mean over seeds "

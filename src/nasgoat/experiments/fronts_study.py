@@ -28,7 +28,7 @@ from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.fronts_problem import (
     CONSTRAINED,
-    EVIDENCE_ENDING,
+    KERNEL_ENDINGS,
     OURS,
     Arena,
     FrontProblem,
@@ -66,9 +66,9 @@ class FrontsStudy(Study):
     Args:
         problems: Texts; see :mod:`~nasgoat.experiments.fronts_problem`.
         methods: ``"hypervolume"``, ``"chebyshev"`` and ``"epsilon"`` are ours for several values
-            under the exponential kernel, ``"hypervolume-t"`` with kernels together, ``"goat"`` for
-            one under limits; the others are baselines, of which ``"qnehvi"`` needs BoTorch and is
-            left out without it.
+            under the exponential kernel, ``"hypervolume-e"`` with one that the evidence chooses,
+            ``"hypervolume-t"`` with kernels together, ``"goat"`` for one under limits; the others
+            are baselines, of which ``"qnehvi"`` needs BoTorch and is left out without it.
         seeds: How many seeds.
         first_seed: The first of them.
         evaluations: Budget of a run.
@@ -161,9 +161,9 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         asker = find_several_method(method)(space, names, limits, initial, seed)
         yield from _drive(asker, arena, left)
         return
-    function = "lcb" if method == CONSTRAINED else method.removesuffix(EVIDENCE_ENDING)
-    kernel = "evidence" if method.endswith(EVIDENCE_ENDING) else "exponential"
-    chosen = Settings(acquisition=function, kernel=kernel)
+    ending = next((end for end in KERNEL_ENDINGS if method.endswith(end)), "")
+    function = "lcb" if method == CONSTRAINED else method.removesuffix(ending)
+    chosen = Settings(acquisition=function, kernel=KERNEL_ENDINGS.get(ending, "exponential"))
     limits_said = arena.list_limits()
     optimizer = Optimizer(
         space,
