@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from nasgoat.acquisition import (
     Cost,
     HypervolumeImprovement,
     KnownCost,
+    LinearAcquisition,
     Pool,
     Status,
     choose,
@@ -33,7 +35,7 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.exponential import several_objectives
-from nasgoat.acquisition.engines import PartSum, cap_sum, count_cost
+from nasgoat.acquisition.engines import BatchMemory, PartSum, cap_sum, count_cost
 from nasgoat.acquisition.hypervolume import HypervolumeBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.several import Part, SeveralAcquisition
@@ -175,6 +177,48 @@ def test_gains_of_hypervolume_agree_on_a_hundred_problems(
     monkeypatch.setattr(relaxation, "_MANY", many)
     for seed in range(1000, 1100):
         compare_improvement(form, seed, largest=5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_batch_under_the_linear_kernel_is_that_of_the_catalogue(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = NodeLabeledSpace((3, 6), ["a", "b", "c"], max_edges=7)
+    parts = [random_problem(space, 40, seed=2 * seed + i).acquisition for i in range(2)]
+    graphs = parts[0].gp.graphs_
+    observed = np.column_stack([part.predict(graphs)[0] for part in parts])
+    function = HypervolumeImprovement(parts, observed, (observed.max(axis=0) + 0.1).tolist())
+    search, catalogue = BranchAndBound(space, None), Catalogue(space, None)
+    minimised, taken = list[str](), {space.key(graph) for graph in graphs}
+    minimize = BranchAndBound._minimize
+
+    def note(self: BranchAndBound, what: LinearAcquisition, *rest: Any) -> Pool:
+        minimised.append(type(what).__name__)
+        return minimize(self, what, *rest)
+
+    monkeypatch.setattr(BranchAndBound, "_minimize", note)
+    for _ in range(5):
+        (found,), (expected,) = (each.optimize(function, 1, taken) for each in (search, catalogue))
+        assert found.certificate.certified
+        assert found.lcb == pytest.approx(expected.lcb, rel=AGREEMENT, abs=AGREEMENT)
+        taken.add(space.key(found.graph))
+        function = function.believing([found.graph])
+    assert minimised.count("LargestDeviation") == 2  # once for each objective
+
+
+def test_a_minimum_holds_where_as_much_is_excluded() -> None:
+    space = NodeLabeledSpace((3, 5), ["a", "b"])
+    part = random_problem(space, 10, seed=1).acquisition
+    memory, keys = BatchMemory(), [space.key(graph) for graph in part.gp.graphs_]
+    pool = Catalogue(space, None).optimize(part, 1, keys)
+    assert memory.recall(part, keys) is None
+    memory.keep(part, keys, pool)
+    believing = part.believing([pool[0].graph])
+    known = memory.recall(believing, [*keys, b"another"])
+    assert known is not None
+    assert known.bound <= min(believing.score(known.graphs))
+    assert memory.recall(believing, keys[1:]) is None
+    assert memory.recall(LowerConfidenceBound(9.0, part.gp), keys) is None
 
 
 def test_the_mip_finds_the_largest_gain_of_hypervolume() -> None:

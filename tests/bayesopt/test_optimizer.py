@@ -359,7 +359,8 @@ def test_the_linear_kernel_is_taken_and_said_where_the_other_never_ends(
 
 
 @pytest.mark.parametrize(
-    ("space", "kernel"), [("nb101", "evidence"), ("nb201", "together"), ("darts", "exponential")]
+    ("space", "kernel"),
+    [("nb101", "evidence"), ("nb201", "evidence"), ("macro", "together"), ("darts", "exponential")],
 )
 def test_the_kernel_that_suits_a_space_is_taken(space: str, kernel: str) -> None:
     assert Optimizer(space, initial=3, progress=None).settings.kernel == kernel

@@ -227,7 +227,7 @@ def test_a_space_that_is_used_up_is_not_repeated_for_ever() -> None:
 def test_settings_of_earlier_versions_declare_the_same() -> None:
     assert "repeats" not in Settings().declare()
     assert Settings(repeats=4).declare()["repeats"] == 4
-    assert Settings.preset("default", noisy=True).repeats == 8
+    assert Settings.preset("default", noisy=True).repeats == 24
     assert Settings.preset("default", noisy=True, repeats=1).repeats == 1
     assert Settings.preset("paper", noisy=True).repeats == 1
     with pytest.raises(SettingError, match="repeats must be at least 1, got 0"):

@@ -139,3 +139,20 @@ def test_an_objective_that_returns_too_little_is_told_so(
     call = [*SEARCH, "--space", "nb201", "--objective", "lacking:measure", "--quiet"]
     assert run([*call, "--minimise", "error", "--minimise", "latency"]) == 1
     assert "the objective must return 'latency', got ['delay', 'error']" in capsys.readouterr().err
+
+
+def test_nan_in_one_objective_is_a_failed_evaluation_of_a_search_that_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("broken.py").write_text(
+        "def measure(cell):\n"
+        "    edges = len(cell.edge_labels)\n"
+        "    return {'error': 9.0 - edges, 'latency': float('nan') if edges == 5 else edges}\n"
+    )
+    call = [*SEARCH, "--space", "nb201", "--objective", "broken:measure", *BOTH[:2]]
+    assert run([*call, "--minimise", "latency", "--evaluations", "12", "--initial", "8"]) == 0
+    shown = capsys.readouterr()
+    assert "failed (value): the latency must be finite, got nan" in shown.out + shown.err
+    history = json.loads(Path("run/result.json").read_text())["history"]
+    assert 0 < len(history) < 12
+    assert all(len(e["graph"]["edge_labels"]) != 5 for e in history)

@@ -34,6 +34,8 @@ Seconds of Q questions
                  much as with the linear one where labels are on nodes: minorants take its search;
                  at most S (1e-3 + 1e-6 H) + 1e-5 H where they are on edges, with H = L^(V/2) at
                  most 200,000: two halves
+                 0.02 + 1.5e-7 N   several objectives, N at most 3,000,000, any kernel but the
+                                   linear one: all labellings at once, for a whole batch
                  0.002 + 5.4e-8 (S W² D)^0.76    declared graphs, linear kernel; S is estimated, W
                                    the labels to choose from at nodes and edges together
                  0.018 P^0.71      several cells, linear kernel, labels on edges of one of them;
@@ -170,6 +172,11 @@ def looks_at_all(space: SearchSpace, kernel: str, blocks: Sequence[str]) -> bool
     """Whether branch and bound goes through all labellings at once for several objectives."""
     paper = kernel != "linear" and {*blocks} <= {*PAPER_BLOCKS}
     return paper and space.layout == "cell" and bound_graphs(space) <= FEW_TOGETHER
+
+
+def together_seconds(space: SearchSpace) -> float:
+    """Seconds of a question of several objectives to branch and bound, all labellings at once."""
+    return 0.02 + 1.5e-7 * bound_graphs(space)
 
 
 def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:

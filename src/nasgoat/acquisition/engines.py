@@ -24,7 +24,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,6 +46,46 @@ Solve = Callable[[LinearAcquisition, int, Collection[bytes], float | None], Pool
 #: Of the size of a value: what rounding may change in it.
 ROUNDING = 1e-11
 _LEAST_SHARE = 1e-3  # of a part in a sum: any shares are valid, tiny ones only lose sharpness
+_TOGETHER = 24  # graphs that are scored at a time, at least, while others are found
+
+
+class Minimum(NamedTuple):
+    """What minimising a lower confidence bound has proven and found."""
+
+    exclude: frozenset[bytes]  # the graphs that it says nothing of
+    bound: float
+    graphs: list[LabeledGraph]
+
+
+@dataclass(eq=False)
+class BatchMemory:
+    """Minima of single objectives, kept for later questions of the same batch.
+
+    Graphs that are believed to come out as predicted leave every mean as it is and make no
+    deviation larger: what a lower confidence bound was at least before, it is after as well.
+    """
+
+    _kept: WeakKeyDictionary[Posterior, dict[tuple[type, float], Minimum]] = field(
+        default_factory=WeakKeyDictionary
+    )
+
+    def recall(self, part: LinearAcquisition, exclude: Collection[bytes]) -> Minimum | None:
+        """A minimum that holds for every graph that is not excluded; None if there is none."""
+        found = self._kept.get(_find_origin(part), {}).get((type(part), part.sqrt_beta))
+        return found if found is not None and found.exclude.issubset(exclude) else None
+
+    def keep(self, part: LinearAcquisition, exclude: Collection[bytes], pool: Pool) -> None:
+        """Keep a minimum, if it is proven."""
+        bound = pool.certificate.bound
+        if bound is not None and all(proposal.certificate.certified for proposal in pool):
+            minimum = Minimum(frozenset(exclude), bound, [proposal.graph for proposal in pool])
+            kept = self._kept.setdefault(_find_origin(part), {})
+            kept[type(part), part.sqrt_beta] = minimum
+
+
+def _find_origin(part: LinearAcquisition) -> Posterior:
+    """The posterior before any graph was believed."""
+    return (part.gp.origin or part.gp).posterior_
 
 
 @dataclass(frozen=True)
@@ -58,6 +99,7 @@ class Engine:
             Returns a bound on what was not looked at; None if all was.
         limited: The same engine within further limits.
         quick: Whether several sifts cost less than one that has to look at many graphs.
+        memory: What is known from questions before.
     """
 
     space: SearchSpace
@@ -65,6 +107,7 @@ class Engine:
     sift: Callable[[LinearAcquisition, Sieve, float | None], float | None]
     limited: Callable[[Collection[Limit]], Engine]
     quick: bool = True
+    memory: BatchMemory = field(default_factory=BatchMemory)
 
     def limit(self, limits: Collection[Limit]) -> Engine:
         """The same engine within further limits, if there are any."""
@@ -106,7 +149,7 @@ class Sieve:
     @property
     def cutoff(self) -> float:
         """Graphs whose sum is not below it are not looked at: the cap, or the level if lower."""
-        if len(self._waiting) > self._seen // 8:  # scoring many at a time is cheaper
+        if len(self._waiting) > max(_TOGETHER, self._seen // 8):  # many at a time is cheaper
             self.flush()
         return -np.inf if self.gave_up else min(self.cap, self.level)
 

@@ -40,7 +40,7 @@ from nasgoat.graphs import LabeledGraph
 _KAPPA = 0.5  # of the bounds of both objectives: few graphs are looked at in vain with it
 _STEPS = 6  # of each deviation
 _POINTS = 32  # of a level line
-_HALVINGS = 24  # for each of them; what is left of the interval is added
+_HALVINGS = 12  # for each of them; what is left of the interval is added
 _ENDLESS = 1e9  # values of an objective beyond which no end of a level line is looked for
 _PIECES, _PIECE_POINTS = 8, 8  # of a level line, where one sum leaves too many graphs
 _SHARES = 20  # of sums of both objectives that are tried
@@ -241,7 +241,8 @@ class HypervolumeBound(SeveralAcquisition):
         u, so that between u_k and u_{k+1} the sum is at most what stands above.
         """
         right, height = self._trace(value, floor)
-        sums = weights[0] * right + np.where(weights[1] > 0, weights[1] * height, 0.0)
+        used = zip(weights, (right, height), strict=True)
+        sums = sum((g * ends for g, ends in used if g > 0), np.zeros(len(right)))
         return float(sums.max(initial=-np.inf))
 
     def _trace(self, value: float, floor: Array) -> tuple[Array, Array]:

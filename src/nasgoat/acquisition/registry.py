@@ -8,7 +8,7 @@ from functools import partial
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.costs import branch_cost, looks_at_all, mip_cost
+from nasgoat.acquisition.costs import branch_cost, looks_at_all, mip_cost, together_seconds
 from nasgoat.acquisition.functions import ExpectedImprovement, ThompsonSampling
 from nasgoat.acquisition.hypervolume import HypervolumeImprovement
 from nasgoat.acquisition.local_search import LocalSearch
@@ -97,9 +97,7 @@ def register_acquisition(name: str, acquisition: type[Acquisition]) -> None:
 Progress = Callable[[str], None]
 OptimizerMaker = Callable[[SearchSpace, Progress | None], AcquisitionOptimizer]
 CostModel = Callable[[SearchSpace, str, int], Cost | Reason]
-_TOGETHER = (
-    2  # searches that looking at all labellings once for several objectives takes as long as
-)
+_TOGETHER = 2  # searches that a look at all labellings for several objectives takes at most
 
 
 @dataclass(frozen=True)
@@ -208,11 +206,13 @@ class Entry:
         cost = self.cost(space, kernel, questions, blocks)
         if kernel in FORMS and (refusal := function.explain_unbounded(kernel)):
             return Reason(refusal)
-        many = function.forecast_searches(kernel)
+        if isinstance(cost, Reason):
+            return cost
         several = issubclass(function, SeveralAcquisition) and not self.program
         if several and looks_at_all(space, kernel, blocks):
-            many = _TOGETHER
-        return replace(cost, seconds=many * cost.seconds) if isinstance(cost, Cost) else cost
+            seconds = min(questions * together_seconds(space), _TOGETHER * cost.seconds)
+            return replace(cost, seconds=seconds)
+        return replace(cost, seconds=function.forecast_searches(kernel) * cost.seconds)
 
 
 def _ignore_effort(make: OptimizerMaker) -> Callable[..., AcquisitionOptimizer]:

@@ -62,7 +62,7 @@ class _Search:
     solved: list[tuple[Array, float]] = field(default_factory=list)  # weights, bound of the sum
     complete: bool = False  # whether no graph is left that could be better
 
-    def solve(self, weights: Array, deadline: float | None) -> None:
+    def solve(self, weights: Array, deadline: float | None) -> Pool:
         """Minimise a sum, keep its best graphs, and note what that proves."""
         best = self.best
         pool = self.engine.solve(self.make_sum(weights), best.k, best.exclude, deadline)
@@ -75,6 +75,22 @@ class _Search:
         used = np.flatnonzero(weights)
         if len(used) == 1:
             self.floor[used] = np.maximum(self.floor[used], bound)
+        return pool
+
+    def solve_alone(self, i: int, deadline: float | None) -> None:
+        """Minimise one part, unless a minimum of this batch is known whose graph is still free."""
+        part, best, memory = self.function.parts[i], self.best, self.engine.memory
+        alone = np.eye(len(self.floor))[i]
+        if not isinstance(part, LinearAcquisition):
+            self.solve(alone, deadline)
+            return
+        known = memory.recall(part, best.exclude)
+        if known is None or all(best.space.key(graph) in best.exclude for graph in known.graphs):
+            memory.keep(part, best.exclude, self.solve(alone, deadline))
+            return
+        self.look_at(known.graphs)
+        self.solved.append((alone, known.bound))
+        self.floor[i] = max(self.floor[i], known.bound)
 
     def look_at(self, graphs: list[LabeledGraph]) -> None:
         """Score graphs, and remember the values of their parts."""
@@ -236,7 +252,7 @@ def minimize_parts(
     for i in range(m):
         late = is_over(early) and search.solved
         if i not in function.known_limits and not search.complete and not late:
-            search.solve(np.eye(m)[i], early)
+            search.solve_alone(i, early)
     if not is_over(early):
         _find_allowed(search, None if early is None else early - time.perf_counter())
     if not search.complete:
@@ -256,7 +272,11 @@ def _find_widest(
     part: LinearAcquisition, engine: Engine, best: KBest, deadline: float | None
 ) -> float:
     """An upper bound on the deviation of a part at every graph that is not excluded."""
-    pool = engine.solve(LargestDeviation(part.gp), 1, best.exclude, deadline)
+    function = LargestDeviation(part.gp)
+    if (known := engine.memory.recall(function, best.exclude)) is not None:
+        return max(-known.bound, 0.0) * (1.0 + ROUNDING)
+    pool = engine.solve(function, 1, best.exclude, deadline)
+    engine.memory.keep(function, best.exclude, pool)
     if pool.certificate.status is Status.EXHAUSTED:
         return 0.0
     bound = pool.certificate.bound

@@ -248,7 +248,17 @@ class SeveralAcquisition(Acquisition):
 
     def score(self, graphs: Sequence[LabeledGraph]) -> Array:
         """The acquisition value of each graph."""
-        return self.gather(lambda part: measure_part(part, graphs))
+        rows: dict[tuple[int, tuple[str, ...]], Array] = {}  # objectives often have the same
+
+        def measure(part: Part) -> tuple[Array, Array]:
+            if isinstance(part, KnownCost | AveragedBound):
+                return part.predict(graphs)
+            key = id(part.features.space), part.features.blocks
+            if key not in rows:
+                rows[key] = part.features.rows(graphs)
+            return part.posterior.mean_std(rows[key])
+
+        return self.gather(measure)
 
     def list_observed(self) -> list[LabeledGraph]:
         """The observed graphs of the first surrogate, those of lowest acquisition value first."""

@@ -52,6 +52,9 @@ _FALLBACK_SECONDS = 5.0  # of local search, where the acquisition optimiser gave
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 _EXPLORING_STREAM = 4
 REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
+#: So many of them may after so many evaluations: to find out which of the best is best is worth
+#: more then than to look for others (docs/decisions/0140-more-repeats-late.md).
+REPEATS_LATE, LATE = 3, 100
 
 
 class Optimizer(Learner):
@@ -194,9 +197,13 @@ class Optimizer(Learner):
         return surrogate.believing(running) if running else surrogate
 
     def _count_repeats(self, k: int) -> int:
-        """How many of the next k proposals may repeat an evaluation."""
+        """How many of the next k proposals may repeat an evaluation.
+
+        One in five, three after a hundred evaluations.
+        """
         start = self._count_proposed()
-        return sum(i % REPEAT_EVERY == REPEAT_EVERY - 1 for i in range(start, start + k))
+        among = REPEATS_LATE if start >= LATE else 1
+        return sum(i % REPEAT_EVERY >= REPEAT_EVERY - among for i in range(start, start + k))
 
     def _propose_repeats(self, count: int) -> list[Proposal]:
         """Graphs to evaluate again, those first whose own errors say that they may be the best.
@@ -234,7 +241,8 @@ class Optimizer(Learner):
         yet (``explore``), some are random graphs, marked as uninformed.
         """
         betas = self.settings.sqrt_betas
-        start = self._count_proposed()
+        told = {self.space.key(graph) for graph in self._graphs}
+        start = len(told | self._pending.keys())  # repeats are no turn of the portfolio
         proposals: list[Proposal] = []
         for i in range(start, start + k):
             if explore and i % RANDOM_EVERY == 0:

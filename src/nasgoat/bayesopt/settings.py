@@ -41,7 +41,7 @@ CALM_SQRT_BETAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 #: Graphs of a space for which the evidence may choose: each kernel scores all of them.
 LARGEST_CHOICE = 2_000_000
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
-NOISY_REPEATS = 8
+NOISY_REPEATS = 24
 #: Settings that earlier versions did not have; at these values they are not declared.
 _ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False, "acquisition": "lcb"}
 
@@ -73,7 +73,8 @@ class Settings:
         sqrt_betas: The √β of ``"lcb"`` with the strategy ``"portfolio"``.
         restarts: Further random starts of the hyperparameter search.
         repeats: How often a graph is evaluated that may be the best by its own errors, where they
-            are noisy; one proposal in five may be a repeat. 1 repeats nothing.
+            are noisy; one proposal in five may be a repeat, three after a hundred evaluations. 1
+            repeats nothing.
         time_limit: Seconds for one acquisition problem; 1800 in the paper. Not part of what must be
             the same when a search is resumed.
         optimizer_memory: Megabytes that minimising the acquisition may take, half of what is free
@@ -288,8 +289,9 @@ class Settings:
 
         Example:
             >>> from nasgoat import nasbench101
-            >>> Settings(kernel="evidence").kernel_for(nasbench101(), "branch")
-            ('exponential', ('paths', 'nodes', 'edges', 'operations', 'shape', 'longest'))
+            >>> form, blocks = Settings(kernel="evidence").kernel_for(nasbench101(), "branch")
+            >>> form, [name for name in blocks if name not in PAPER_BLOCKS]
+            ('exponential', ['operations', 'shape', 'longest', 'lengths'])
         """
         kernel, blocks = self.widest_kernel
         if self.kernel in OPEN_KERNELS and optimizer in ("branch", *SOLVERS):

@@ -68,7 +68,7 @@ class Proposing:
     acquisition: AcquisitionName = None
     batch_strategy: BatchStrategy = None
     target: str | None = option("rank, log or plain.")
-    repeats: int | None = option("Evaluations of a promising graph; 1, or 8 with --noisy.")
+    repeats: int | None = option("Evaluations of a promising graph; 1, or 24 with --noisy.")
     blocks: Blocks = None
     priors: bool | None = option(
         "Weak priors on the kernel's parameters.", None, "--priors/--no-priors"

@@ -18,7 +18,7 @@ from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, Declar
 from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
 from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import GROWING, branch_cost
-from nasgoat.acquisition.engines import Engine, Sieve
+from nasgoat.acquisition.engines import BatchMemory, Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import (
@@ -105,6 +105,7 @@ class BranchAndBound:
         self._slow: dict[bool, bool] = {}  # forecasts, by whether the kernel is exponential
         self._loaded: set[bool] = set()  # kernels whose code is there: the exponential one or not
         self._joint: JointSearch | None = None  # of several objectives
+        self._batch_memory = BatchMemory()
         self.nodes_ = 0  # explored in the last call
 
     @property
@@ -230,7 +231,7 @@ class BranchAndBound:
     def engine(self) -> Engine:
         """What minimises lower confidence bounds for other functions."""
         asked = self.space, self._minimize, self._sift
-        return Engine(*asked, lambda limits: self.limit(limits).engine)
+        return Engine(*asked, lambda limits: self.limit(limits).engine, memory=self._batch_memory)
 
     def limit(self, limits: Collection[Limit]) -> BranchAndBound:
         """The same search within further limits; what it has listed serves both."""
@@ -242,7 +243,7 @@ class BranchAndBound:
         cells = cast(CellSpace, limited.space)  # asked for nothing where graphs are declared
         limited._linear = self._linear.limit(cells)
         limited._exponential = self._exponential.limit(cells)
-        limited._joint = None
+        limited._joint, limited._batch_memory = None, BatchMemory()
         return limited
 
     def _sift(
