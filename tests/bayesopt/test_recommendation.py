@@ -133,15 +133,24 @@ def test_one_proposal_in_five_repeats_a_promising_graph_up_to_its_limit() -> Non
     assert len(optimizer.observations) - len(times) == repeats
 
 
+def test_after_a_hundred_evaluations_three_proposals_in_five_may_be_repeats() -> None:
+    optimizer = Optimizer(SPACE, Settings("linear", repeats=24), initial=10, progress=None)
+    asked = ask_and_tell(optimizer, 22, NoisyErrors())
+    counted = [sum(p.certificate.status is Status.REPEAT for p in batch) for batch in asked]
+    assert max(counted[:20]) == 1  # batches of five, two of them the initial design
+    assert counted[20:] == [3, 3]
+
+
 def test_where_errors_turn_out_to_have_no_noise_only_the_best_is_repeated() -> None:
     optimizer = Optimizer(SPACE, Settings(repeats=3), initial=10, progress=None)
-    best, repeats = np.inf, 0
+    best, repeats = np.inf, Counter[bytes]()
     for batch in ask_and_tell(optimizer, 10, NoisyErrors(sd=0.0)):
         repeated = [p.graph for p in batch if p.certificate.status is Status.REPEAT]
         assert all(measure(graph) == best for graph in repeated)
         best = min(best, *(measure(p.graph) for p in batch))
-        repeats += len(repeated)
-    assert 2 <= repeats < 8
+        repeats.update(SPACE.key(graph) for graph in repeated)
+    assert repeats.total() >= 2
+    assert max(repeats.values()) == 2  # so it is evaluated three times
 
 
 def test_a_deterministic_search_repeats_nothing() -> None:
