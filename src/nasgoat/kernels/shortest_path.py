@@ -18,7 +18,7 @@ scikit-learn works with θ = log(parameter), so each gradient below is ∂K/∂l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -158,15 +158,36 @@ class ShortestPathKernel(Kernel):
             products: Gram matrices of the blocks, as :meth:`products` gives them, by weight.
             values: The weights, and the variance, by name.
         """
-        parts = {name: values.get(name, 0.0) * block for name, block in products.items()}
+        K, slopes = self.combine_in_turn(products, values)
+        return K, {name: slope.copy() for name, slope in slopes}
+
+    def combine_in_turn(
+        self, products: Mapping[str, NDArray[np.float64]], values: Mapping[str, float]
+    ) -> tuple[NDArray[np.float64], Iterator[tuple[str, NDArray[np.float64]]]]:
+        """The same, with the derivatives one after the other, each in the place of the last.
+
+        Large matrices take longer to be made than to be filled.
+        """
         first, *others = self.block_weights
-        linear = parts[first]
+        linear = values.get(first, 0.0) * products[first]
+        slope = np.empty_like(linear)
         for name in others:
-            linear = linear + parts[name]
+            linear += np.multiply(values.get(name, 0.0), products[name], out=slope)
         if self.form == "linear":
-            return linear, parts
-        K = values["variance"] * np.exp(linear)
-        return K, {name: part * K for name, part in parts.items()} | {"variance": K}
+            return linear, (
+                (name, np.multiply(values.get(name, 0.0), block, out=slope))
+                for name, block in products.items()
+            )
+        K = np.exp(linear, out=linear)
+        K *= values["variance"]
+
+        def list_slopes() -> Iterator[tuple[str, NDArray[np.float64]]]:
+            for name, block in products.items():
+                np.multiply(values.get(name, 0.0), block, out=slope)
+                yield name, np.multiply(slope, K, out=slope)
+            yield "variance", K
+
+        return K, list_slopes()
 
     def products(
         self, X: NDArray[np.float64], Y: NDArray[np.float64]

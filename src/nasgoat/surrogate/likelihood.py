@@ -24,7 +24,7 @@ then uses all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -140,8 +140,11 @@ class MarginalLikelihood:
     def _make_kernel_at(self, log_theta: Array) -> Kernel:
         return self.kernel.clone_with_theta(log_theta[: len(self.kernel.theta)])
 
-    def compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
-        """K and its derivatives by the logarithm of each free kernel parameter."""
+    def compute_gram(self, log_theta: Array) -> tuple[Array, Iterable[Array]]:
+        """K and its derivatives by the logarithm of each free kernel parameter.
+
+        The derivatives are gone through once: one may be in the place of the last.
+        """
         K, slopes = self._make_kernel_at(log_theta)(self.rows, eval_gradient=True)
         return K, list(np.moveaxis(slopes, -1, 0))
 
@@ -153,11 +156,11 @@ class ShortestPathLikelihood(MarginalLikelihood):
     def _grams(self) -> dict[str, Array]:
         return dict(self.kernel.products(self.rows, self.rows))
 
-    def compute_gram(self, log_theta: Array) -> tuple[Array, list[Array]]:
+    def compute_gram(self, log_theta: Array) -> tuple[Array, Iterable[Array]]:
         """The same from block matrices."""
         theta = dict(zip(self.names, np.exp(log_theta).tolist(), strict=True))
-        K, slopes = self.kernel.combine(self._grams, theta)
-        return K, [slopes[name] for name in self.names if name in slopes]
+        K, slopes = self.kernel.combine_in_turn(self._grams, theta)
+        return K, (slope for name, slope in slopes if name in self.names)
 
 
 class Weighed(Protocol):
