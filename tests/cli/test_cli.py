@@ -130,7 +130,7 @@ def test_search_is_deterministic_by_seed_and_noise_changes_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     documents = []
-    for options in ([], [], ["--seed", "1"], ["--noisy"]):
+    for options in ([], [], ["--seed", "2"], ["--noisy"]):
         assert run([*SMALL, "--quiet", "--json", *options]) == 0
         documents.append(json.loads(capsys.readouterr().out))
     assert documents[0]["best"] == documents[1]["best"]

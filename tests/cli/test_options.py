@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 import typer
 
-from nasgoat import Settings, nasbench101, nasbench201
+from nasgoat import EdgeLabeledSpace, Settings, nasbench101, nasbench201
 from nasgoat.acquisition.registry import optimizer_names
 from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
@@ -105,7 +105,9 @@ def test_help_names_every_choice_and_default() -> None:
     for name in benchmark_names():
         assert all(part in words("benchmark") for part in re.split(r"[/+]", name))
     assert all(name in words("optimizer") for name in optimizer_names())
-    edges, nodes = (Settings().suited(s, "auto").kernel for s in (nasbench201(), nasbench101()))
-    scored = "By default, where every graph can be scored"
-    assert f"{scored}, {edges} if operations are on edges and else {nodes};" in words("kernel")
+    spaces = nasbench101(), nasbench201(), EdgeLabeledSpace(3, ["conv", "pool"])
+    nodes, skipping, edges = (Settings().suited(space, "auto").kernel for space in spaces)
+    assert nodes == skipping
+    scored = f"By default, where every graph can be scored, {nodes}, or {edges} if"
+    assert f"{scored} operations are on edges and none is a skip connection;" in words("kernel")
     assert f"{own_batch('goat')} for goat" in words("batch")

@@ -24,7 +24,7 @@ from tests.graph_spaces import DECLARED
 from tests.report.studies import HOSTILE, hostile_space
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorials" / "notebook.ipynb"
-SPACE = nasgoat.EdgeLabeledSpace(nodes=4, ops=["conv", "pool", "skip"])
+SPACE = nasgoat.EdgeLabeledSpace(nodes=4, ops=["conv", "pool", "wide"])
 
 
 def count_edges(cell: LabeledGraph) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def test_large_objects_have_a_short_representation(result: nasgoat.SearchResult)
     limited = SPACE.constrain("conv <= 2", "depth <= 3")
     things = [gp, gp.posterior_, smooth.posterior_, SPACE.batch(graphs), limited]
     assert all(len(repr(thing)) < 200 for thing in things), list(map(repr, things))
-    assert repr(SPACE) == "EdgeLabeledSpace(nodes=4, ops=('conv', 'pool', 'skip'))"
+    assert repr(SPACE) == "EdgeLabeledSpace(nodes=4, ops=('conv', 'pool', 'wide'))"
     assert repr(gp).endswith("fitted to 20 graphs>")
 
 
