@@ -17,7 +17,7 @@ from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate.posterior import LinearPosterior
 from tests.acquisition.branch.declared.graph_problems import random_graph_problem, resized
-from tests.acquisition.branch.problems import Problem, fitted
+from tests.acquisition.branch.problems import Problem, bound_shapes, fitted
 
 ROUNDING = 1e-9  # values of a search and of the catalogue: other orders of the same sums
 MOLECULES = {"C": (0, 4), "O": (0, 2)}
@@ -139,7 +139,7 @@ def test_a_structures_bound_is_below_all_its_graphs(seed: int) -> None:
     checked = 0
     for run in runs:
         lowest = np.full(len(run.roots), np.inf)
-        roots = run.bound_shapes().copy()
+        roots = bound_shapes(run).copy()
         for graph, value in _score_all(problem.space, linear, run.block.n):
             s = _find_structure(run, graph)
             lowest[s] = min(lowest[s], value)
