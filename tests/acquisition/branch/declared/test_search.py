@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,15 @@ def test_bounds_without_listing_lose_nothing(seed: int, listed: tuple[int, int])
     wanted = Catalogue(problem.space).optimize(problem.acquisition, problem.k, problem.exclude)
     values = [proposal.certificate.value for proposal in wanted]
     assert [x.value for x in best.found] == pytest.approx(values, rel=ROUNDING, abs=ROUNDING)
+
+
+def test_it_is_said_once_that_structures_are_listed() -> None:
+    said: list[str] = []
+    listing = DeclaredListing(molecules(4), said.append)
+    assert listing.blocks(time.perf_counter()) == []  # the time is up after the first chunk
+    listing.limit(listing.space).blocks()
+    listing.blocks()
+    assert said == ["listing the structures of the space"]
 
 
 @pytest.mark.parametrize("seed", range(10))
