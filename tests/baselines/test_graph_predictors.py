@@ -39,6 +39,7 @@ def test_share_of_the_budget_goes_to_predicted_graphs() -> None:
 
 def test_predicted_graphs_come_best_first() -> None:
     values = [proposal.certificate.value for proposal in predictor(False).ask(3)]
+    assert len(values) == 3
     assert all(
         low is not None and high is not None and low <= high for low, high in pairwise(values)
     )

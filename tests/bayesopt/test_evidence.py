@@ -302,6 +302,7 @@ def test_part_of_a_batch_is_random_and_marked_until_something_is_learnt() -> Non
     assert not any(proposal.informed for proposal in constant)
     optimizer = Optimizer(SPACE, EVIDENCE, Catalogue(SPACE), initial=30)
     _, learnt = ask_and_tell(optimizer, lambda cell: float(len(cell.edges)), 1)
+    assert len(learnt) == 5
     assert all(proposal.certificate.certified for proposal in learnt)
     assert all(proposal.informed for proposal in learnt)
 
@@ -350,6 +351,7 @@ def test_other_acquisition_functions_may_be_asked_too(acquisition: str) -> None:
     settings = replace(EVIDENCE, acquisition=acquisition)
     optimizer = Optimizer(SPACE, settings, Catalogue(SPACE), initial=30)
     _, learnt = ask_and_tell(optimizer, lambda cell: float(len(cell.edges)), 1)
+    assert len(learnt) == 5
     assert all(proposal.certificate.certified for proposal in learnt)
 
 

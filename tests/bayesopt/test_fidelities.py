@@ -191,9 +191,11 @@ class TestOptimizer:
         result = search(train, SPACE, 8, fidelities=EPOCHS, progress=None)
         steps = list_steps(result)
         assert len(set(steps)) == len(steps)
-        for place, (graph, epochs) in enumerate(steps):
-            if epochs == 200:
-                assert (graph, 12) in steps[:place]
+        full = [place for place, (_, epochs) in enumerate(steps) if epochs == 200]
+        assert full
+        for place in full:
+            graph, _ = steps[place]
+            assert (graph, 12) in steps[:place]
 
     def test_promotions_are_the_exact_minimum_over_what_was_seen(self) -> None:
         optimizer = FidelityOptimizer(SPACE, DEAR, optimizer="catalogue", seed=1)

@@ -186,7 +186,9 @@ def test_asking_and_telling_takes_graphs_of_cells() -> None:
     for _ in range(3):
         for proposal in optimizer.ask(4):
             optimizer.tell(proposal.graph, count_edges(proposal.graph))
-    assert all(isinstance(proposal.graph, NamedGraphs) for proposal in optimizer.ask(2))
+    asked = optimizer.ask(2)
+    assert len(asked) == 2
+    assert all(isinstance(proposal.graph, NamedGraphs) for proposal in asked)
 
 
 def test_other_methods_search_or_say_why_not() -> None:
@@ -194,6 +196,8 @@ def test_other_methods_search_or_say_why_not() -> None:
         method = make_method(name, SPACE, initial=4)
         for proposal in method.ask(4):
             method.tell(proposal.graph, count_edges(proposal.graph))
-        assert all(proposal.graph in SPACE for proposal in method.ask(2))
+        asked = method.ask(2)
+        assert len(asked) == 2
+        assert all(proposal.graph in SPACE for proposal in asked)
     with pytest.raises(SettingError, match="must have one cell for the method bananas, got normal"):
         make_method("bananas", SPACE)

@@ -42,11 +42,12 @@ def test_prices_are_zero_where_a_limit_does_not_bind() -> None:
     assert labels.prices.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, 3])  # of which the limits leave some labellings
 def test_a_change_is_one_label_that_the_limits_allow(seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = make_labels(rng)
     inside = set(list_within(labels))
+    assert inside
     for codes in list(inside)[:10]:
         near = {b for b in inside if sum(x != y for x, y in zip(codes, b, strict=True)) == 1}
         seen = [labels.change(np.array(codes), rng) for _ in range(40)]

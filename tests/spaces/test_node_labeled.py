@@ -138,6 +138,7 @@ def test_sizes_that_too_few_edges_empty_are_left_out() -> None:
 def test_large_sparse_cells_can_be_drawn() -> None:
     space = NodeLabeledSpace(12, OPS, max_edges=14)
     cells = space.sample(5, np.random.default_rng(0))
+    assert len(cells) == 5
     assert all(c in space and c.n == 12 for c in cells)
 
 

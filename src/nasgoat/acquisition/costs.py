@@ -408,7 +408,7 @@ def shape_cost(
     seconds = _to_float(total) / max(1.5 ** (n - 5.4), 1.0) * each
     if grows:  # labels come first, so that time grows more slowly than the number of prefixes
         seconds = (2.1 * seconds) ** 0.5
-    parts = ShapeCost(True, total, seconds, grows, memory)
+    parts = ShapeCost(True, total, seconds, growing=grows, memory=memory)
     if whole > LARGEST_BRANCH or prefixes or parts.seconds < structures.seconds:
         return parts
     return structures

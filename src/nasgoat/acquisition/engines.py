@@ -247,7 +247,7 @@ class PartSum(LinearAcquisition):
 
     @cached_property
     def _made(self) -> LinearPosterior:
-        """The posterior of the sum, as Lemma 3 has it."""
+        """The posterior of the sum, as Lemma 3 of docs/acquisition-functions.md has it."""
         width = len(self.features.source)
         w, roots, costs = np.zeros(width), [np.zeros((width, 1))], []
         for part, weight, spread in zip(self.parts, self.weights, self._factors, strict=True):

@@ -139,7 +139,8 @@ class HypervolumeImprovement(SeveralAcquisition):
     def combine(self, mean: Array, std: Array) -> Array:
         """-log of the expected improvement, for means and deviations of shape (2, B).
 
-        It rises with each mean and falls with each deviation (Lemma 5).
+        It rises with each mean and falls with each deviation (Lemma 5
+        of docs/acquisition-functions.md).
         """
         wide = np.maximum(std, LEAST_STD)
         ends, heights = self._strips
@@ -174,7 +175,9 @@ class HypervolumeImprovement(SeveralAcquisition):
 
 @dataclass(frozen=True, eq=False)
 class HypervolumeBound(SeveralAcquisition):
-    """A function of lower confidence bounds that is never above -log of an improvement (Lemma 6).
+    """A function of lower confidence bounds that is never above -log of an improvement.
+
+    Lemma 6 of docs/acquisition-functions.md proves it.
 
     Args:
         parts: Lower confidence bounds of the two objectives, or a known cost.

@@ -167,7 +167,10 @@ class Constrained(SeveralAcquisition):
         return np.array(found).reshape(-1, len(self.parts))
 
     def cap_sum(self, weights: Array, value: float, floor: Array) -> float:
-        """Where v_0 < t and v_j ≤ c_j, Σ g_i v_i is below g_0 t + Σ_j g_j c_j (Lemma 4)."""
+        """Where v_0 < t and v_j ≤ c_j, Σ g_i v_i is below g_0 t + Σ_j g_j c_j.
+
+        This is Lemma 4 of docs/acquisition-functions.md.
+        """
         inside = np.flatnonzero(weights)
         caps = np.append(value, self.allowed)
         return float(weights[inside] @ caps[inside])

@@ -212,7 +212,8 @@ class SeveralAcquisition(Acquisition):
     def combine(self, mean: Array, std: Array) -> Array:
         """The value h for means and deviations of all parts, both of shape (parts, B).
 
-        It does not fall where a mean rises, nor rise where a deviation rises (Lemma 7).
+        It does not fall where a mean rises, nor rise where a deviation rises (Lemma 7
+        of docs/acquisition-functions.md).
         """
         rows = zip(self.parts, mean, std, strict=True)
         return self.join(np.stack([part.combine(m, s) for part, m, s in rows]))

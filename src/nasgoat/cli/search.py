@@ -136,7 +136,9 @@ def search(
 
     if output.log_file is not None:
         log_to_file(output.log_file)
-    session = Session(target, seeking, proposing, solving, evaluating, output, learning)
+    session = Session(
+        target, seeking, proposing, solving, evaluating=evaluating, output=output, learning=learning
+    )
     workers = evaluating.open_workers()
     # The first Ctrl-C is heard to the very end, so that what was found is written and shown.
     with _say_how_to_resume(), Interrupts() as interrupts:

@@ -142,15 +142,24 @@ class Session:
             note(f"searching {self.task.name}: {space.describe()}")
             if isinstance(self.task.evaluator, Isolated):
                 note(self.task.evaluator.describe(workers.slots()))
-        asker, evaluator, plan = self._make_asker(), self.task.evaluator, self.plan
+        asker = self._make_asker()
         with StudyLedger(self.address, self.study, space, self.declaration) as ledger:
             # Reads the whole study: a damaged one is refused before anything is written.
             events = self._make_events(ledger)
             # Proposals are computed in a thread, so that signals are heard meanwhile.
             asks_in = ThreadPoolExecutor(1, "nasgoat-ask")
-            driver = Driver(asker, evaluator, plan, ledger, workers, events, asks_in, stopping)
+            driver = Driver(
+                asker=asker,
+                evaluator=self.task.evaluator,
+                plan=self.plan,
+                ledger=ledger,
+                workers=workers,
+                events=events,
+                asks_in=asks_in,
+                stopping=stopping,
+            )
             call = {"command": command_line(), "version": version("nasgoat")}
-            ledger.note({"evaluations": plan.evaluations, **call})
+            ledger.note({"evaluations": self.plan.evaluations, **call})
             return replace(driver.run(), known=self.known)
 
     def finish_pictures(self, stopping: Callable[[], bool]) -> None:

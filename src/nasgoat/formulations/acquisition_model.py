@@ -55,9 +55,15 @@ class Request(NamedTuple):
         self, rows: TaggedModel, order: Order | None = None, labels: Sequence[int] | None = None
     ) -> AcquisitionModel:
         """The model that was written for this request."""
-        space, n, features, _, formulation = self[:5]
-        order = order or space.names(n).order
-        return AcquisitionModel(space, n, formulation, features, rows, order, labels)
+        return AcquisitionModel(
+            space=self.space,
+            n=self.n,
+            formulation=self.formulation,
+            features=self.features,
+            rows=rows,
+            order=order or self.space.names(self.n).order,
+            labels=labels,
+        )
 
 
 class Layout(NamedTuple):
@@ -240,7 +246,9 @@ def formulate(
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
     features = FeatureMap(space, acquisition.features.blocks)
-    request = Request(space, n, features, acquisition, formulation, symmetry, columns)
+    request = Request(
+        space, n, features, acquisition, formulation=formulation, symmetry=symmetry, columns=columns
+    )
     model = layout.write(request)
     posterior_rows.lcb_objective(model.rows, acquisition.sqrt_beta)
     return model

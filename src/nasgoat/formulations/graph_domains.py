@@ -33,9 +33,9 @@ from nasgoat.spaces import GraphSpace
 from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds
 
 
-def domain_of_graphs(space: GraphSpace, n: int, ordered: bool = True) -> TaggedModel:
+def domain_of_graphs(space: GraphSpace, n: int) -> TaggedModel:
     """The graphs with n nodes within their limits, with distance indicators."""
-    m = graph_domain(space, n, ordered)
+    m = graph_domain(space, n, ordered=True)
     distance_indicators(m)
     limit_graphs(m, space)
     return m

@@ -145,10 +145,21 @@ def add_parts(name: str, parts: Iterable[CostPart]) -> tuple[Limit, float]:
     for (pair, op), coefficient in found["place"].items():
         placed.setdefault(pair, {})[op] = coefficient
     nodes, edges, depth = (found["count"].get(word, 0.0) for word in COUNTED)
-    ops = (found["node"], found["edge"])
     terms = {cell: own for cell, (own, _) in cells.items()}
     constant = found[CONSTANT].get("", 0.0) + sum(own for _, own in cells.values())
-    return Limit(name, "<=", 0.0, *ops, nodes, edges, depth, placed, terms), constant
+    limit = Limit(
+        name,
+        "<=",
+        0.0,
+        node_ops=found["node"],
+        edge_ops=found["edge"],
+        nodes=nodes,
+        edges=edges,
+        depth=depth,
+        edge_places=placed,
+        cells=terms,
+    )
+    return limit, constant
 
 
 def list_parts(terms: Limit, constant: float = 0.0) -> list[CostPart]:

@@ -155,15 +155,15 @@ def _condition(
     squares = posterior.squares
     omega = rng.standard_normal((len(squares), FREQUENCIES))
     prior = DrawnFunction(
-        posterior.projections,
-        squares,
-        posterior.variance,
-        power,
-        offsets,
-        np.zeros_like(posterior.dual),
-        np.sqrt(squares)[:, None] * omega,
-        2 * np.pi * rng.random(FREQUENCIES),
-        np.sqrt(posterior.variance / FREQUENCIES) * rng.rayleigh(size=FREQUENCIES),
+        projections=posterior.projections,
+        squares=squares,
+        variance=posterior.variance,
+        power=power,
+        offsets=offsets,
+        dual=np.zeros_like(posterior.dual),
+        frequencies=np.sqrt(squares)[:, None] * omega,
+        phases=2 * np.pi * rng.random(FREQUENCIES),
+        weights=np.sqrt(posterior.variance / FREQUENCIES) * rng.rayleigh(size=FREQUENCIES),
     )
     rows = (posterior.projections / squares[:, None]).T
     white = rng.standard_normal(len(noise))

@@ -16,6 +16,7 @@ from nasgoat import (
     NodeLabeledSpace,
     ShortestPathKernel,
 )
+from nasgoat.acquisition.branch.search import DepthFirstRun
 from nasgoat.errors import SpaceError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import posterior_of
@@ -110,3 +111,10 @@ def random_problem(
     excluded = graphs[: int(rng.integers(0, len(graphs) + 1))]
     k = int(rng.integers(1, 8))
     return Problem(space, acquisition, k, {space.key(graph) for graph in excluded})
+
+
+def bound_shapes(run: DepthFirstRun, best: float = np.inf) -> np.ndarray:
+    """Bounds of all shapes, without a look below them; where above ``best``, not their best."""
+    while not run.bounded:
+        run.go_on(best)
+    return run.roots

@@ -223,8 +223,7 @@ def may_sift(space: SearchSpace) -> bool:
 def load_exponential() -> None:
     """Solve a tiny problem under the exponential kernel."""
     block, features = _make_tiny_problem(prefixes=False)
-    width, one = len(features.source), np.eye(1)
-    posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+    posterior = _make_tiny_posterior(features)
     factors, model = make_factors(features, posterior), make_model(posterior, 1.0)
     bounds, limits = bound_exponential(block, factors, model), make_limit_rows(block)
     problem = ExponentialProblem(
@@ -237,8 +236,7 @@ def load_exponential() -> None:
 def load_joint() -> None:
     """Solve a tiny problem of several objectives under the exponential kernel."""
     block, features = _make_tiny_problem(prefixes=False)
-    width, one = len(features.source), np.eye(1)
-    posterior = ExponentialPosterior(np.zeros((width, 1)), np.zeros(width), 1.0, one[0], one)
+    posterior = _make_tiny_posterior(features)
     note_block(block, features, posterior, ALONE, None)
 
 
@@ -273,3 +271,14 @@ def _make_tiny_problem(prefixes: bool) -> tuple[CellBlock, FeatureMap]:
     space = NodeLabeledSpace(4, ["a", "b"])
     (block,) = Listing(space, prefixes).blocks()
     return block, FeatureMap(space)
+
+
+def _make_tiny_posterior(features: FeatureMap) -> ExponentialPosterior:
+    width = len(features.source)
+    return ExponentialPosterior(
+        projections=np.zeros((width, 1)),
+        squares=np.zeros(width),
+        variance=1.0,
+        dual=np.ones(1),
+        whitening=np.eye(1),
+    )

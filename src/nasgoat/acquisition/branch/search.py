@@ -293,12 +293,6 @@ class DepthFirstRun:
         """Whether all shapes have their bounds."""
         return self._phase is Phase.SEARCH
 
-    def bound_shapes(self, best: float = np.inf) -> Floats:
-        """Bounds of all shapes, without a look below them; where above ``best``, not their best."""
-        while not self.bounded:
-            self.go_on(best)
-        return self.roots
-
     def _step(self, worker: Worker, best: float) -> list[Found]:
         """Let one worker go on for a while; what it found."""
         status, found = self._search(

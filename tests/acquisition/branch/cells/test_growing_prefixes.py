@@ -29,6 +29,7 @@ from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
 from nasgoat.spaces.structures import list_rows, matrices_of
 from nasgoat.surrogate.posterior import LinearPosterior
+from tests.acquisition.branch.problems import bound_shapes
 
 ROUNDING = 1e-9  # of values of size 1
 Key = tuple[tuple[int, ...], int]  # rows of a stem, label of the last inner node
@@ -91,7 +92,7 @@ def bound_stems(
     allowed = np.ones((shapes[0], shapes[1], len(block.prefix_states.label)), dtype=np.uint8)
     limits = make_limit_rows(block, floating=not whole)
     run = LinearRun(block, tables, limits, lambda: -np.inf, scout=False, allowed=allowed)
-    return run, np.array(run.bound_shapes(best))
+    return run, np.array(bound_shapes(run, best))
 
 
 def bound_named_stems(
@@ -122,7 +123,7 @@ def bound_named_stems(
         names=names,
         changes=no_changes(turned) if know_all_labels(turned) else None,
     )
-    return run, np.array(run.bound_shapes(best))
+    return run, np.array(bound_shapes(run, best))
 
 
 def turn(tables: Tables, block: CellBlock, way: str, rng: np.random.Generator) -> Tables:

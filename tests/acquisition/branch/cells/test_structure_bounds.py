@@ -18,6 +18,7 @@ from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace
 from nasgoat.surrogate.posterior import LinearPosterior, posterior_of
+from tests.acquisition.branch.problems import bound_shapes
 
 SPACES = {
     "sizes": NodeLabeledSpace((2, 6), ["a", "b"]),
@@ -45,8 +46,8 @@ def run_of(space: CellSpace) -> LinearRun:
 def test_structures_in_step_have_the_bounds_of_structures_one_by_one(name: str) -> None:
     in_step, one_by_one = run_of(SPACES[name]), run_of(SPACES[name])
     one_by_one._groups.clear()
-    assert len(in_step.bound_shapes()) == in_step.nodes
-    difference = one_by_one.bound_shapes() - in_step.roots
+    assert len(bound_shapes(in_step)) == in_step.nodes
+    difference = bound_shapes(one_by_one) - in_step.roots
     assert difference.min() >= -1e-12  # never above, but for the last bits of sums
     assert difference.max() <= ROUNDING
 

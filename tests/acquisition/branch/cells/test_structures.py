@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import product
 
 import numpy as np
@@ -47,3 +48,14 @@ def test_a_block_of_prefixes_has_every_label_of_the_last_inner_node() -> None:
     (block,) = Listing(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).blocks()
     assert len(block.shapes.home) == 2 * 3
     assert block.prefix_states is not None
+
+
+@pytest.mark.parametrize("edges", [9, 28])  # structures are listed; all prefixes grow
+def test_it_is_said_once_that_structures_are_listed(edges: int) -> None:
+    said: list[str] = []
+    space = NodeLabeledSpace(8, ["a", "b", "c"], max_edges=edges)
+    listing = Listing(space, progress=said.append)
+    assert listing.blocks(time.perf_counter()) == []  # the time is up after the first chunk
+    listing.limit(space).blocks()
+    listing.blocks()
+    assert said == ["listing the structures of the space"]

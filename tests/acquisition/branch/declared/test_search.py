@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate.posterior import LinearPosterior
 from tests.acquisition.branch.declared.graph_problems import random_graph_problem, resized
-from tests.acquisition.branch.problems import Problem, fitted
+from tests.acquisition.branch.problems import Problem, bound_shapes, fitted
 
 ROUNDING = 1e-9  # values of a search and of the catalogue: other orders of the same sums
 MOLECULES = {"C": (0, 4), "O": (0, 2)}
@@ -132,6 +134,15 @@ def test_bounds_without_listing_lose_nothing(seed: int, listed: tuple[int, int])
     assert [x.value for x in best.found] == pytest.approx(values, rel=ROUNDING, abs=ROUNDING)
 
 
+def test_it_is_said_once_that_structures_are_listed() -> None:
+    said: list[str] = []
+    listing = DeclaredListing(molecules(4), said.append)
+    assert listing.blocks(time.perf_counter()) == []  # the time is up after the first chunk
+    listing.limit(listing.space).blocks()
+    listing.blocks()
+    assert said == ["listing the structures of the space"]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_a_structures_bound_is_below_all_its_graphs(seed: int) -> None:
     problem = random_graph_problem(seed)
@@ -139,7 +150,7 @@ def test_a_structures_bound_is_below_all_its_graphs(seed: int) -> None:
     checked = 0
     for run in runs:
         lowest = np.full(len(run.roots), np.inf)
-        roots = run.bound_shapes().copy()
+        roots = bound_shapes(run).copy()
         for graph, value in _score_all(problem.space, linear, run.block.n):
             s = _find_structure(run, graph)
             lowest[s] = min(lowest[s], value)

@@ -115,6 +115,7 @@ class Listing:
     _begun: dict[int, tuple[Iterator[Matrices], list[Matrices]]] = field(default_factory=dict)
     _refused: set[int] = field(default_factory=set)  # sizes with too many
     _made_of: int = 0  # sizes that the blocks hold
+    _said: bool = False  # that listing has begun
 
     @cached_property
     def by_prefixes(self) -> set[bool]:
@@ -130,8 +131,9 @@ class Listing:
 
         Listing goes on where it stopped when it is asked for again.
         """
-        if not self._listed and self.progress:
+        if self.progress and not self._said:
             self.progress("listing the structures of the space")
+            self._said = True
         self.left_out = []
         self.growing = [n for n in self.space.sizes if self._costs[n].growing and self._has_room(n)]
         for n in self.space.sizes:
@@ -300,7 +302,7 @@ def make_prefix_block(
         class_pair=class_pair,
     )
     states = list_prefix_states(len(space.ops), n, reach)
-    return CellBlock(space, shapes, adjacency, classes, states)
+    return CellBlock(space, shapes, adjacency, classes=classes, prefix_states=states)
 
 
 class PrefixStates(NamedTuple):

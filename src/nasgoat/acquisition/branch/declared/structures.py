@@ -98,14 +98,16 @@ class DeclaredListing:
     _blocks: dict[int, DeclaredBlock] = field(default_factory=dict)
     _begun: dict[int, _Begun] = field(default_factory=dict)
     _refused: set[int] = field(default_factory=set)  # sizes with too many
+    _said: bool = False  # that listing has begun
 
     def blocks(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.
         """
-        if self.progress and not self._blocks:
+        if self.progress and not self._said:
             self.progress("listing the structures of the space")
+            self._said = True
         self.left_out = []
         for n in self.space.sizes:
             if n in self._blocks:
@@ -122,7 +124,7 @@ class DeclaredListing:
         for n, block in self._blocks.items():
             rows = _make_rows(space, n, block.shapes.edges, block.adjacency, block.roles)
             found[n] = replace(block, space=space, rows=rows)
-        return DeclaredListing(space, self.progress, _blocks=found)
+        return DeclaredListing(space, self.progress, _blocks=found, _said=self._said)
 
     def _list(self, n: int, deadline: float | None) -> bool:
         """List the structures of a size; False if the time is up before all are."""
