@@ -26,8 +26,7 @@ from nasgoat.baselines import Method, propose_heuristically
 from nasgoat.baselines.encodings import arrange
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.conversions import Slots
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.conversions import Slots, drop_idle_nodes
 from nasgoat.progress import quieten_optuna
 from nasgoat.spaces import CellSpace, SearchSpace
 
@@ -113,7 +112,7 @@ class CategoricalSpace:
         else:
             inner = [vocabulary.index(str(choice[f"node {v}"])) for v in range(1, n - 1)]
             whole = self._slots.graph(n, digits, [0, *inner, len(vocabulary) - 1])
-            graph = _drop_idle_nodes(whole)
+            graph = drop_idle_nodes(whole)
         return graph if graph in self.space else None
 
     @cached_property
@@ -136,16 +135,7 @@ class CategoricalSpace:
 
     @cached_property
     def _slots(self) -> Slots:
-        return Slots(self.places, self.space.node_vocabulary, self.space.edge_vocabulary)
-
-
-def _drop_idle_nodes(graph: LabeledGraph) -> LabeledGraph:
-    """The graph without inner nodes that are on no path from the first node to the last."""
-    on_path = nodes_on_paths(graph.adjacency[None])[0]
-    on_path[[0, -1]] = True
-    kept = np.flatnonzero(on_path).tolist()
-    labels = graph.node_labels or ()
-    return LabeledGraph(graph.adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))
+        return self.space.slots(self.places)
 
 
 class CategoricalSearch(Method):
