@@ -66,7 +66,7 @@ class CategoricalSpace:
         """The pairs with a parameter: all u < v, or those of the one structure of each size."""
         n = self.space.sizes[-1]
         if self._one_structure:
-            return tuple(cast(CellSpace, self.space).edge_places(n))
+            return tuple(self.space.edge_places(n))
         return tuple((u, v) for u in range(n) for v in range(u + 1, n))
 
     @cached_property
@@ -118,8 +118,7 @@ class CategoricalSpace:
     @cached_property
     def _one_structure(self) -> bool:
         """Whether all cells of a size have the same edges, as in a chain."""
-        space = cast(CellSpace, self.space)
-        return space.layout == "cell" and all(space.structure_bound(n) == 1 for n in space.sizes)
+        return all(self.space.structure_bound(n) == 1 for n in self.space.sizes)
 
     def _keep_to_choices(self, found: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """The parameters without operations that the edges of the one structure never have."""
