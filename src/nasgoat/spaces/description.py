@@ -47,7 +47,7 @@ class SpaceDescription(ABC):
     - structures with free labels: :class:`~nasgoat.spaces.CellSpace`, where :attr:`layout` is
       ``"cell"``.
 
-    Whatever is not abstract has a default that promises nothing, so that every space can be asked.
+    Whatever is not abstract has a default, so that every space can be asked.
     """
 
     #: What a declaration calls the family.
