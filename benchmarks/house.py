@@ -8,7 +8,9 @@ What each row counts:
 * modules used by a single module: the same, but ``from package import name`` counts for the module
   that the package's ``__init__`` takes the name from;
 * isinstance on space classes: calls outside ``spaces`` whose second argument names a class that
-  is defined in ``spaces`` and has "Space" in its name;
+  is defined in ``spaces`` and has "Space" in its name; casts to space classes in the same way, by
+  their first argument;
+* comparisons of a space's layout: outside ``spaces``, with an attribute ``layout`` on one side;
 * pairs of duplicate places: rows that the command ``duplicates`` finds, where it is installed;
 * length of a function: from the line of its ``def`` to its last line;
 * public name: a class or function defined at the top level of a module under a name without a
@@ -28,7 +30,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -130,21 +132,37 @@ class House:
         """What a module names in its imports, without the names that it takes from there."""
         return {source for source, _ in _list_imports(module)}
 
-    def list_space_checks(self) -> list[str]:
-        """Places outside ``spaces`` that ask for the class of a space."""
-        inside = [m for name, m in self.modules.items() if name.split(".")[1:2] == ["spaces"]]
-        classes = {
+    @cached_property
+    def space_classes(self) -> set[str]:
+        """Classes of ``spaces`` with "Space" in their names."""
+        return {
             node.name
-            for module in inside
+            for module in self.modules.values()
+            if _is_in_spaces(module)
             for node in ast.walk(module.tree)
             if isinstance(node, ast.ClassDef) and "Space" in node.name
         }
+
+    def list_space_checks(self) -> list[str]:
+        """Places outside ``spaces`` that ask for the class of a space."""
+        return self._list_outside(lambda node: _names_class(node, "isinstance", 1, self))
+
+    def list_space_casts(self) -> list[str]:
+        """Places outside ``spaces`` that take a space for one of another class."""
+        return self._list_outside(lambda node: _names_class(node, "cast", 0, self))
+
+    def list_layout_comparisons(self) -> list[str]:
+        """Places outside ``spaces`` that compare the layout of a space."""
+        return self._list_outside(_compares_layout)
+
+    def _list_outside(self, counts: Callable[[ast.AST], bool]) -> list[str]:
+        """Places outside ``spaces`` whose part of the syntax tree counts."""
         return [
-            f"{module.name}:{call.lineno}"
+            f"{module.name}:{node.lineno}"
             for module in self.modules.values()
-            if module not in inside
-            for call in ast.walk(module.tree)
-            if isinstance(call, ast.Call) and _asks_for(call, classes)
+            if not _is_in_spaces(module)
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.expr) and counts(node)
         ]
 
     def list_long_functions(self) -> list[str]:
@@ -203,6 +221,8 @@ class House:
             "modules used by a single module": list(self.count_importers(True).values()).count(1),
             "files below 60 lines": sum(n < SMALL_FILE for n in lines),
             "isinstance on space classes outside spaces": len(self.list_space_checks()),
+            "comparisons of a layout outside spaces": len(self.list_layout_comparisons()),
+            "casts to space classes outside spaces": len(self.list_space_casts()),
             "pairs of duplicate places": "not counted" if duplicates is None else duplicates,
             "files of more than 250 lines": sum(n > LARGE_FILE for n in lines),
             "functions of more than 50 lines": len(self.list_long_functions()),
@@ -244,11 +264,21 @@ def _read_all(package: Module) -> list[str]:
     return []
 
 
-def _asks_for(call: ast.Call, classes: set[str]) -> bool:
-    if ast.unparse(call.func) != "isinstance" or len(call.args) != 2:
+def _is_in_spaces(module: Module) -> bool:
+    return module.name.split(".")[1:2] == ["spaces"]
+
+
+def _names_class(node: ast.AST, function: str, place: int, house: House) -> bool:
+    """Whether a call of the function has the name of a space class at a place, quoted or not."""
+    if not isinstance(node, ast.Call) or ast.unparse(node.func) != function or len(node.args) != 2:
         return False
-    named = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}
-    return bool(named & classes)
+    words = re.findall(r"\w+", ast.unparse(node.args[place]))
+    return not house.space_classes.isdisjoint(words)
+
+
+def _compares_layout(node: ast.AST) -> bool:
+    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    return any(isinstance(side, ast.Attribute) and side.attr == "layout" for side in sides)
 
 
 def _has_example(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -288,6 +318,8 @@ def main() -> None:
         single = [name for name, count in house.count_importers().items() if count == 1]
         _print_places("modules with a single importer", single)
         _print_places("isinstance on space classes", house.list_space_checks())
+        _print_places("comparisons of a layout", house.list_layout_comparisons())
+        _print_places("casts to space classes", house.list_space_casts())
         _print_places("long functions", house.list_long_functions())
         _print_places("exported, no docstring", house.list_undocumented())
         _print_places("in nasgoat.__all__, no running example", house.list_without_example())

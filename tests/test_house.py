@@ -7,6 +7,7 @@ from benchmarks.house import House
 
 ROOT = Path(__file__).parents[1]
 MOST_SPACE_CHECKS = 5
+MOST_LAYOUT_COMPARISONS, MOST_SPACE_CASTS = 13, 10  # as the table says
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,14 @@ def house() -> House:
 
 def test_optimisers_ask_a_space_for_its_description_and_not_for_its_class(house: House) -> None:
     assert len(house.list_space_checks()) <= MOST_SPACE_CHECKS, house.list_space_checks()
+
+
+def test_few_places_outside_spaces_ask_for_a_layout_or_take_a_space_for_another(
+    house: House,
+) -> None:
+    comparisons, casts = house.list_layout_comparisons(), house.list_space_casts()
+    assert 0 < len(comparisons) <= MOST_LAYOUT_COMPARISONS, comparisons
+    assert 0 < len(casts) <= MOST_SPACE_CASTS, casts
 
 
 def test_every_exported_name_has_a_docstring(house: House) -> None:
@@ -43,9 +52,16 @@ def test_a_check_on_a_space_class_is_counted(tmp_path: Path) -> None:
     (package / "spaces").mkdir(parents=True)
     (package / "spaces" / "chain.py").write_text("class ChainSpace:\n    pass\n")
     (package / "search.py").write_text("def f(x):\n    return isinstance(x, ChainSpace | int)\n")
+    (package / "costs.py").write_text(
+        'a = cast(ChainSpace, x), cast("ChainSpace", x), cast(int, x)\n'
+        'b = x.layout == "cell", "list" != x.layout, x.layout not in TABLE, TABLE[x.layout]\n'
+        'c = x.layout.style == "layers"\n'
+    )
     made = House.read(tmp_path)
     assert made.list_space_checks() == ["nasgoat.search:2"]
-    assert made.measure(None)["files"] == 2
+    assert made.list_space_casts() == ["nasgoat.costs:1"] * 2
+    assert made.list_layout_comparisons() == ["nasgoat.costs:2"] * 3
+    assert made.measure(None)["files"] == 3
     assert made.list_public_names() == {
         "nasgoat.search.f": False,
         "nasgoat.spaces.chain.ChainSpace": False,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nasgoat import ChainSpace, LabeledGraph, nasbench201
+from nasgoat.acquisition.hypervolume import find_nondominated
 from nasgoat.baselines.several import (
     SEVERAL_METHODS,
     LocalSeveral,
@@ -16,7 +17,6 @@ from nasgoat.baselines.several import (
     SeveralMethod,
     find_several_method,
 )
-from nasgoat.bayesopt.front import find_nondominated
 from nasgoat.errors import MissingPackageError
 from nasgoat.spaces import SearchSpace
 from nasgoat.testing.contract import list_graphs

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nasgoat.acquisition.hypervolume import find_nondominated
 from nasgoat.bayesopt.front import (
     choose,
     find_best,
     find_knee,
-    find_nondominated,
     find_reference,
     hypervolume,
     list_front,

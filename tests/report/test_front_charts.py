@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasgoat.bayesopt.front import find_nondominated, find_reference, hypervolume
+from nasgoat.acquisition.hypervolume import find_nondominated
+from nasgoat.bayesopt.front import find_reference, hypervolume
 from nasgoat.evaluation import Outcome
 from nasgoat.figures.charts import Line, Points
 from nasgoat.report import ReportedSearch, search_page, write_report

@@ -59,10 +59,10 @@ Seconds of Q questions
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from nasgoat.acquisition.proposals import USUAL_SPREAD, Cost, Reason
 from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, count_searches, explain_unbounded
@@ -117,11 +117,18 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     graphs = bound_graphs(space)
     if graphs > LARGEST_CATALOGUE:
         return Reason(f"up to {shorten(graphs)} graphs, {LARGEST_CATALOGUE:,} can be listed")
-    if space.layout == "graph":
-        seconds = 0.003 + 7e-7 * graphs
-    else:
-        seconds = 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
+    seconds = _LAYOUTS[space.layout].score(graphs, kernel)
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
+
+
+def _score_cells(graphs: int, kernel: str) -> float:
+    """Seconds to score so many cells, or graphs of a list."""
+    return 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
+
+
+def _score_declared(graphs: int, kernel: str) -> float:
+    """Seconds to score so many declared graphs, whose number is known better."""
+    return 0.003 + 7e-7 * graphs
 
 
 def branch_cost(
@@ -134,30 +141,30 @@ def branch_cost(
         return Reason(refusal)
     if kernel == "normalised" and not {*blocks} <= {*PAPER_BLOCKS}:
         return Reason(f"it knows the blocks {', '.join(PAPER_BLOCKS)} of the normalised kernel")
-    if space.layout == "list":
-        return _A_LIST
-    if space.layout == "cells":
-        return _cells_cost(space, kernel, questions, blocks)
-    if space.layout == "graph":
-        searches = count_searches(space, blocks)
-        return _labelled_cost(cast("GraphSpace", space), kernel, questions, searches)
-    cell = cast("CellSpace", space)
+    search = _LAYOUTS[space.layout].search
+    return search if isinstance(search, Reason) else search(space, kernel, questions, blocks)
+
+
+def _cell_cost(
+    cell: CellSpace, kernel: str, questions: int, blocks: Sequence[str]
+) -> Cost | Reason:
+    """Cost of branch and bound on cells: structures or their prefixes, then labels."""
     if kernel == "linear" and count_features(cell) > WIDEST:
         return _refuse_width(cell)
     more = any(name not in PAPER_BLOCKS for name in blocks)
     prefixes = None if kernel == "linear" and not more else False
     costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
-    shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(space)
+    shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(cell)
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         said = f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
         return Reason(said, stops=kernel == "linear")
     tables = 0.0012 * len(costs) if cell.labels_on == "nodes" else 0.0  # of each number of nodes
     seconds = tables + sum(cost.seconds for cost in costs)
-    each = _ASKING + seconds * count_searches(space, blocks)
+    each = _ASKING + seconds * count_searches(cell, blocks)
     if kernel != "linear":
         graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
         if not more:
-            on_nodes = space.labels_on == "nodes"
+            on_nodes = cell.labels_on == "nodes"
             graph_by_graph = min(graph_by_graph, _SIFTING * each if on_nodes else _halve(cell))
         each += graph_by_graph
     kind = "structure" if shapes == 1 else "structures"
@@ -231,7 +238,9 @@ def count_structures(space: SearchSpace) -> int:
     return sum(cell.structure_bound(n) for n in cell.sizes)
 
 
-def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int) -> Cost | Reason:
+def _labelled_cost(
+    space: GraphSpace, kernel: str, questions: int, blocks: Sequence[str]
+) -> Cost | Reason:
     """Cost of branch and bound on declared graphs: structures, then labels of nodes and edges."""
     if kernel != "linear":
         return Reason("it knows declared graphs under the linear kernel alone")
@@ -242,7 +251,8 @@ def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int
         said = shorten(round(sum(structures))).removeprefix("about ")
         said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
         return Reason(said, stops=True)
-    each = _ASKING + searches * (0.002 + 5.4e-8 * _declared_work(space) ** 0.76)
+    seconds = 0.002 + 5.4e-8 * _declared_work(space) ** 0.76
+    each = _ASKING + seconds * count_searches(space, blocks)
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
 
@@ -284,10 +294,9 @@ def mip_cost(
     """Cost of the mixed-integer programs, one for each number of nodes."""
     if kernel not in FORMS:
         return Reason(f"it knows the kernels {', '.join(FORMS)}")
-    if space.layout == "list":
-        return _A_LIST
-    if space.layout == "cells":
-        return _ONE_GRAPH
+    program = _LAYOUTS[space.layout].program
+    if isinstance(program, Reason):
+        return program
     n = space.sizes[-1]
     if kernel == "linear" and count_features(space) > WIDEST:
         return _refuse_width(space)
@@ -297,38 +306,70 @@ def mip_cost(
     branch = branch_cost(space, kernel, questions, blocks)
     if refusal := explain_unbounded(space, blocks, program=True):
         return Reason(refusal)
+    seconds = questions * program(space, kernel, not isinstance(branch, Cost))
     if isinstance(branch, Cost):
-        seconds = questions * _program_seconds(space, kernel)
         seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
-    else:
-        seconds = questions * _lone_program_seconds(space, kernel)
     several = f"{len(space.sizes)} programs, the largest"
     said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
     return Cost(seconds, _LOADING, said, stops=True, spread=_PROGRAM_SPREAD)
 
 
-def _program_seconds(space: SearchSpace, kernel: str) -> float:
-    """Seconds of the compact programs of all numbers of nodes, with bounds of structures."""
-    if space.layout == "graph":
-        return 7.6e-4 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
+def _cell_program(cell: CellSpace, kernel: str, lone: bool) -> float:
+    """Seconds of the compact programs of all numbers of nodes, with bounds of structures or not.
+
+    Args:
+        cell: The space.
+        kernel: The name of the kernel.
+        lone: Whether branch and bound does not apply; then at least so many seconds.
+    """
+    if lone:
+        return _lone_cell_program(cell, kernel)
     if kernel != "linear":
-        return max(1.5 * math.pow(_to_float(bound_graphs(space)) / 3000, 0.3), 1.0)
-    if space.labels_on == "nodes":
-        variables = sum(measure_program(space, n) for n in space.sizes)
+        return max(1.5 * math.pow(_to_float(bound_graphs(cell)) / 3000, 0.3), 1.0)
+    if cell.labels_on == "nodes":
+        variables = sum(measure_program(cell, n) for n in cell.sizes)
         return 0.6 * math.pow(variables / 8000, 1.5)
-    cell = cast("CellSpace", space)
     return 0.05 + 2.5 * math.pow(count_features(cell) * len(cell.ops) ** 2 / 5000, 1.5)
 
 
-def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
-    """Seconds of the compact programs where branch and bound does not apply, at least."""
-    n = space.sizes[-1]
-    if space.layout == "graph":
-        return 2e-3 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
-    if space.labels_on == "edges":
-        return _multiply_steps(2.0, 1.6, cast("CellSpace", space).edge_limit - 6)
+def _lone_cell_program(cell: CellSpace, kernel: str) -> float:
+    """The same where branch and bound does not apply."""
+    n = cell.sizes[-1]
+    if cell.labels_on == "edges":
+        return _multiply_steps(2.0, 1.6, cell.edge_limit - 6)
     linear = kernel == "linear"
     return _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
+
+
+def _declared_program(space: GraphSpace, kernel: str, lone: bool) -> float:
+    """Seconds of the compact programs of declared graphs, with bounds of structures or not."""
+    return (2e-3 if lone else 7.6e-4) * math.pow(_declared_work(space), 0.76)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the optimisers of one layout of spaces cost.
+
+    Args:
+        search: The cost of branch and bound for a space, a kernel, a number of questions and
+            blocks; or why there is none.
+        program: Seconds of a question to the compact programs for a space, a kernel, and whether
+            branch and bound does not apply; or why there is no program.
+        score: Seconds to score a number of graphs under a kernel.
+    """
+
+    search: Callable[[Any, str, int, Sequence[str]], Cost | Reason] | Reason
+    program: Callable[[Any, str, bool], float] | Reason
+    score: Callable[[int, str], float] = _score_cells
+
+
+#: What every layout costs (``space.layout``).
+_LAYOUTS: Mapping[str, _Layout] = {
+    "cell": _Layout(_cell_cost, _cell_program),
+    "graph": _Layout(_labelled_cost, _declared_program, _score_declared),
+    "cells": _Layout(_cells_cost, _ONE_GRAPH),
+    "list": _Layout(_A_LIST, _A_LIST),
+}
 
 
 def paper_seconds(space: SearchSpace) -> float:

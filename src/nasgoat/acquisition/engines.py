@@ -344,13 +344,13 @@ def count_cost(cost: KnownCost, features: FeatureMap, n: int) -> Array:
     return found
 
 
-def _find_ends(space: object, n: int) -> tuple[int, int]:
+def _find_ends(space: SearchSpace, n: int) -> tuple[int, int]:
     """The codes of the source and of the sink, where each is a single node."""
-    pairs = list(space.end_pairs(n)) if hasattr(space, "end_pairs") else []
+    pairs = space.end_pairs(n)
     if len(pairs) != 1:
         raise SettingError(
             "the depth in a known cost must be that of graphs with one source and one sink, got "
             "others; use the catalogue, or a limit of the space"
         )
-    names = len(getattr(space, "node_vocabulary", ()))
+    names = len(space.node_vocabulary)
     return (0, names - 1) if names else (pairs[0][0], pairs[0][1])

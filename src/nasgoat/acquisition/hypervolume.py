@@ -25,6 +25,7 @@ from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from nasgoat.acquisition.functions import LEAST_STD, log_improvement
@@ -47,6 +48,44 @@ _SHARES = 20  # of sums of both objectives that are tried
 _SURE = 1e-30  # of the whole scale: below it the sum is taken by logarithms, which don't underflow
 
 
+def check_points(points: ArrayLike) -> Array:
+    """Points as rows, of shape (N, m); refuses what is none.
+
+    Raises:
+        SettingError: If they are no rows of equal length, or not finite.
+    """
+    values = np.asarray(points, dtype=float)
+    if values.ndim != 2 and values.size:
+        raise SettingError(f"points must be rows of equal length, got shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise SettingError("points must be finite, got one that is not")
+    return values if values.ndim == 2 else values.reshape(0, 1)
+
+
+def find_nondominated(points: ArrayLike) -> list[int]:
+    """The places of points that no other dominates (minimisation), of equal points the first.
+
+    They come by the first objective, then the second, and so on.
+
+    Example:
+        >>> find_nondominated([[1.0, 5.0], [3.0, 1.0], [3.0, 2.0], [1.0, 5.0]])
+        [0, 1]
+    """
+    values = check_points(points)
+    # Whatever dominates a point comes before it in this order, or is equal to it.
+    order = np.lexsort((np.arange(len(values)), *values.T[::-1]))
+    if values.shape[1] == 2 and len(values):  # those lower in the second than all before
+        second = values[order, 1]
+        before = np.minimum.accumulate(np.concatenate([[np.inf], second[:-1]]))
+        lowest: list[int] = order[second < before].tolist()
+        return lowest
+    kept: list[int] = []
+    for i in order:
+        if not kept or not (values[kept] <= values[i]).all(axis=1).any():
+            kept.append(int(i))
+    return kept
+
+
 def find_front(points: Array) -> Array:
     """The points that no other dominates (minimisation), each once, by their first coordinate.
 
@@ -58,9 +97,7 @@ def find_front(points: Array) -> Array:
         [[1.0, 5.0], [3.0, 1.0]]
     """
     points = np.asarray(points, dtype=float).reshape(-1, 2)
-    ordered = points[np.lexsort((points[:, 1], points[:, 0]))]
-    lowest = np.minimum.accumulate(np.concatenate([[np.inf], ordered[:-1, 1]]))[: len(ordered)]
-    return np.asarray(ordered[ordered[:, 1] < lowest])
+    return np.asarray(points[find_nondominated(points)])
 
 
 @dataclass(frozen=True, eq=False)

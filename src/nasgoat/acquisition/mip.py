@@ -108,7 +108,7 @@ class MipOptimizer:
             raise UnknownNameError("solver", solver, SOLVERS)
         if formulation not in FORMULATIONS:
             raise UnknownNameError("formulation", formulation, FORMULATIONS)
-        if space.layout == "cells":
+        if space.cells:
             raise SettingError(
                 "the MIP must have one cell, as a program has the variables of one graph, "
                 f"got the cells {', '.join(space.cells)}; use branch or the catalogue"

@@ -26,8 +26,7 @@ from nasgoat.baselines import Method, propose_heuristically
 from nasgoat.baselines.encodings import arrange
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.conversions import Slots
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.conversions import Slots, drop_idle_nodes
 from nasgoat.progress import quieten_optuna
 from nasgoat.spaces import CellSpace, SearchSpace
 
@@ -67,7 +66,7 @@ class CategoricalSpace:
         """The pairs with a parameter: all u < v, or those of the one structure of each size."""
         n = self.space.sizes[-1]
         if self._one_structure:
-            return tuple(cast(CellSpace, self.space).edge_places(n))
+            return tuple(self.space.edge_places(n))
         return tuple((u, v) for u in range(n) for v in range(u + 1, n))
 
     @cached_property
@@ -113,14 +112,13 @@ class CategoricalSpace:
         else:
             inner = [vocabulary.index(str(choice[f"node {v}"])) for v in range(1, n - 1)]
             whole = self._slots.graph(n, digits, [0, *inner, len(vocabulary) - 1])
-            graph = _drop_idle_nodes(whole)
+            graph = drop_idle_nodes(whole)
         return graph if graph in self.space else None
 
     @cached_property
     def _one_structure(self) -> bool:
         """Whether all cells of a size have the same edges, as in a chain."""
-        space = cast(CellSpace, self.space)
-        return space.layout == "cell" and all(space.structure_bound(n) == 1 for n in space.sizes)
+        return all(self.space.structure_bound(n) == 1 for n in self.space.sizes)
 
     def _keep_to_choices(self, found: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """The parameters without operations that the edges of the one structure never have."""
@@ -136,16 +134,7 @@ class CategoricalSpace:
 
     @cached_property
     def _slots(self) -> Slots:
-        return Slots(self.places, self.space.node_vocabulary, self.space.edge_vocabulary)
-
-
-def _drop_idle_nodes(graph: LabeledGraph) -> LabeledGraph:
-    """The graph without inner nodes that are on no path from the first node to the last."""
-    on_path = nodes_on_paths(graph.adjacency[None])[0]
-    on_path[[0, -1]] = True
-    kept = np.flatnonzero(on_path).tolist()
-    labels = graph.node_labels or ()
-    return LabeledGraph(graph.adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))
+        return self.space.slots(self.places)
 
 
 class CategoricalSearch(Method):

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
+from nasgoat.acquisition.hypervolume import find_nondominated
 from nasgoat.baselines.categorical import CategoricalSpace
 from nasgoat.baselines.several import SeveralMethod
-from nasgoat.bayesopt.front import find_nondominated
 from nasgoat.graphs import LabeledGraph
 
 _BATCH = 5

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nasgoat.acquisition.hypervolume import check_points, find_nondominated
 from nasgoat.bayesopt.measured_limits import MeasuredLimit
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
@@ -25,25 +26,6 @@ from nasgoat.errors import SettingError, UnknownNameError
 Array = NDArray[np.float64]
 Metrics: TypeAlias = Mapping[str, Any]
 _BEYOND = 0.1  # of the front's range: how far a reference point lies beyond its worst value
-
-
-def find_nondominated(points: ArrayLike) -> list[int]:
-    """The places of points that no other dominates, of equal points the first.
-
-    They come by the first objective, then the second, and so on.
-
-    Example:
-        >>> find_nondominated([[1.0, 5.0], [3.0, 1.0], [3.0, 2.0], [1.0, 5.0]])
-        [0, 1]
-    """
-    values = _check_points(points)
-    kept: list[int] = []
-    # Whatever dominates a point comes before it in this order, or is equal to it.
-    for i in np.lexsort((np.arange(len(values)), *values.T[::-1])):
-        before = values[kept]
-        if not len(kept) or not (before <= values[i]).all(axis=1).any():
-            kept.append(int(i))
-    return kept
 
 
 def hypervolume(points: ArrayLike, reference: Sequence[float]) -> float:
@@ -61,7 +43,7 @@ def hypervolume(points: ArrayLike, reference: Sequence[float]) -> float:
         >>> hypervolume([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]], [2.0, 2.0, 2.0])
         8.0
     """
-    values, corner = _check_points(points), np.asarray(reference, dtype=float)
+    values, corner = check_points(points), np.asarray(reference, dtype=float)
     if len(values) and corner.shape != (values.shape[1],):
         raise SettingError(
             f"the reference must be {values.shape[1]} numbers, got {list(reference)!r}"
@@ -92,7 +74,7 @@ def find_reference(points: ArrayLike) -> list[float]:
         >>> find_reference([[0.0, 20.0], [1.0, 10.0], [9.0, 90.0]])
         [1.1, 21.0]
     """
-    values = _check_points(points)
+    values = check_points(points)
     if not len(values):
         raise SettingError("a front must have at least one point, got none")
     front = values[find_nondominated(values)]
@@ -118,7 +100,7 @@ def find_knee(points: ArrayLike) -> int | None:
         >>> find_knee([[0.0, 9.0], [1.0, 1.0], [9.0, 0.0]])
         1
     """
-    values = _check_points(points)
+    values = check_points(points)
     places = find_nondominated(values)
     if len(places) < 3:
         return None
@@ -133,7 +115,7 @@ def measure_progress(points: ArrayLike, reference: Sequence[float]) -> list[floa
         >>> measure_progress([[1.0, 1.0], [2.0, 2.0], [0.0, 1.0]], [2.0, 2.0])
         [1.0, 1.0, 2.0]
     """
-    values, found, covered = _check_points(points), list[float](), 0.0
+    values, found, covered = check_points(points), list[float](), 0.0
     front = values[:0]
     for point in values:
         if not (front <= point).all(axis=1).any():
@@ -226,12 +208,3 @@ def _say_nearest(wanted: Sequence[MeasuredLimit], kept: Sequence[Metrics]) -> st
             nearest = min(kept, key=limit.excess)[limit.name]
             return f"; the {'lowest' if limit.sense == '<=' else 'highest'} is {nearest:g}"
     return ""
-
-
-def _check_points(points: ArrayLike) -> Array:
-    values = np.asarray(points, dtype=float)
-    if values.ndim != 2 and values.size:
-        raise SettingError(f"points must be rows of equal length, got shape {values.shape}")
-    if not np.isfinite(values).all():
-        raise SettingError("points must be finite, got one that is not")
-    return values if values.ndim == 2 else values.reshape(0, 1)

@@ -21,8 +21,8 @@ from nasgoat.acquisition import (
     LinearAcquisition,
     SeveralAcquisition,
 )
+from nasgoat.acquisition.hypervolume import find_nondominated
 from nasgoat.acquisition.several import Part
-from nasgoat.bayesopt.front import find_nondominated
 
 Array = NDArray[np.float64]
 _PRIMES = (2, 3)

@@ -77,7 +77,7 @@ class Objectives:
         """
         names = (minimise,) if isinstance(minimise, str) else tuple(minimise or ERROR)
         found = [MeasuredLimit.of(each) for each in limits]
-        costs = {cost.name for cost in getattr(space, "costs", ())}
+        costs = {cost.name for cost in (() if space is None else space.costs)}
         known = tuple(name for name in names if name in costs)
         return cls(names, tuple(found), known, learn_failures)
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.bayesopt.front import find_nondominated, hypervolume
+from nasgoat.acquisition.hypervolume import find_nondominated
+from nasgoat.bayesopt.front import hypervolume
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, spearmanr
+from scipy.stats import norm
 
 from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
 from nasgoat.errors import SettingError
@@ -29,6 +29,7 @@ from nasgoat.experiments.study import ExperimentRun, Key, Record, Study, count_f
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import edges_as_nodes
 from nasgoat.spaces import SearchSpace, nasbench201
+from nasgoat.surrogate.model_check import correlate_ranks
 from nasgoat.toml_reader import NUMBER, Value, list_of
 
 Array = NDArray[np.float64]
@@ -125,7 +126,7 @@ class KernelStudy(Study):
             **settings,
             "rmse": float(np.sqrt(np.mean((truth - found.mean) ** 2))),
             "mnll": float(-norm.logpdf(truth, found.mean, found.std).mean()),
-            "spearman": _correlate_ranks(truth, found.mean),
+            "spearman": correlate_ranks(found.mean, truth) or 0.0,  # equal predictions rank nothing
             "target_sd": float(truth.std()),
             "known": float(np.mean([space.key(graph) in learnt for graph in test])),
             "hyperparameters": found.fitted,
@@ -154,13 +155,6 @@ def group_means(truth: Array, mean: Array, std: Array, size: int = GROUP) -> lis
     parts = [order[i : i + size] for i in range(0, len(order), size)]
     rows = [(truth[p].mean(), mean[p].mean(), np.sqrt((std[p] ** 2).mean())) for p in parts]
     return [[round(float(value), 4) for value in row] for row in rows]
-
-
-def _correlate_ranks(truth: Array, predicted: Array) -> float:
-    """The rank correlation; 0 where all predictions are the same and rank nothing."""
-    if np.ptp(predicted) == 0 or np.ptp(truth) == 0:
-        return 0.0
-    return float(spearmanr(truth, predicted).statistic)
 
 
 @lru_cache(maxsize=4)

@@ -42,7 +42,7 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     realise_on_path,
 )
-from nasgoat.kernels.graph_counts import count_labels, find_most_edges, list_operations
+from nasgoat.kernels.graph_counts import count_labels, list_operations
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Pair
 
@@ -129,7 +129,7 @@ def _list_totals(space: SearchSpace, n: int) -> list[Totals]:
             return [(n - 2, 0)]
         return sorted({(0, int(edges)) for edges in matrices.sum(axis=(1, 2))})
     nodes = n - count_ends(space) if on_nodes else 0
-    most = min(space.most_edges(n), find_most_edges(space)) if on_edges else 0
+    most = min(space.most_edges(n), space.edge_limit) if on_edges else 0
     return [(nodes, edges) for edges in range(most + 1)]
 
 

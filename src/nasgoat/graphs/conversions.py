@@ -111,7 +111,21 @@ def _bridge(adjacency: np.ndarray, labels: list[str], bridge: str) -> LabeledGra
         if label == bridge and 0 < v < len(labels) - 1:
             adjacency |= np.outer(adjacency[:, v], adjacency[v])
             adjacency[v] = adjacency[:, v] = False
-    on_path = nodes_on_paths(adjacency[None])[0]
+    return drop_idle_nodes(LabeledGraph(adjacency, tuple(labels)))
+
+
+def drop_idle_nodes(graph: LabeledGraph) -> LabeledGraph:
+    """A graph with labels on its nodes, without those on no path from its first node to its last.
+
+    The first and the last node stay in any case.
+
+    Example:
+        >>> graph = LabeledGraph.from_edges(3, [(0, 1), (0, 2)], ["input", "conv", "output"])
+        >>> drop_idle_nodes(graph)
+        LabeledGraph.from_edges(2, [(0, 1)], node_labels=['input', 'output'])
+    """
+    on_path = nodes_on_paths(graph.adjacency[None])[0]
     on_path[[0, -1]] = True
-    kept = np.flatnonzero(on_path)
-    return LabeledGraph(adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))
+    kept = np.flatnonzero(on_path).tolist()
+    labels = graph.node_labels or ()
+    return LabeledGraph(graph.adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))

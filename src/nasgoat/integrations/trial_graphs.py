@@ -31,7 +31,6 @@ from optuna.trial import FrozenTrial, TrialState
 from nasgoat.acquisition import Proposal
 from nasgoat.errors import GraphError, SettingError
 from nasgoat.graphs import LabeledGraph, NamedGraphs
-from nasgoat.graphs.conversions import Slots
 from nasgoat.spaces import SearchSpace, load_space
 
 logger = logging.getLogger(__name__)
@@ -64,11 +63,8 @@ class GraphParameters:
         n = space.sizes[-1]
         # Acyclic graphs in topological order have edges u → v with u < v alone.
         forward = space.stores_forward_edges or not space.directed
-        self._slots = Slots(
-            pairs=[(u, v) for v in range(n) for u in range(n) if (u < v if forward else u != v)],
-            node_vocabulary=space.node_vocabulary,
-            edge_vocabulary=space.edge_vocabulary,
-            directed=space.directed,
+        self._slots = space.slots(
+            [(u, v) for v in range(n) for u in range(n) if (u < v if forward else u != v)]
         )
 
     @cached_property

@@ -11,7 +11,7 @@ every operation that occurs, and ℓ_o = 0 for all others. Where every graph is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import product
 from math import comb
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nasgoat.graphs import GraphBatch
-from nasgoat.kernels.graph_counts import count_labels, find_most_edges, list_operations
+from nasgoat.kernels.graph_counts import count_labels, list_operations
 from nasgoat.spaces import SearchSpace
 
 #: What decides the counts of a block: the graph without its labels, the number of each operation,
@@ -137,7 +137,7 @@ def count_summaries(space: SearchSpace, decided_by: Collection[str]) -> int:
         first = _count_ways(labels[0], max(nodes), ways_of)
         second = _count_ways(labels[1], max(edges), ways_of)
         found += sum(first[t] for t in nodes) * sum(second[t] for t in edges)
-    if space.layout == "graph" and found <= _COUNTED:
+    if space.rules is not None and found <= _COUNTED:
         return _count_possible(space, decided_by)
     return found
 
@@ -167,7 +167,7 @@ def may_have_numbers(space: SearchSpace, numbers: Composition | None) -> bool:
         >>> may_have_numbers(molecules(2), (0, 0, 1, 1, 0, 1, 0))  # O and F, a double bond
         False
     """
-    rules = getattr(space, "rules", None)
+    rules = space.rules
     if rules is None or numbers is None:
         return True
     nodes, edges = list_operations(space)
@@ -196,18 +196,18 @@ def _count_ways(parts: int, most: int, ways: Callable[[int], int]) -> list[int]:
 def _list_totals(space: SearchSpace) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """How many nodes, and how many edges, may carry an operation, for every size that matters."""
     on_nodes, on_edges = count_labels(space)
-    if space.layout == "cell" and on_edges:  # the same numbers whatever the size
-        yield [0], range(find_most_edges(space) + 1)
+    if space.labels_on == "edges" and on_edges:  # the same numbers whatever the size
+        yield [0], range(space.edge_limit + 1)
         return
     ends = 2 if space.layout == "cell" else count_ends(space)
     for n in space.sizes:
-        edges = range(min(space.most_edges(n), find_most_edges(space)) + 1)
+        edges = range(min(space.most_edges(n), space.edge_limit) + 1)
         yield [max(n - ends, 0)] if on_nodes else [0], edges if on_edges else [0]
 
 
 def count_ends(space: SearchSpace) -> int:
     """Nodes of a declared graph whose role is their label: sources and sinks."""
-    return int(getattr(space, "sources", 0)) + int(getattr(space, "sinks", 0))
+    return space.sources + space.sinks
 
 
 def _list_most(space: SearchSpace, labels: tuple[int, int]) -> list[tuple[int, int]]:
@@ -225,7 +225,7 @@ def bound_matrices(space: SearchSpace) -> float:
         >>> bound_matrices(GraphSpace((2, 4), ["a"], direction="undirected"))
         64.0
     """
-    n, ordered = space.sizes[-1], bool(getattr(space, "ordered", False))
+    n, ordered = space.sizes[-1], space.ordered
     edges = space.most_edges(n) * (2 if space.acyclic and not ordered else 1)
     return float(2.0 ** min(edges, 300) * (1 if ordered else comb(n, count_ends(space))))
 
@@ -238,12 +238,9 @@ def has_only_paths(space: SearchSpace) -> bool:
         >>> has_only_paths(ChainSpace((3, 5), ["conv", "skip"])), has_only_paths(nasbench201())
         (True, False)
     """
-    if space.layout != "cell" or not getattr(space, "on_paths", False):
-        return False
-    if find_most_edges(space) != space.sizes[-1] - 1:
+    if not space.on_paths or space.edge_limit != space.sizes[-1] - 1:
         return False  # said without a list of structures
-    places: Callable[[int], Iterable[tuple[int, int]]] = space.edge_places  # type: ignore[attr-defined]
-    return all(list(places(n)) == [(v, v + 1) for v in range(n - 1)] for n in space.sizes)
+    return all(space.edge_places(n) == [(v, v + 1) for v in range(n - 1)] for n in space.sizes)
 
 
 def realise_on_path(space: SearchSpace, every: Sequence[Composition]) -> GraphBatch:

@@ -42,7 +42,7 @@ def count_labels(space: SearchSpace) -> tuple[int, int]:
 def bound_operations(space: SearchSpace) -> list[tuple[int, int]]:
     """Least and largest number of each operation."""
     on_nodes, on_edges = list_operations(space)
-    return [(0, space.sizes[-1])] * len(on_nodes) + [(0, find_most_edges(space))] * len(on_edges)
+    return [(0, space.sizes[-1])] * len(on_nodes) + [(0, space.edge_limit)] * len(on_edges)
 
 
 def count_operations(space: SearchSpace, batch: GraphBatch) -> Counts:
@@ -62,8 +62,8 @@ def count_operations(space: SearchSpace, batch: GraphBatch) -> Counts:
 
 def bound_shape(space: SearchSpace) -> list[tuple[int, int]]:
     """Least and largest value of each of the numbers of :func:`count_shape`."""
-    n, edges = space.sizes[-1], find_most_edges(space)
-    least = int(getattr(space, "on_paths", False))  # every node on a path from source to sink
+    n, edges = space.sizes[-1], space.edge_limit
+    least = int(space.on_paths)  # every node on a path from source to sink
     ends = [(least, n - 1)] * 2
     size = [(space.sizes[0], n), (least * (space.sizes[0] - 1), edges)]
     if _operations_on_edges(space):
@@ -213,11 +213,6 @@ def _bound_on_path(space: SearchSpace) -> int:
     return n * bool(space.node_ops) + (n - 1) * bool(space.edge_vocabulary)
 
 
-def find_most_edges(space: SearchSpace) -> int:
-    """The most edges that a graph of the space can have."""
-    return int(getattr(space, "edge_limit", space.most_edges(space.sizes[-1])))
-
-
 def _operations_on_edges(space: SearchSpace) -> bool:
     return bool(space.edge_vocabulary) and not space.node_vocabulary
 
@@ -322,7 +317,7 @@ def _list_types(space: SearchSpace) -> list[tuple[list[_Kind], list[Type]]]:
 
 def _grow_types(space: SearchSpace, kinds: list[_Kind]) -> Iterator[Type]:
     """Every type whose edges a label has room for."""
-    rules = getattr(space, "rules", None)  # declared degrees; cells have none
+    rules = space.rules  # declared degrees; cells have none
     weights = [1] * len(kinds)
     if rules is not None and space.edge_vocabulary:
         weights = [int(rules.weights[kind.edge]) for kind in kinds]

@@ -11,10 +11,10 @@ from itertools import combinations
 
 import numpy as np
 
+from nasgoat.acquisition.hypervolume import find_nondominated
 from nasgoat.bayesopt import Ticket
 from nasgoat.bayesopt.front import (
     find_knee,
-    find_nondominated,
     find_reference,
     hypervolume,
     list_front,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -24,6 +26,7 @@ from nasgoat.spaces.names import Names
 from nasgoat.toml_reader import Value
 
 if TYPE_CHECKING:
+    from nasgoat.spaces.graph_rules import GraphRules
     from nasgoat.spaces.search_space import SearchSpace
 
 #: What operations that pass their input on are usually called, without hyphens and underscores.
@@ -34,12 +37,17 @@ _LONGEST = 200  # characters of a field in the representation of a space
 class SpaceDescription(ABC):
     """The description of a set of labelled graphs.
 
-    - graphs: :attr:`sizes`, the vocabularies, :attr:`indexed`, :attr:`directed`;
+    - graphs: :attr:`sizes`, the vocabularies, :attr:`indexed`, :attr:`directed`, :attr:`acyclic`;
     - features of the kernels: :meth:`path_types` and the vocabularies;
+    - edges: :meth:`edge_places`, :attr:`edge_limit`, :meth:`most_edges`;
+    - structures: :meth:`structure_bound`, :attr:`on_paths`, :attr:`ordered`, :meth:`end_pairs`;
+    - declared roles and degrees: :attr:`sources`, :attr:`sinks`, :attr:`rules`;
     - limits as linear rows: :attr:`all_limits`;
     - variables of a mathematical program and back: :meth:`names`;
     - structures with free labels: :class:`~nasgoat.spaces.CellSpace`, where :attr:`layout` is
       ``"cell"``.
+
+    Whatever is not abstract has a default, so that every space can be asked.
     """
 
     #: What a declaration calls the family.
@@ -60,6 +68,9 @@ class SpaceDescription(ABC):
     stores_forward_edges: ClassVar[bool] = False
     #: The spaces of several cells by their names, where a graph has more than one.
     cells: Mapping[str, SearchSpace] = MappingProxyType({})
+    #: How many nodes are declared to be sources, and how many to be sinks.
+    sources: int = 0
+    sinks: int = 0
     #: Linear limits that every graph satisfies.
     limits: tuple[Limit, ...] = ()
     #: Costs that are known of every graph, for limits and objectives; no part of the set.
@@ -106,6 +117,39 @@ class SpaceDescription(ABC):
     def most_edges(self, n: int) -> int:
         """The largest number of edges of a graph with n nodes, without regard to limits."""
         return n * (n - 1) // 2
+
+    @property
+    def edge_limit(self) -> int:
+        """Largest number of edges that a graph of any size can have."""
+        return self.most_edges(self.sizes[-1])
+
+    def edge_places(self, n: int) -> list[Pair]:
+        """The pairs (u, v) of n nodes that may carry an edge; each once if it has no direction."""
+        order = product(range(n), range(n))
+        return [(u, v) for u, v in order if (u != v if self.directed else u < v)]
+
+    def structure_bound(self, n: int) -> float:
+        """At most, or about, how many structures have n nodes; infinite where nothing is known."""
+        return math.inf
+
+    @property
+    def on_paths(self) -> bool:
+        """Whether every node is known to be on a path from the first node to the last."""
+        return False
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a program numbers the nodes of declared graphs so that edges ascend."""
+        return False
+
+    def end_pairs(self, n: int) -> list[Pair]:
+        """The pairs (source, sink) between which depth is measured; none if graphs differ in it."""
+        return []
+
+    @property
+    def rules(self) -> GraphRules | None:
+        """Degrees, weights of edges and fixed parts as arrays, where they are declared."""
+        return None
 
     @property
     def node_ops(self) -> Sequence[str]:

@@ -170,10 +170,8 @@ class GraphSpace(SearchSpace):
     def most_edges(self, n: int) -> int:
         return n * (n - 1) // (1 if self.direction == "directed" else 2)
 
-    def pairs(self, n: int) -> list[tuple[int, int]]:
-        """The pairs of n nodes that may carry an edge, each once where edges have no direction."""
-        order = product(range(n), range(n))
-        return [(u, v) for u, v in order if (u != v if self.directed else u < v)]
+    #: The same as :meth:`edge_places`: no pair is ruled out.
+    pairs = SearchSpace.edge_places
 
     @cached_property
     def rules(self) -> GraphRules:

@@ -73,14 +73,14 @@ class ModelCheck:
         """The check of targets y, given a = C⁻¹ y and the diagonal d of C⁻¹."""
         mean, std = leave_one_out(targets, dual, diagonal)
         z = (targets - mean) / std
-        gain = None
+        ranked = gain = None
         if len(targets) >= _LEAST_OBSERVATIONS and np.ptp(targets) > 0:
+            ranked = correlate_ranks(mean, targets)
             density = norm.logpdf(z) - np.log(std)
             gain = float(density.mean() - _constant_density(targets))
         within = tuple(float(np.mean(abs(z) <= norm.ppf(0.5 + level / 2))) for level in LEVELS)
         coverage = float(np.mean(abs(z) <= 2.0))
         spread = float(np.sqrt(np.mean(z**2)))
-        ranked = _correlate_ranks(mean, targets)
         return cls(ranked, coverage, gain, tuple(at_bounds), within, spread)
 
     @property
@@ -209,8 +209,14 @@ def _constant_density(targets: Array) -> float:
     return float(-0.5 * np.log(2 * np.pi * np.e * variance))
 
 
-def _correlate_ranks(predicted: Array, targets: Array) -> float | None:
-    if len(targets) < _LEAST_OBSERVATIONS or np.ptp(predicted) == 0 or np.ptp(targets) == 0:
+def correlate_ranks(predicted: Array, targets: Array) -> float | None:
+    """Spearman's rank correlation; None where all values of one are equal.
+
+    Example:
+        >>> correlate_ranks(np.array([1.0, 2.0, 9.0]), np.array([4.0, 3.0, 1.0]))
+        -1.0
+    """
+    if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
         return None
     return float(np.corrcoef(rankdata(predicted), rankdata(targets))[0, 1])
 
