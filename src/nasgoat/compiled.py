@@ -1,4 +1,4 @@
-"""How long computations run: as machine code of Numba, kept on disk, and in how many threads."""
+"""Machine code by Numba, kept on disk, and the threads that run it."""
 
 from __future__ import annotations
 

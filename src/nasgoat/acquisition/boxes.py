@@ -66,7 +66,7 @@ class Boxes:
     def walk(
         self, function: SeveralAcquisition, reach: Callable[[], float]
     ) -> Iterator[tuple[float, Places]]:
-        """Graphs that may be better than what was reached, about the best bounds first.
+        """Yield graphs that may be below ``reach()``, roughly in the order of their bounds.
 
         Args:
             function: h.

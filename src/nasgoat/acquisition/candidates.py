@@ -24,7 +24,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
 PER_PARENT = 100
-ENOUGH = 100  # no further parent once so many candidates are there
+ENOUGH = 100  # no further parent once there are this many candidates
 _TRIES = 20  # rounds over the parents until there are enough candidates
 _MORE = 5  # mutations of a parent in every round after the first
 _STREAM = 2  # keeps these random numbers apart from those of the initial design

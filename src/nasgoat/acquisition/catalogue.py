@@ -8,7 +8,7 @@ Graphs are scored by the columns that some observed graph has; all others count 
 (:class:`NarrowPosterior`).
 
 Notation
-    x_j    codes of the blocks beside the paper's: 0 or 1
+    x_j    codes of the blocks other than the paper's: 0 or 1
     p_j    row of projections, so that k_lin(x, X) = Σ_j x_j p_j
     s_j    squares, so that k_lin(x, x) = Σ_j s_j x_j²
 
@@ -273,7 +273,7 @@ class Catalogue:
         return function.slow or any(part.before() is not None for part in function.modelled)
 
     def _score_by_boxes(self, function: SeveralAcquisition, at_least: int) -> Array:
-        """The values of the best graphs, at least so many; those of others may be infinite.
+        """The values of the best graphs, at least this many; those of others may be infinite.
 
         Means and deviations are those before any graph of a batch was believed, which bound the
         function (docs/acquisition-functions.md, Lemma 7); a batch shares them.
@@ -318,7 +318,7 @@ class Catalogue:
     def _score_upwards(
         self, acquisition: Acquisition, before: Acquisition, at_least: int
     ) -> NDArray[np.float64]:
-        """The values of the best graphs, at least so many; those of others may be infinite.
+        """The values of the best graphs, at least this many; those of others may be infinite.
 
         Graphs are scored in the order of a function that is nowhere above the acquisition, until
         the next is above what was found. Within a batch that function has been scored already.

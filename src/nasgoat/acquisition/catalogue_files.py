@@ -5,8 +5,8 @@ Each space has a folder in the user's cache directory, named by the declaration'
 has their checksums and its own. The folder is written under another name and renamed when complete,
 so that an interrupted build leaves nothing behind; later runs check it and map it into memory.
 
-Counts of blocks beside the paper's are computed from these when a kernel first asks for them, and
-kept in the same folder, each in an archive with checksums, named after the block. One that is
+Counts of blocks other than the paper's are computed from these when a kernel first asks for them,
+and kept in the same folder, each in an archive with checksums, named after the block. One that is
 damaged, or of other bounds, is counted again.
 """
 

@@ -109,7 +109,7 @@ class HypervolumeImprovement(SeveralAcquisition):
 
     @classmethod
     def forecast_searches(cls, kernel: str) -> int:
-        """A few; where sums of objectives are no posterior, one alone leaves many graphs.
+        """A few; ten times as many under a kernel where a sum of objectives has no bound.
 
         Few labellings are looked at in another way.
         """

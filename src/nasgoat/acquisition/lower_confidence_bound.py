@@ -153,7 +153,7 @@ class Acquisition(ABC):
         return self.given(self.gp.believing(graphs)) if graphs else self
 
     def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[PartPosterior, ...]]:
-        """Mean and deviation of each objective, of functions of several; else nothing."""
+        """Mean and deviation of each objective, per graph; empty tuples if there is only one."""
         return [()] * len(graphs)
 
     def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
@@ -161,7 +161,7 @@ class Acquisition(ABC):
         return self.gp
 
     def before(self) -> Self | None:
-        """The function before graphs were believed to come out as predicted, nowhere above it.
+        """The function before any graph was believed: a lower bound of this one.
 
         None if none were, or if nothing is known of it. A function that rises with μ and falls with
         σ has one: believing leaves every μ as it is, and no σ grows.

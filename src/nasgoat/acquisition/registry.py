@@ -158,7 +158,7 @@ class Entry:
         bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less
             than a graph decides.
         program: Whether it writes a mixed-integer program.
-        all_normalised: Whether it knows the normalised kernel with blocks beside the paper's.
+        all_normalised: Whether it knows the normalised kernel with blocks other than the paper's.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]

@@ -78,7 +78,7 @@ class _Search:
         return pool
 
     def solve_alone(self, i: int, deadline: float | None) -> None:
-        """Minimise one part, unless a minimum of this batch is known whose graph is still free."""
+        """Minimise one part, unless this batch has a minimum whose graphs are not all excluded."""
         part, best, memory = self.function.parts[i], self.best, self.engine.memory
         alone = np.eye(len(self.floor))[i]
         if not isinstance(part, LinearAcquisition):
@@ -153,7 +153,7 @@ class _Search:
         return sieve, left
 
     def expect_graphs(self, weights: Array, piece: SeveralAcquisition | None = None) -> Array:
-        """How low C lies among the values of each sum at usual graphs, in standard deviations."""
+        """How far the cap of each sum is above its mean over usual graphs, in deviations."""
         function = piece or self.function
         caps = [cap_sum(function, g, self.best.cutoff, self.floor) for g in weights]
         values, most = weights @ self.usual, np.array(caps)

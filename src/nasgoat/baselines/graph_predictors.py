@@ -99,7 +99,7 @@ class GraphTensors:
 
 
 def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]:
-    """The first so many graphs, and the others."""
+    """The first ``count`` graphs, and the others."""
     every = torch.arange(len(graphs.labels))
     return graphs.take(every[:count]), graphs.take(every[count:])
 

@@ -222,7 +222,7 @@ class FidelityOptimizer(Optimizer):
         self._told[level].setdefault(key, []).append(number)
 
     def tell_known(self, known: Known) -> None:
-        """Learn results of full evaluations that were had before; they cost nothing."""
+        """Learn results of full evaluations made before the search; they cost nothing."""
         spent = getattr(self, "spent", 0.0)
         super().tell_known(known)
         self.spent = spent

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class LearnerOptions(TypedDict, total=False):
-    """What :class:`~nasgoat.Optimizer` takes beside the space, for those that pass it on."""
+    """What :class:`~nasgoat.Optimizer` takes besides the space, for those that pass it on."""
 
     settings: Settings | None
     optimizer: str | AcquisitionOptimizer
@@ -142,7 +142,7 @@ class Learner(AskTell):
         self._failed.append(graph)
 
     def tell_known(self, known: Known) -> None:
-        """Learn results that were had before: their graphs are not evaluated again.
+        """Learn results from before the search: their graphs are not evaluated again.
 
         Example:
             >>> from nasgoat import Optimizer

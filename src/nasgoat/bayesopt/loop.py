@@ -103,7 +103,7 @@ def search(  # noqa: D417 what belongs together is described together
             The result is a graph with a full training.
         checkpoints: Where every graph has a folder of its own, which an objective that takes
             ``checkpoint`` is given; beside the storage by default, or only while the search runs.
-        transfer: What to learn from beside this search: folders of earlier runs, files with graphs
+        transfer: What to learn from besides this search: folders of earlier runs, files with graphs
             and errors, or :class:`~nasgoat.surrogate.Source`.
         known: Results that you have: pairs of a graph and its error (or its metrics), or files and
             folders of runs as for ``transfer``. They are learnt from and not evaluated again; each

@@ -335,5 +335,5 @@ PRESETS = {
 
 
 def _choose_open_kernel(space: SearchSpace) -> str:
-    """Where operations are on edges: a choice that knows lengths of paths, or kernels together."""
+    """The open kernel for operations on edges: by evidence if path lengths count, else together."""
     return EVIDENCE if sees_lengths(space) else TOGETHER

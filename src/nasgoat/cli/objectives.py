@@ -89,7 +89,7 @@ class Seeking:
 
 @dataclass(frozen=True)
 class Learning:
-    """What is learnt from beside full evaluations."""
+    """What is learnt from besides full evaluations."""
 
     fidelity: str | None = option(
         "Shorter trainings: epochs=12,50,200, or with costs epochs=12:1,200:10. "
@@ -158,7 +158,7 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def describe_front(result: SearchResult, choose: Sequence[str]) -> dict[str, Any]:
-    """What JSON has beside the best, where more than one error counts; else nothing."""
+    """What JSON has besides the best, where more than one error counts; else nothing."""
     found: dict[str, Any] = {}
     if not result.objectives.plain:
         knee, known = result.knee, result.feasible

@@ -113,7 +113,7 @@ class Solving:
     )
 
     def effort(self, time_limit: float = PAPER_SECONDS) -> Effort:
-        """The limits of one acquisition problem; the time limit is for want of another."""
+        """The limits of one acquisition problem; ``time_limit`` is used if no option sets one."""
         from nasgoat.acquisition import Effort
 
         return Effort(

@@ -311,7 +311,7 @@ class Painter:
         self._waiting.put((graph.to_json(), str(path.absolute()), title))
 
     def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Wait for what is still to be drawn, but no longer than so many seconds."""
+        """Wait for what is still to be drawn, but no longer than this many seconds."""
         if self._thread.ident is not None:
             self._waiting.put(None)
             deadline = time.monotonic() + seconds

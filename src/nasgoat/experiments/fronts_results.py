@@ -28,7 +28,7 @@ from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels
 
 Array = NDArray[np.float64]
 _VOLUME, _SHARE = 1, 2  # columns of a step
-#: What the hypervolume should be after so many evaluations where the front has so many points.
+#: What the hypervolume should be after this many evaluations where the front is large.
 AIMS = {100: 0.97, 160: 0.99}
 LARGE_FRONT = 10
 _OURS, _OTHERS = (
@@ -66,7 +66,7 @@ class FrontContest:
         return len(self.problem.names) > 1
 
     def at(self, method: str, number: int, column: int = _VOLUME) -> list[float]:
-        """A value of each run of a method after so many evaluations."""
+        """A value of each run of a method after this many evaluations."""
         return [float(expand(run, column)[number - 1]) for run in self.runs[method]]
 
     def list_marks(self) -> list[int]:

@@ -39,7 +39,7 @@ from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 #: What the table of a method may hold, whatever the method.
 _COMMON = {"method": TEXT, "seeds": WHOLE, "batch": WHOLE}
-#: What the table of our own method may hold beside that.
+#: What the table of our own method may hold besides that.
 _OWN_SETTINGS = {
     **dict.fromkeys(("kernel", "acquisition", "blocks"), TEXT),
     "priors": FLAG,

@@ -60,7 +60,7 @@ class Layout:
     style: Literal["layers", "folded", "free"] = "layers"
 
     def stretch(self, share: float) -> Layout:
-        """The same, so many times as wide."""
+        """The same, this many times as wide."""
         nodes = {v: (share * x, y) for v, (x, y) in self.nodes.items()}
         edges = {e: [(share * x, y) for x, y in line] for e, line in self.edges.items()}
         return replace(self, nodes=nodes, edges=edges, width=share * self.width)
@@ -282,7 +282,7 @@ def _relax(places: Array, d: Array, kept_apart: Edges = ()) -> Array:
 
 
 def _step(x: Array, v: int, pulled: Array, edges: Edges) -> Array:
-    """Move a node as far as its edges then cross no other and come no closer to other nodes."""
+    """Move node v towards ``pulled``, as far as no edges cross and nothing comes too close."""
     own = [edge for edge in edges if v in edge]
     room = min(_measure_clearance(x, edges), _CLEAR)
     for share in _STEPS:

@@ -1,4 +1,4 @@
-"""Kernel blocks beside the paper's: their codes as sums of columns of a program.
+"""Kernel blocks other than the paper's: their codes as sums of columns of a program.
 
 Notation
     X[i]    1 if the graph has the i-th of the listed structures (``structure_columns``)
@@ -48,14 +48,14 @@ from nasgoat.spaces.limits import Pair
 
 
 def is_decided(features: FeatureMap, by: str) -> bool:
-    """Whether some block beside the paper's is decided by structures, or by operations."""
+    """Whether some block other than the paper's is decided by structures, or by operations."""
     return by in features.decided_by
 
 
 def code_counts(
     m: TaggedModel, features: FeatureMap, structures: GraphBatch | None = None
 ) -> list[Count]:
-    """The codes of all blocks beside the paper's, in the order of the features.
+    """The codes of all blocks other than the paper's, in the order of the features.
 
     Args:
         m: A model with labels and, where a block is decided by structures, X.

@@ -148,7 +148,7 @@ def link_pairs(
     is_kind: Callable[[Any, int, int, int], bool],
     sense: str = "<=",
 ) -> None:
-    """x[u, v, k, a, b]: the pair u, v is of kind k and has labels a, b, told by marginals.
+    """x[u, v, k, a, b] = 1 if the pair (u, v) is of kind k and its nodes have labels a and b.
 
     Σ_ab x[u, v, k, a, b] = whole[u, v, k], Σ_kb x[u, v, k, a, b] ≤ F[u, a] and
     Σ_kb x[u, v, k, b, a] ≤ F[v, a]; equations where every pair is of some kind.

@@ -177,7 +177,7 @@ def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
 
 
 def _together_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, ...], Any]]:
-    """A profile brings one of those that it occurs with."""
+    """Rows W[f, i] ≤ Σ of the profiles, or end distances, that occur together with i."""
     rows: list[tuple[tuple[int, ...], Any]] = []
     for (f, g), both in profiles.together.items():
         others: list[Terms] = [[(1.0, m.W[g, j])] for j in range(both.shape[1])]

@@ -1,4 +1,4 @@
-"""Blocks of kernel features beside the paper's three: what each counts, and its code.
+"""Blocks of kernel features other than the paper's three: what each counts, and its code.
 
 Notation
     c_j(G)    the j-th count of a block, for example how often an operation occurs
@@ -218,7 +218,7 @@ def _draw_sample(space: SearchSpace) -> GraphBatch:
     return found
 
 
-#: Blocks beside the paper's, by name.
+#: Blocks other than the paper's, by name.
 BLOCKS = {
     "operations": Block(
         "how often each operation occurs", count_operations, bound_operations, OPERATIONS

@@ -197,7 +197,7 @@ class FeatureMap:
 
     @cached_property
     def codes(self) -> dict[str, BlockCode]:
-        """The blocks beside the paper's, by name; those of several cells by ``cell.name``."""
+        """The blocks other than the paper's, by name; those of several cells by ``cell.name``."""
         names = [name for name in self.blocks if name not in PAPER_BLOCKS]
         if self.space.cells:
             names = [f"{cell}.{name}" for cell in self.space.cells for name in names]
@@ -290,7 +290,7 @@ class FeatureMap:
 
     @property
     def decided_by(self) -> set[str]:
-        """What decides those blocks beside the paper's that have columns."""
+        """What decides those blocks other than the paper's that have columns."""
         return {code.block.decided_by for code in self.codes.values() if code.width}
 
     def encode_decided(self, batch: GraphBatch, decided_by: str) -> NDArray[np.uint8]:

@@ -58,7 +58,7 @@ class Growth:
         }
 
     def grow(self, inner_nodes: int, sinks: int = 0) -> Iterator[bool]:
-        """Make the prefixes of so many nodes before the sinks, and of so many sinks.
+        """Grow all prefixes with ``inner_nodes`` nodes before the sinks, and ``sinks`` sinks.
 
         Comes back with False from time to time, and with True when they are in :attr:`grown`.
         """

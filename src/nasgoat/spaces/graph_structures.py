@@ -208,7 +208,7 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def _log_subsets(n: int, least: int, most: int) -> float:
-    """Logarithm of the number of subsets of n things with so many of them; 0 of none."""
+    """Logarithm of the number of subsets of n things with this many of them; 0 of none."""
     counts = [_log_choose(n, k) for k in range(least, min(n, most) + 1)]
     return float(np.logaddexp.reduce(counts)) if counts else 0.0
 

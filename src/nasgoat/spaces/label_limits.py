@@ -265,7 +265,7 @@ class LabelLimits:
     def vary(
         self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
     ) -> list[LabeledGraph]:
-        """Graphs within the limits, so many labels of this one changed; fewer if few can be."""
+        """Graphs within the limits, this many labels of this one changed; fewer if few can be."""
         profile = self._make_profiles(self.space.batch([graph]))[0]
         priced, (matrix, codes) = self._price(graph, profile), self.space.sites.take_apart(graph)
         found = []

@@ -46,7 +46,7 @@ class NodeSites:
     said = "inner node"  # what a description calls a variable
 
     def count_variables(self, nodes: int, edges: int) -> int:
-        """How many variables a structure with so many nodes and edges has."""
+        """How many variables a structure with this many nodes and edges has."""
         return nodes - 2
 
     def assemble(self, matrix: Matrices, names: Sequence[str]) -> LabeledGraph:

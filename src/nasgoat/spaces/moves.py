@@ -132,7 +132,7 @@ def fill_up(
     others: Sequence[LabeledGraph],
     rng: np.random.Generator,
 ) -> list[LabeledGraph]:
-    """Add random graphs to those found until there are so many."""
+    """Add random graphs to those found until there are ``count``."""
     return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
 
 

@@ -203,7 +203,7 @@ class GraphNames(Names):
 
 
 def list_topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
-    """Re-indexings of an acyclic graph in which every edge ascends, at most so many.
+    """Re-indexings of an acyclic graph in which every edge ascends, at most this many.
 
     Example:
         >>> diamond = LabeledGraph.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], list("iabo"))

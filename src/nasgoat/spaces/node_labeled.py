@@ -190,7 +190,7 @@ class NodeLabeledSpace(CellSpace):
 
 @lru_cache(maxsize=256)
 def count_matrices(n: int, max_edges: int) -> int:
-    """Number of matrices with edges u < v and at most so many edges, every node on a path.
+    """Number of matrices with edges u < v and at most this many edges, every node on a path.
 
     An upper bound on the number of structures that costs next to nothing: inclusion and exclusion
     over the set of nodes without successor, as polynomials in the number of edges.
@@ -225,7 +225,7 @@ def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def count_prefixes(n: int, max_edges: int) -> int:
-    """Number of matrices with edges u < v and at most so many, every node reached from the first.
+    """Number of matrices with edges u < v and at most this many, every node reached from the first.
 
     Example:
         >>> [count_prefixes(n, 28) for n in (1, 2, 3, 4)]

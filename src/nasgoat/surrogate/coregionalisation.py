@@ -62,7 +62,7 @@ DISTRUST = -2.0  # logit of the loadings at which a second search begins
 
 @dataclass(frozen=True, eq=False)
 class Coregionalisation:
-    """B, which says how the sources hang together.
+    """B, the covariance between the sources.
 
     Args:
         scales: a, shape (S,).

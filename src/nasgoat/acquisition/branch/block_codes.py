@@ -1,7 +1,7 @@
-"""Kernel blocks beside the paper's in branch and bound (Lemma 10).
+"""Kernel blocks other than the paper's in branch and bound (Lemma 10).
 
 Notation (docs/branch-and-bound.md)
-    C           columns of all blocks beside the paper's: thermometer codes, 0 or 1
+    C           columns of all blocks other than the paper's: thermometer codes, 0 or 1
     N, ℓ        a *summary*: how many variables have each label; the most of each on a path
 
 What the structure decides is the same for all graphs of a shape; what the numbers of operations or
@@ -61,7 +61,7 @@ _KEPT = 5_000_000  # bounds of shapes that are kept for when their summaries are
 
 @dataclass(frozen=True, eq=False)
 class BlockCodes:
-    """The codes of the blocks beside the paper's, for the shapes of a block of the search.
+    """The codes of the blocks other than the paper's, for the shapes of a block of the search.
 
     Args:
         features: The features of the kernel.
@@ -82,7 +82,7 @@ class BlockCodes:
 
     @cached_property
     def summaries(self) -> list[Summary]:
-        """The summaries to search on their own; empty if none has to."""
+        """The summaries to search one by one; empty if the structure decides every code."""
         on_nodes = self.block.space.labels_on == "nodes"
         totals = np.unique(self.block.shapes.variables).tolist()
         labels = (self.block.labels, 0) if on_nodes else (0, self.block.labels)

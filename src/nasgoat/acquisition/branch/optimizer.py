@@ -92,7 +92,7 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
-        self._codes: dict[Any, Any] = {}  # of blocks beside the paper's, by their names
+        self._codes: dict[Any, Any] = {}  # of blocks other than the paper's, by their names
         self._declared: DeclaredListing | None = None
         if space.layout == "graph":
             self._declared = DeclaredListing(cast(GraphSpace, space), progress)
@@ -295,7 +295,7 @@ class BranchAndBound:
         return self._slow[exponential]
 
     def structures(self, nodes: int, deadline: float | None = None) -> CellBlock | None:
-        """The block of all cells' structures with so many nodes; None if they are not listed."""
+        """The block of all cells' structures with this many nodes; None if they are not listed."""
         if self._declared is not None or self.space.cells:
             return None
         for block in self._linear.blocks(deadline):

@@ -83,7 +83,7 @@ class Potentials(NamedTuple):
 
 
 class NodeSizes(NamedTuple):
-    """What a bound needs to know of the completions of a search node, beside its potentials."""
+    """What a bound needs to know of the completions of a search node, apart from its potentials."""
 
     open: int  # open variables
     mean: float  # m of the reference graph

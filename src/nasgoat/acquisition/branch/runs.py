@@ -75,7 +75,7 @@ class RunMaker:
         acquisition: What is minimised.
         deadline: When listing structures must have ended.
         threads: Threads for large blocks.
-        codes: What is known of the blocks beside the paper's, by their names and a block of shapes.
+        codes: What is known of blocks other than the paper's, by their names and a block of shapes.
         memory: Bytes that the tables of a block may take.
     """
 
@@ -156,7 +156,7 @@ class RunMaker:
         return SiftedRun(problem, self.acquisition, threads, others, total / _PER_NODE)
 
     def _code(self, block: CellBlock) -> BlockCodes:
-        """The codes of the blocks beside the paper's, counted once for a space."""
+        """The codes of the blocks other than the paper's, counted once for a space."""
         key = self.features.blocks, id(block)
         found: BlockCodes = self.codes.setdefault(key, BlockCodes(self.features, block))
         return found

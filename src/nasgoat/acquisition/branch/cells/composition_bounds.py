@@ -98,7 +98,7 @@ def bound_compositions(
 def _bound_without_prices(
     block: CellBlock, tables: Tables, labels: int, every: Integers, value: float
 ) -> _PricedBounds:
-    """The structures that a bound for all compositions at once leaves."""
+    """The structures that may beat ``value``, by a bound that holds for every composition."""
     changes = measure_changes(tables, block.shapes, block.classes, labels)
     group = make_group(block.shapes, labels, every)
     first = bound_structures(tables, block.shapes, changes, group)

@@ -39,7 +39,7 @@ from nasgoat.surrogate.posterior import LinearPosterior
 _FIRST = 3  # nodes of the stems to begin with
 _BOUNDED = 100  # stems between two looks at the clock: one takes up to some ms
 _STEMS = 48  # stems that get a label, or a node, at a time
-_DIVING = 4  # every so many turns the deepest stems come first, for good graphs early
+_DIVING = 4  # once in this many turns the deepest stems come first, for good graphs early
 
 
 class Stem(NamedTuple):
@@ -66,7 +66,7 @@ class Stems(NamedTuple):
     name_bound: Floats  # (S, L) a bound for each of its labels
 
     def take(self, places: Integers, rows: Integers) -> Stems:
-        """What stems at these places have become, with rows of their own."""
+        """Copies of the stems at these places, with the given rows in place of their own."""
         others = {name: column[places] for name, column in self._asdict().items()}
         return Stems(**{**others, "rows": rows})
 
@@ -198,7 +198,7 @@ class GrowingRun:
         )
 
     def _name(self, stems: Stems, best: float) -> Stems:
-        """The stems once for each label of their next node that may lead below ``best``."""
+        """Copy each stem once for every label of its next node whose bound is below ``best``."""
         place, label = np.nonzero(stems.name_bound < best + MARGIN)
         named = stems.take(place, stems.rows[place])
         at, node = np.arange(len(place)), named.next_name
@@ -237,7 +237,7 @@ class GrowingRun:
         self._bounded = stems if roots is None else None
 
     def _end(self, run: LinearRun, best: float) -> None:
-        """Let the stems wait that were bounded and may lead to something better than ``best``."""
+        """Queue the bounded stems that may still lead to a graph better than ``best``."""
         stems, self._run, self._bounded = self._bounded, None, None
         self._explored += run.nodes
         states = run.states

@@ -98,7 +98,7 @@ def _list_open(
 
 @inner
 def _name_distance(prefixes: Prefixes, d: Index) -> Index:
-    """The code of a distance where a label is known: only what is open of it says something."""
+    """The code of distance d if one end's label is known; 0 if d is known too: nothing is open."""
     return d + prefixes.states.named if prefixes.states.options[d] > 0 else 0
 
 

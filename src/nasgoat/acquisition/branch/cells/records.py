@@ -73,7 +73,7 @@ class Tables(NamedTuple):
     edge: Floats  # (sizes, n, n, L + 1, 1 + r) of an edge that carries a label, "*" the last
     option: Floats  # (codes, L, L, n, 1 + r) interaction of two labels at each open distance
     options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
-    codes: Floats  # (columns, 1 + r) of the blocks beside the paper's; the same for every size
+    codes: Floats  # (columns, 1 + r) of the blocks other than the paper's; the same for every size
     split: int  # entries of a vector that form its first part
     spread: Floats  # (2, 2, sizes, n, n, L, L) Ω of both parts: by two tails, and by two heads
     named: int  # added to the code of an open distance once a label of its ends is known
@@ -88,7 +88,7 @@ class Changes(NamedTuple):
     move: Floats  # (C, L, 1 + r) change by a label
     square: Floats  # (C, L) squared length of its vector
     gram: Floats  # (class pairs, L, L) products of the changes of two variables
-    given: Floats  # (P, 1 + r) of what is known of a shape beside its pairs; no rows if nothing is
+    given: Floats  # (P, 1 + r) of what is known of a shape besides its pairs; no rows if nothing is
 
 
 @record

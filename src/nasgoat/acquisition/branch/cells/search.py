@@ -196,7 +196,7 @@ class LinearRun(DepthFirstRun):
         floor: A valid bound on everything, for as long as no better one is known.
         threads: Threads that share the work.
         scout: Whether to look below some shapes first; where there are threads if None.
-        codes: Of the blocks beside the paper's, for each structure; none if None.
+        codes: Of the blocks other than the paper's, for each structure; none if None.
         roots: Bounds of all shapes, where they are known.
         changes: Changes of all classes, where they are known.
         allowed: Which states of each prefix are searched, (S, V, X); all if None. When a prefix

@@ -290,7 +290,7 @@ def rescale(
     s: Index,
     t: Index,
 ) -> None:
-    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    """Recompute c and ‖U‖ at the noted states; the next round of the bound starts from them."""
     labels, q = stack.move.shape[2], problem.shapes.last_label[s]
     cross = own = own_first = 0.0
     for y in range(sizes.open):

@@ -107,7 +107,7 @@ class CellRows:
     def list_codes(
         self, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
     ) -> Floats:
-        """Columns of the codes of blocks beside the paper's, (S, 1 + r), of each row."""
+        """Columns of the codes of blocks other than the paper's, (S, 1 + r), of each row."""
         found = np.zeros((len(self.batch), 1 + posterior.R.shape[1]))
         end = sum(features.widths) - sum(code.width for code in features.codes.values())
         for name, code in features.codes.items():
@@ -285,7 +285,7 @@ def _stack(parts: Sequence[Floats], axis: int) -> Floats:
 
 
 def widen(part: Floats, most: int, axis: int) -> Floats:
-    """An array with so many labels along an axis, the last one several times."""
+    """An array with this many labels along an axis, the last one several times."""
     if part.shape[axis] == 0:
         shape = list(part.shape)
         shape[axis] = most

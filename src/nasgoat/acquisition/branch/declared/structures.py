@@ -68,7 +68,7 @@ class DeclaredBlock:
         return _make_rows(space, self.n, self.shapes.edges, self.adjacency, self.roles, more)
 
     def measure_tables(self, features: int) -> float:
-        """Bytes of the tables of a posterior with so many features."""
+        """Bytes of the tables of a posterior with this many features."""
         labels = len(self.space.node_vocabulary) + 1
         return 32.0 * len(self.classes) * labels**2 * (1 + features)
 

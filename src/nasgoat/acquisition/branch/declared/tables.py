@@ -1,8 +1,8 @@
 """From a posterior to what the compiled search of declared graphs knows: its tables, and codes.
 
-As with cells (``branch.block_codes``), the codes of kernel blocks beside the paper's are constants
-for all graphs of one structure and summary (Lemma 10): a column that is known of each structure
-from the start.
+As with cells (``branch.block_codes``), the codes of kernel blocks other than the paper's are
+constants for all graphs of one structure and summary (Lemma 10): a column that is known of each
+structure from the start.
 
 Notation: see ``declared.records``.
 """
@@ -151,7 +151,7 @@ def _spread(gram: Floats, place: Integers) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredCodes:
-    """The codes of the blocks beside the paper's (Lemma 10), for structures of one size.
+    """The codes of the blocks other than the paper's (Lemma 10), for structures of one size.
 
     Args:
         features: The features of the kernel.

@@ -202,7 +202,7 @@ class Expansion:
         return make_minorant(self.roots, self.centre, const, m, falls, high)
 
     def curve(self, shell: Shell) -> float:
-        """How much the bound of a usual graph curves with q, at the far end of a shell."""
+        """The curvature in q of the bound at the shell's usual graph, at the shell's far end."""
         share, _, deviation = self._find_share(shell)
         rest = (1 + 1 / share) * self.posterior.variance * float(np.exp(shell.high))
         return self.sqrt_beta / (2 * deviation) * rest

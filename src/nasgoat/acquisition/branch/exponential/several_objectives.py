@@ -72,7 +72,7 @@ class Noted(NamedTuple):
     std: Floats  # (labellings,) an upper bound on the deviation
 
     def take_first(self, count: int) -> Noted:
-        """The first so many, as arrays of their own."""
+        """The first ``count`` of them, as arrays of their own."""
         return Noted(
             shape=self.shape[:count].copy(),
             labels=self.labels[:count].copy(),
@@ -206,7 +206,7 @@ class Labellings:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """A part at every labelling.
+    """The mean, and an upper bound on the deviation, of one part at every labelling.
 
     Args:
         source: The posterior, or the terms of the cost.

@@ -200,12 +200,12 @@ class SiftedRun:
         return max(self._lift(min(left, default=np.inf)), self._bound)
 
     def _lower(self, best: float) -> float:
-        """What minorants are below wherever the acquisition is below a value."""
+        """The cut-off of the minorants below which every graph better than ``best`` lies."""
         least, largest = self._shells.scales if self._shells else (1.0, 1.0)
         return (best - self._cut) / (largest if best < self._cut else least)
 
     def _lift(self, lowest: float) -> float:
-        """What a lower bound on minorants says about the acquisition."""
+        """The lower bound on the acquisition that follows from one on the minorants."""
         if self._shells is None:
             return -np.inf
         return self._cut + self._shells.scales[1 if lowest < 0 else 0] * lowest
