@@ -155,7 +155,7 @@ def called(function: Function) -> Function:
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
+def collect_less_garbage() -> Iterator[None]:
     """Within it garbage is collected less often: looking for it took a tenth of all compiling."""
     usual = gc.get_threshold()
     gc.set_threshold(max(_OBJECTS, usual[0]) if usual[0] else 0, *usual[1:])
@@ -202,7 +202,7 @@ def _find_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
+def limit_blas_threads() -> AbstractContextManager[object]:
     """Within it products of matrices take one thread; the search has its own threads.
 
     On a machine that is busy, a product of 0.06 ms in one thread took 16 ms in two.

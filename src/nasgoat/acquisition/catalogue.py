@@ -247,7 +247,7 @@ class Catalogue:
             return search_locally(self.space, acquisition, k, exclude, min(self.time_limit, 10.0))
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        before = acquisition.before()
+        before = acquisition.forget_believed()
         if isinstance(acquisition, SeveralAcquisition) and self._needs_boxes(acquisition):
             values = self._score_by_boxes(acquisition, k + len(exclude))
         elif before is None:
@@ -270,7 +270,9 @@ class Catalogue:
         bounded = all(type(part) is LowerConfidenceBound for part in function.modelled)
         if not bounded or function.explain_unbounded("linear") or len(self) > _FEW:
             return False
-        return function.slow or any(part.before() is not None for part in function.modelled)
+        return function.slow or any(
+            part.forget_believed() is not None for part in function.modelled
+        )
 
     def _score_by_boxes(self, function: SeveralAcquisition, at_least: int) -> Array:
         """The values of the best graphs, at least this many; those of others may be infinite.
@@ -278,7 +280,9 @@ class Catalogue:
         Means and deviations are those before any graph of a batch was believed, which bound the
         function (docs/acquisition-functions.md, Lemma 7); a batch shares them.
         """
-        parts = [p if isinstance(p, KnownCost) else p.before() or p for p in function.parts]
+        parts = [
+            p if isinstance(p, KnownCost) else p.forget_believed() or p for p in function.parts
+        ]
         measured = [self.measure(part) for part in parts]
         means = [mean for mean, _ in measured]
         if [id(mean) for mean in means] != [id(mean) for mean in self._boxed]:

@@ -34,7 +34,7 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.blocks import BlockCode, code_block
 from nasgoat.safe_files import replace_file, replace_folder
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.moves import no_graph
+from nasgoat.spaces.moves import make_empty_error
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ def _build(
         adjacency.append(np.hstack([bits for bits, _ in packed]))
         codes.append(np.hstack([code for _, code in packed]))
     if not counts and complete:
-        raise no_graph(space)
+        raise make_empty_error(space)
     if not counts:
         empty = np.zeros((0, 0), dtype=np.uint8)
         return CatalogueArrays(empty, empty, empty.astype(np.int8), {}), False

@@ -164,7 +164,7 @@ class HypervolumeImprovement(SeveralAcquisition):
         return np.asarray(np.logaddexp.reduce(first + second, axis=1))
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
-        """The same function as if these graphs had come out as predicted, on the front as well."""
+        """A copy as if these graphs had come out as predicted, on the front as well."""
         if not graphs:
             return self
         points = np.column_stack([part.predict(graphs)[0] for part in self.parts])

@@ -280,7 +280,7 @@ class SeveralAcquisition(Acquisition):
         )
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
-        """The same function as if these graphs had come out as every surrogate predicts."""
+        """A copy of the function, as if these graphs had come out as every surrogate predicts."""
         if not graphs:
             return self
         parts = tuple(

@@ -87,10 +87,10 @@ class Learner(AskTell):
         )
         if settings is None:
             terms = self._may_choose_kernel(), self.has_short_trainings
-            settings = Settings().suited(self.space, optimizer, *terms, self.objectives.pair)
+            settings = Settings().choose_kernel(self.space, optimizer, *terms, self.objectives.pair)
             if settings.kernel == "linear":
                 logger.warning("%s", LINEAR_INSTEAD)
-        self.settings = settings.adapted(self.objectives, self.space, optimizer)
+        self.settings = settings.adapt_to(self.objectives, self.space, optimizer)
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()

@@ -35,7 +35,7 @@ from nasgoat.cli.terminal import command_line, note
 from nasgoat.evaluation import Isolated
 from nasgoat.integrations import StudyLedger
 from nasgoat.progress import say_if_slow
-from nasgoat.search_methods import OURS, make_method, own_batch
+from nasgoat.search_methods import OURS, find_own_batch, make_method
 
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
 
@@ -68,7 +68,7 @@ class Session:
         settings, ours = proposing.settings(target.noisy), proposing.method == OURS
         self.proposing, self._output, self.seeking = proposing, output, seeking
         self._effort = solving.effort(settings.time_limit)
-        batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
+        batch = find_own_batch(proposing.method) if proposing.batch is None else proposing.batch
         stop = proposing.stop_rule()
         levels = learning.fidelities(proposing.method)
         learning.refuse(len(seeking.minimise or ()) > 1)  # before any table is read
@@ -104,15 +104,15 @@ class Session:
             alone = self.objectives.plain and not self.transfer and calm
             sourced = self.plan.fidelities is not None
             pair = self.objectives.pair and settings.repeats == 1
-            settings = settings.suited(space, optimizer, sourced or alone, sourced, pair)
+            settings = settings.choose_kernel(space, optimizer, sourced or alone, sourced, pair)
             if settings.kernel == "linear" != given.kernel and not self._output.quiet:
                 note(LINEAR_INSTEAD)
-        return settings.adapted(self.objectives, space, optimizer)
+        return settings.adapt_to(self.objectives, space, optimizer)
 
     def _choose(self, settings: Settings, optimizer: str) -> Choice:
         """The acquisition optimiser of our own method, chosen once for the whole session."""
         space = self.task.space
-        kernel, blocks = settings.kernel_for(space, optimizer)
+        kernel, blocks = settings.find_kernel(space, optimizer)
         asked = settings.questions, optimizer, blocks, settings.acquisition
         return choose(space, kernel, *asked, settings.time_limit)
 

@@ -64,7 +64,9 @@ def check(
     exact = settings
     if kernel is None:  # as a search would take it; one kernel for what each optimiser costs
         given = settings.kernel
-        settings, exact = (settings.suited(found, "auto", chosen) for chosen in (True, False))
+        settings, exact = (
+            settings.choose_kernel(found, "auto", chosen) for chosen in (True, False)
+        )
         if settings.kernel == "linear" != given:
             note(LINEAR_INSTEAD)  # as a search says it, on standard error
     choice = _forecast(found, settings)

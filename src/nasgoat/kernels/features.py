@@ -312,9 +312,9 @@ class FeatureMap:
     def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
         """Feature rows [g | n | e | others] of the graphs."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
-        return self.scaled(self.counts(batch), batch.cell_sizes)
+        return self.scale_counts(self.counts(batch), batch.cell_sizes)
 
-    def scaled(
+    def scale_counts(
         self, counts: NDArray[np.integer], sizes: NDArray[np.integer]
     ) -> NDArray[np.float64]:
         """Feature rows from counts and the numbers of nodes of each cell, shape (B, cells)."""

@@ -96,7 +96,7 @@ class Coregionalisation:
         told: Array = targets / self.matrix[0, places]
         return told
 
-    def color(self, K: Array, places: Places, noise: Array) -> Array:
+    def colour_noise(self, K: Array, places: Places, noise: Array) -> Array:
         """Ñ, the noise covariance of y_i / b_i; K is the Gram matrix of the graphs."""
         B = self.matrix
         b = B[0, places]

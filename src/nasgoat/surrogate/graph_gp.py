@@ -131,7 +131,7 @@ class GraphGP:
         return self.posterior_.mean_std(self.features.rows(graphs))
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> GraphGP:
-        """The same process as if these graphs had been observed at their posterior means.
+        """A copy of the process, as if these graphs had been observed at their posterior means.
 
         The means stay as they are, the standard deviations near these graphs shrink; the
         hyperparameters are not fitted again. (The "kriging believer" of Ginsbourger et al., 2010.)

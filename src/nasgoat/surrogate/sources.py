@@ -127,7 +127,7 @@ class SourcedGP(GraphGP):
         return self._worth
 
     def believing(self, graphs: Sequence[LabeledGraph], source: str | None = None) -> SourcedGP:
-        """The same process as if a source, or the target, had said what is expected of graphs."""
+        """A copy of the process, as if a source, or the target, had said what is expected."""
         place = 0 if source is None else self._find(source)
         if len(self.sources_) == 1:
             plain: SourcedGP = super().believing(graphs)  # type: ignore[assignment]
@@ -206,7 +206,7 @@ class SourcedGP(GraphGP):
         """The posterior of the target, given all observations."""
         kernel, mixing, places = self.gpr_.kernel_, self.mixing_, self._places
         K = kernel(rows)
-        colored = mixing.color(K, places, noise)
+        colored = mixing.colour_noise(K, places, noise)
         told = mixing.believe(places, targets)
         self._joint = (rows, targets, noise)
         self._observed = (rows, told, colored)

@@ -31,7 +31,7 @@ from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquis
 from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
 from nasgoat.acquisition.relaxation import certify_best, minimize_parts, require_bounded
 from nasgoat.acquisition.several import SeveralAcquisition
-from nasgoat.compiled import Threads, compiling, one_blas_thread
+from nasgoat.compiled import Threads, collect_less_garbage, limit_blas_threads
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.kernels import (
     block_names,
@@ -129,7 +129,7 @@ class BranchAndBound:
                 f"one; use {other}"
             )
         words = "compiling the search: once on a machine, about twenty seconds"
-        with say_if_slow(self.progress, words), compiling():
+        with say_if_slow(self.progress, words), collect_less_garbage():
             if exponential:
                 runs.load_exponential()
                 if runs.may_sift(self.space):
@@ -139,7 +139,7 @@ class BranchAndBound:
             elif not self.space.cells:
                 for prefixes in sorted(self._linear.by_prefixes):
                     runs.load_linear(prefixes)
-            one_blas_thread()  # finds the libraries
+            limit_blas_threads()  # finds the libraries
         self._loaded.add(exponential)
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
@@ -223,7 +223,7 @@ class BranchAndBound:
             runs.load_joint()
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
-        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
+        with limit_blas_threads(), ThreadPoolExecutor(self.threads) as pool:
             left = joint.minimize(acquisition, best, Threads(self.threads, pool), deadline)
         return certify_best(best, left, time.perf_counter() - start)
 
@@ -249,7 +249,7 @@ class BranchAndBound:
     def _sift(
         self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
     ) -> float | None:
-        with one_blas_thread():
+        with limit_blas_threads():
             return self._search(acquisition, sieve, deadline)
 
     def _minimize(
@@ -261,7 +261,7 @@ class BranchAndBound:
     ) -> Pool:
         """Search, score what was found once more, and say what the search proves."""
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
-        with one_blas_thread():
+        with limit_blas_threads():
             if self._is_slow(acquisition):
                 self._look_around(best, deadline)
             left = self._search(acquisition, best, deadline)

@@ -13,7 +13,7 @@ from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch.cells.classes import measure_distances
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.records import Tables
-from nasgoat.acquisition.branch.cells.reference import no_changes
+from nasgoat.acquisition.branch.cells.reference import make_no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.stem_tables import (
     _bound_products,
@@ -120,7 +120,7 @@ def bound_named_stems(
         scout=False,
         allowed=allowed.astype(np.uint8),
         names=names,
-        changes=no_changes(turned) if know_all_labels(turned) else None,
+        changes=make_no_changes(turned) if know_all_labels(turned) else None,
     )
     return run, np.array(run.bound_shapes(best))
 

@@ -30,7 +30,7 @@ from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Integers
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
-from nasgoat.compiled import one_blas_thread
+from nasgoat.compiled import limit_blas_threads
 from nasgoat.errors import TooLargeError
 from nasgoat.formulations.compositions import PARTS
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
@@ -82,7 +82,7 @@ def bound_compositions(
     every = np.flatnonzero(block.shapes.nodes == nodes)
     bounds: dict[tuple[int, ...], _PricedBounds] = {}
     found: dict[Composition, tuple[Integers, Floats]] = {}
-    with one_blas_thread():
+    with limit_blas_threads():
         for C in compositions:
             ops = tuple(op for op, count in enumerate(C) if count)
             if ops not in bounds:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.records import States, Tables
-from nasgoat.acquisition.branch.cells.reference import no_changes
+from nasgoat.acquisition.branch.cells.reference import make_no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.stem_tables import (
     make_floating_block,
@@ -228,7 +228,7 @@ class GrowingRun:
             allowed=stems.allowed,
             like=self._known.get(labelled),
             names=stems.names,
-            changes=no_changes(tables) if labelled else None,
+            changes=make_no_changes(tables) if labelled else None,
         )
         if roots is None:
             self._run.most_nodes = _BOUNDED

@@ -53,7 +53,7 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
     return Changes(own=own, move=move, square=square, gram=gram, given=given)
 
 
-def no_changes(tables: Tables) -> Changes:
+def make_no_changes(tables: Tables) -> Changes:
     """The changes where all labels are known: there are none."""
     labels, width = tables.option.shape[1], tables.option.shape[-1]
     return Changes(

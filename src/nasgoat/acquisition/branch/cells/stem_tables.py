@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.classes import find_twins, measure_distances
 from nasgoat.acquisition.branch.cells.records import PairTables, Tables
-from nasgoat.acquisition.branch.cells.reference import measure_changes, no_changes
+from nasgoat.acquisition.branch.cells.reference import make_no_changes, measure_changes
 from nasgoat.acquisition.branch.cells.structures import CellBlock, make_prefix_block
 from nasgoat.acquisition.branch.cells.tables import (
     find_interactions,
@@ -315,7 +315,7 @@ def list_interactions(tables: Tables) -> list[Floats]:
 def _measure_changes(tables: Tables, block: CellBlock) -> Floats:
     """S_U: of changes by labels, and by what a state has with the last two nodes."""
     if know_all_labels(tables):
-        changes = no_changes(tables)
+        changes = make_no_changes(tables)
     else:
         changes = measure_changes(tables, block.shapes, block.classes, block.labels)
     states = measure_states(block, tables, changes)

@@ -319,7 +319,7 @@ def _find_source(part: Part) -> Posterior | Limit:
     """What a part's means and bounds on deviations depend on, graphs that are believed aside."""
     if isinstance(part, KnownCost):
         return part.total
-    return (part.before() or part).posterior
+    return (part.forget_believed() or part).posterior
 
 
 def is_joint(function: SeveralAcquisition) -> bool:

@@ -314,7 +314,7 @@ class Shells:
         q = np.sum(self.expansion.shift(seen.rows) ** 2, axis=1)
         near = seen.rows[int(np.argmin(np.abs(seen.values - best)))]
         widest = float(self.widest.max())
-        curve = self.expansion.curve(Shell(0.0, widest, near))
+        curve = self.expansion.measure_curvature(Shell(0.0, widest, near))
         error = widest**2 * curve / 8  # of a chord over everything
         fine = _FINE * max(seen.middle - best, 0.01 * abs(best), 1e-6)
         total = int(np.clip(np.ceil(np.sqrt(error / fine)), 1, _SHELLS))
