@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.boxes import Boxes
 from nasgoat.acquisition.catalogue_files import BlockCounts, cut, load_or_build, name_folder
-from nasgoat.acquisition.costs import catalogue_cost
+from nasgoat.acquisition.costs import forecast_catalogue
 from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, Array, LowerConfidenceBound
@@ -149,7 +149,7 @@ class Catalogue:
     """
 
     name = "catalogue"
-    cost = staticmethod(catalogue_cost)
+    cost = staticmethod(forecast_catalogue)
 
     def __init__(
         self,

@@ -112,7 +112,7 @@ _A_LIST = Reason("the space is a list of graphs, without a rule that says which 
 _ONE_GRAPH = Reason("a program holds the variables of one graph, the space has several cells")
 
 
-def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+def forecast_catalogue(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     """Cost of listing the space once, and of scoring all of it for a few questions."""
     graphs = bound_graphs(space)
     if graphs > LARGEST_CATALOGUE:
@@ -124,7 +124,7 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
-def branch_cost(
+def forecast_branch(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
 ) -> Cost | Reason:
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
@@ -137,16 +137,16 @@ def branch_cost(
     if space.layout == "list":
         return _A_LIST
     if space.layout == "cells":
-        return _cells_cost(space, kernel, questions, blocks)
+        return _forecast_cells(space, kernel, questions, blocks)
     if space.layout == "graph":
         searches = count_searches(space, blocks)
-        return _labelled_cost(cast("GraphSpace", space), kernel, questions, searches)
+        return _forecast_labelled(cast("GraphSpace", space), kernel, questions, searches)
     cell = cast("CellSpace", space)
     if kernel == "linear" and count_features(cell) > WIDEST:
         return _refuse_width(cell)
     more = any(name not in PAPER_BLOCKS for name in blocks)
     prefixes = None if kernel == "linear" and not more else False
-    costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
+    costs = [forecast_shapes(cell, n, prefixes) for n in cell.sizes]
     shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(space)
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         said = f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
@@ -155,7 +155,7 @@ def branch_cost(
     seconds = tables + sum(cost.seconds for cost in costs)
     each = _ASKING + seconds * count_searches(space, blocks)
     if kernel != "linear":
-        graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
+        graph_by_graph = _ASKING + _forecast_products(cell, kernel, _to_float(graphs))
         if not more:
             on_nodes = space.labels_on == "nodes"
             graph_by_graph = min(graph_by_graph, _SIFTING * each if on_nodes else _halve(cell))
@@ -174,12 +174,12 @@ def looks_at_all(space: SearchSpace, kernel: str, blocks: Sequence[str]) -> bool
     return paper and space.layout == "cell" and bound_graphs(space) <= FEW_TOGETHER
 
 
-def together_seconds(space: SearchSpace) -> float:
+def forecast_together(space: SearchSpace) -> float:
     """Seconds of a question of several objectives to branch and bound, all labellings at once."""
     return 0.02 + 1.5e-7 * bound_graphs(space)
 
 
-def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:
+def _forecast_products(space: CellSpace, kernel: str, graphs: float) -> float:
     """What a search under another kernel than the linear one takes more."""
     if kernel == "normalised":
         return 6e-7 * graphs
@@ -197,7 +197,7 @@ def _halve(space: CellSpace) -> float:
     return _to_float(count_structures(space)) * (1e-3 + 1e-6 * half) + 1e-5 * half
 
 
-def _cells_cost(
+def _forecast_cells(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str]
 ) -> Cost | Reason:
     """Cost of branch and bound on several cells: pairs of structures, or of graphs, of the cells.
@@ -231,7 +231,9 @@ def count_structures(space: SearchSpace) -> int:
     return sum(cell.structure_bound(n) for n in cell.sizes)
 
 
-def _labelled_cost(space: GraphSpace, kernel: str, questions: int, searches: int) -> Cost | Reason:
+def _forecast_labelled(
+    space: GraphSpace, kernel: str, questions: int, searches: int
+) -> Cost | Reason:
     """Cost of branch and bound on declared graphs: structures, then labels of nodes and edges."""
     if kernel != "linear":
         return Reason("it knows declared graphs under the linear kernel alone")
@@ -278,7 +280,7 @@ def measure_program(space: SearchSpace, n: int) -> int:
     return n**3 * (1 + labels) ** 2 + n**2 * (1 + len(space.edge_vocabulary))
 
 
-def mip_cost(
+def forecast_mip(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
 ) -> Cost | Reason:
     """Cost of the mixed-integer programs, one for each number of nodes."""
@@ -294,20 +296,20 @@ def mip_cost(
     if (variables := measure_program(space, space.sizes[0])) > LARGEST_PROGRAM:
         return Reason(f"some {variables:,} variables, {LARGEST_PROGRAM:,} can be formulated")
     # Where branch and bound applies, the program is given first graphs and bounds by it.
-    branch = branch_cost(space, kernel, questions, blocks)
+    branch = forecast_branch(space, kernel, questions, blocks)
     if refusal := explain_unbounded(space, blocks, program=True):
         return Reason(refusal)
     if isinstance(branch, Cost):
-        seconds = questions * _program_seconds(space, kernel)
+        seconds = questions * _forecast_program(space, kernel)
         seconds = max(seconds, _MIP_BESIDE_BRANCH * branch.seconds)
     else:
-        seconds = questions * _lone_program_seconds(space, kernel)
+        seconds = questions * _forecast_lone_program(space, kernel)
     several = f"{len(space.sizes)} programs, the largest"
     said = f"{several if len(space.sizes) > 1 else 'one program'} of {n} nodes"
     return Cost(seconds, _LOADING, said, stops=True, spread=_PROGRAM_SPREAD)
 
 
-def _program_seconds(space: SearchSpace, kernel: str) -> float:
+def _forecast_program(space: SearchSpace, kernel: str) -> float:
     """Seconds of the compact programs of all numbers of nodes, with bounds of structures."""
     if space.layout == "graph":
         return 7.6e-4 * math.pow(_declared_work(cast("GraphSpace", space)), 0.76)
@@ -320,7 +322,7 @@ def _program_seconds(space: SearchSpace, kernel: str) -> float:
     return 0.05 + 2.5 * math.pow(count_features(cell) * len(cell.ops) ** 2 / 5000, 1.5)
 
 
-def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
+def _forecast_lone_program(space: SearchSpace, kernel: str) -> float:
     """Seconds of the compact programs where branch and bound does not apply, at least."""
     n = space.sizes[-1]
     if space.layout == "graph":
@@ -331,7 +333,7 @@ def _lone_program_seconds(space: SearchSpace, kernel: str) -> float:
     return _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
 
 
-def paper_seconds(space: SearchSpace) -> float:
+def forecast_paper(space: SearchSpace) -> float:
     """Seconds of a question to the paper's literal formulation, linear kernel.
 
     Measured with SCIP and 50 observations: 4 to 8 s of up to four nodes; of six nodes a gap of one
@@ -339,7 +341,7 @@ def paper_seconds(space: SearchSpace) -> float:
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> paper_seconds(nasbench201())
+        >>> forecast_paper(nasbench201())
         6.0
     """
     return _multiply_steps(6.0, 7.0, max(space.sizes[-1] - 4, 0))
@@ -366,7 +368,7 @@ class ShapeCost:
     listable: bool = True
 
 
-def shape_cost(
+def forecast_shapes(
     space: CellSpace, n: int, prefixes: bool | None = None, growing: int = GROWING
 ) -> ShapeCost:
     """The cheaper of structures and prefixes of n nodes, or the one that is asked for.
@@ -380,9 +382,9 @@ def shape_cost(
     Example:
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(8, ["a", "b", "c"])
-        >>> shape_cost(space, 8).prefixes
+        >>> forecast_shapes(space, 8).prefixes
         True
-        >>> shape_cost(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10), 8).prefixes
+        >>> forecast_shapes(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10), 8).prefixes
         False
     """
     labels, features = len(space.ops), count_features(space)

@@ -19,7 +19,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
-from nasgoat.acquisition.costs import mip_cost
+from nasgoat.acquisition.costs import forecast_mip
 from nasgoat.acquisition.engines import Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
@@ -86,7 +86,7 @@ class MipOptimizer:
         (2, 'optimal', True)
     """
 
-    cost = staticmethod(mip_cost)
+    cost = staticmethod(forecast_mip)
 
     @property
     def blocks(self) -> tuple[str, ...]:

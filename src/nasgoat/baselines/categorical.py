@@ -27,7 +27,7 @@ from nasgoat.baselines.encodings import arrange
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import Slots
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 from nasgoat.progress import quieten_optuna
 from nasgoat.spaces import CellSpace, SearchSpace
 
@@ -141,7 +141,7 @@ class CategoricalSpace:
 
 def _drop_idle_nodes(graph: LabeledGraph) -> LabeledGraph:
     """The graph without inner nodes that are on no path from the first node to the last."""
-    on_path = nodes_on_paths(graph.adjacency[None])[0]
+    on_path = find_nodes_on_paths(graph.adjacency[None])[0]
     on_path[[0, -1]] = True
     kept = np.flatnonzero(on_path).tolist()
     labels = graph.node_labels or ()

@@ -105,7 +105,7 @@ class Learning:
         "with graphs and errors, or the folder of an earlier run; may be given several times."
     )
 
-    def fidelities(self, method: str) -> Fidelities | None:
+    def read_fidelities(self, method: str) -> Fidelities | None:
         """The fidelities that are asked for; only our own method has them."""
         from nasgoat.evaluation import Fidelities
         from nasgoat.search_methods import OURS
@@ -125,13 +125,15 @@ class Learning:
                     "got several values"
                 )
 
-    def sources(self, space: SearchSpace) -> tuple[Source, ...]:
+    def read_sources(self, space: SearchSpace) -> tuple[Source, ...]:
         """The other sources that are asked for."""
         from nasgoat.bayesopt.transfer import gather_sources
 
         return gather_sources(self.transfer or (), space)
 
-    def known_results(self, space: SearchSpace, objectives: Objectives) -> tuple[KnownResult, ...]:
+    def read_known_results(
+        self, space: SearchSpace, objectives: Objectives
+    ) -> tuple[KnownResult, ...]:
         """What is known before the search."""
         from nasgoat.bayesopt.known import gather_known
 

@@ -63,22 +63,22 @@ class ProgressTable:
         self._live = sys.stderr.isatty()
         note(self.head)
 
-    def events(self, proposed: Callable[[Ticket], None] | None = None) -> Events:
+    def make_events(self, proposed: Callable[[Ticket], None] | None = None) -> Events:
         """What the driver calls."""
-        return Events(self.evaluation, self.failure, self.iteration, proposed)
+        return Events(self.note_evaluation, self.note_failure, self.note_iteration, proposed)
 
-    def evaluation(self, evaluation: Evaluation) -> None:
+    def note_evaluation(self, evaluation: Evaluation) -> None:
         """One evaluation has ended: shown on a terminal until the next line."""
         self._best = min(self._best, evaluation.error)
         self._advance()
 
-    def failure(self, ticket: Ticket) -> None:
+    def note_failure(self, ticket: Ticket) -> None:
         """One evaluation has failed."""
         if failure := ticket.failure:
             self._say(f"evaluation {ticket.number + 1} failed ({failure.kind}): {failure.reason}")
         self._advance()
 
-    def iteration(self, iteration: Iteration) -> None:
+    def note_iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
         given = {e.proposal.certificate.status for e in iteration.batch}
         statuses = sorted(map(str, given - {Status.REPEAT} or given))
@@ -128,7 +128,7 @@ class FrontTable(ProgressTable):
         self.head = f" iteration  evaluations{names}{front}{holds}  certificate  model   seconds"
         super().__init__(evaluations, done, lambda graph: None)
 
-    def iteration(self, iteration: Iteration) -> None:
+    def note_iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
         given = {e.proposal.certificate.status for e in iteration.batch}
         statuses = "/".join(sorted(map(str, given))) or "failed"

@@ -65,12 +65,12 @@ class Session:
         output: Output,
         learning: Learning,
     ) -> None:
-        settings, ours = proposing.settings(target.noisy), proposing.method == OURS
+        settings, ours = proposing.make_settings(target.noisy), proposing.method == OURS
         self.proposing, self._output, self.seeking = proposing, output, seeking
-        self._effort = solving.effort(settings.time_limit)
+        self._effort = solving.make_effort(settings.time_limit)
         batch = find_own_batch(proposing.method) if proposing.batch is None else proposing.batch
-        stop = proposing.stop_rule()
-        levels = learning.fidelities(proposing.method)
+        stop = proposing.make_stop_rule()
+        levels = learning.read_fidelities(proposing.method)
         learning.refuse(len(seeking.minimise or ()) > 1)  # before any table is read
         self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop, levels)
         settings = replace(settings, time_limit=self._effort.time_limit)
@@ -79,8 +79,8 @@ class Session:
             self.task, self.objectives = seeking.apply(task)
         seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
         learning.refuse(not self.objectives.plain)
-        self.transfer = learning.sources(self.task.space)
-        self.known = learning.known_results(self.task.space, self.objectives)
+        self.transfer = learning.read_sources(self.task.space)
+        self.known = learning.read_known_results(self.task.space, self.objectives)
         self.settings: Settings | None = None
         self.choice: Choice | None = None
         if ours:
@@ -177,8 +177,8 @@ class Session:
             note(f"finished before: {done} evaluations in {self.folder}; --new begins another run")
             return Events(proposed=proposed)
         if not self.objectives.plain:
-            return FrontTable(self.plan.evaluations, done, self.objectives).events(proposed)
-        return ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
+            return FrontTable(self.plan.evaluations, done, self.objectives).make_events(proposed)
+        return ProgressTable(self.plan.evaluations, done, self.task.regret).make_events(proposed)
 
     def _make_asker(self) -> Asker:
         """The method; ours with the optimiser that was chosen when the session was opened."""

@@ -59,7 +59,7 @@ def check(
         acquisition=acquisition,
         batch_strategy=batch_strategy,
         blocks=blocks,
-    ).settings()
+    ).make_settings()
     settings = replace(settings, time_limit=time_limit or settings.time_limit)
     exact = settings
     if kernel is None:  # as a search would take it; one kernel for what each optimiser costs

@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from nasgoat.figures.lines import Point
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.graphs.molecules import place_atoms
-from nasgoat.graphs.shortest_paths import topological_order
+from nasgoat.graphs.shortest_paths import find_topological_order
 
 Array = NDArray[np.float64]
 Edges = Sequence[tuple[int, int]]
@@ -106,7 +106,7 @@ def order_chain(graph: LabeledGraph) -> list[int] | None:
     """
     if graph.edge_labels is None or graph.node_labels is not None or not graph.is_acyclic():
         return None
-    order = [int(v) for v in topological_order(graph.adjacency)]
+    order = [int(v) for v in find_topological_order(graph.adjacency)]
     steps = sorted(pairwise(order))
     return order if steps == sorted(graph.edges) else None
 
@@ -125,7 +125,7 @@ def _fold(graph: LabeledGraph, chain: list[int]) -> Layout:
 def _arrange_layers(graph: LabeledGraph) -> tuple[list[list[_Item]], dict[Edge, list[_Item]]]:
     """The nodes and bends of each layer, and those that each edge's line passes through."""
     layer = [0] * graph.n
-    for v in topological_order(graph.adjacency):
+    for v in find_topological_order(graph.adjacency):
         before = np.flatnonzero(graph.adjacency[:, v])
         layer[v] = max((layer[u] + 1 for u in before), default=0)
     columns: list[list[_Item]] = [[] for _ in range(max(layer) + 1)]

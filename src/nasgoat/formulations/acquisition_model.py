@@ -18,10 +18,10 @@ from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, posterior_rows
 from nasgoat.formulations.block_columns import code_counts, code_variables, is_decided
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
-from nasgoat.formulations.counts import graph_counts
+from nasgoat.formulations.counts import count_declared
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
-from nasgoat.formulations.layers import graph_links
+from nasgoat.formulations.layers import link_graphs
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.formulations.posterior_rows import Acquisition
 from nasgoat.formulations.structure_columns import (
@@ -117,9 +117,9 @@ def _write_graphs(request: Request) -> AcquisitionModel:
         code_variables(m, features, blank)
         _add_paper_rows(m, request)
     else:
-        graph_links(m, space)
+        link_graphs(m, space)
         kernel_encoding.edge_ends(m, space)
-        counts = graph_counts(m, space, features)
+        counts = count_declared(m, space, features)
         counts.add(code_counts(m, features, blank))
         posterior_rows.compact_posterior_rows(m, counts, features, acquisition)
     return request.answer(m)

@@ -20,7 +20,7 @@ import numpy as np
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs.labeled_graph import LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 
 SOURCE, SINK = "input", "output"
 
@@ -111,7 +111,7 @@ def _bridge(adjacency: np.ndarray, labels: list[str], bridge: str) -> LabeledGra
         if label == bridge and 0 < v < len(labels) - 1:
             adjacency |= np.outer(adjacency[:, v], adjacency[v])
             adjacency[v] = adjacency[:, v] = False
-    on_path = nodes_on_paths(adjacency[None])[0]
+    on_path = find_nodes_on_paths(adjacency[None])[0]
     on_path[[0, -1]] = True
     kept = np.flatnonzero(on_path)
     return LabeledGraph(adjacency[np.ix_(kept, kept)], tuple(labels[v] for v in kept))

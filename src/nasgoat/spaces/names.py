@@ -18,7 +18,7 @@ import numpy as np
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import topological_order
+from nasgoat.graphs.shortest_paths import find_topological_order
 from nasgoat.spaces.limits import Pair
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class GraphNames(Names):
         for v, code in enumerate(codes):
             rank[v] = -int(code == 0) if self.space.sources else 0
             rank[v] += int(code == last) if self.space.sinks else 0
-        return graph.relabeled(topological_order(graph.adjacency, rank))
+        return graph.relabeled(find_topological_order(graph.adjacency, rank))
 
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """Orders in which edges ascend, or that keep every label in its place."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import CellSpace, Structures
 from nasgoat.spaces.costs import Cost
@@ -125,7 +125,7 @@ class NodeLabeledSpace(CellSpace):
     def _check(self, graph: LabeledGraph) -> None:
         self._check_labels(graph)
         labels = np.array([graph.node_labels])
-        on_path = nodes_on_paths(graph.adjacency[None], labels == INPUT, labels == OUTPUT)[0]
+        on_path = find_nodes_on_paths(graph.adjacency[None], labels == INPUT, labels == OUTPUT)[0]
         if not on_path.all():
             v = int(np.argmin(on_path))
             raise GraphError(f"every node must be on a path from input to output, node {v} is not")

@@ -17,7 +17,7 @@ from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
 from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
 from nasgoat.acquisition.branch.records import Run
-from nasgoat.acquisition.costs import GROWING, branch_cost
+from nasgoat.acquisition.costs import GROWING, forecast_branch
 from nasgoat.acquisition.engines import BatchMemory, Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
@@ -74,7 +74,7 @@ class BranchAndBound:
     """
 
     name = "branch"
-    cost = staticmethod(branch_cost)
+    cost = staticmethod(forecast_branch)
 
     def __init__(
         self,
@@ -290,7 +290,7 @@ class BranchAndBound:
         """Whether a proof is forecast to take long; a quick one finds good graphs by itself."""
         exponential = isinstance(acquisition.posterior, _ENUMERATED)
         if exponential not in self._slow:
-            cost = branch_cost(self.space, "exponential" if exponential else "linear", 1)
+            cost = forecast_branch(self.space, "exponential" if exponential else "linear", 1)
             self._slow[exponential] = isinstance(cost, Reason) or cost.seconds > _QUICK_PROOF
         return self._slow[exponential]
 

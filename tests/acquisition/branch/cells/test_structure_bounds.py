@@ -17,7 +17,7 @@ from nasgoat.acquisition.branch.cells.structures import Listing
 from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace
-from nasgoat.surrogate.posterior import LinearPosterior, posterior_of
+from nasgoat.surrogate.posterior import LinearPosterior, make_posterior
 
 SPACES = {
     "sizes": NodeLabeledSpace((2, 6), ["a", "b"]),
@@ -34,7 +34,7 @@ def run_of(space: CellSpace) -> LinearRun:
     features, rng = gp.features, np.random.default_rng(1)
     rows = features.rows(space.sample(30, rng))
     y, noise = rng.normal(size=len(rows)), np.full(len(rows), 1e-3)
-    posterior = posterior_of(gp.kernel, rows, noise, y)
+    posterior = make_posterior(gp.kernel, rows, noise, y)
     assert isinstance(posterior, LinearPosterior)
     (block,) = Listing(space, False).blocks()
     tables = make_tables(features, posterior, 3.0)

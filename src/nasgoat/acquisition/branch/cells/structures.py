@@ -25,7 +25,7 @@ from nasgoat.acquisition.branch.cells.classes import (
 )
 from nasgoat.acquisition.branch.cells.records import ChangeClasses, Shapes
 from nasgoat.acquisition.branch.records import Integers
-from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, shape_cost
+from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, forecast_shapes
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import CellSpace, SearchSpace
@@ -123,7 +123,9 @@ class Listing:
 
     @cached_property
     def _costs(self) -> dict[int, ShapeCost]:
-        return {n: shape_cost(self.space, n, self.prefixes, self.most) for n in self.space.sizes}
+        return {
+            n: forecast_shapes(self.space, n, self.prefixes, self.most) for n in self.space.sizes
+        }
 
     def blocks(self, deadline: float | None = None) -> list[CellBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.

@@ -18,7 +18,7 @@ from nasgoat.acquisition.branch.declared.records import DeclaredRows, DeclaredSh
 from nasgoat.acquisition.branch.records import Bytes, Floats, Integers
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
 
@@ -160,7 +160,7 @@ def make_declared_block(
     allowed = _find_allowed(space, adjacency, roles, rules)
     fits = np.all(np.any(allowed, axis=2), axis=1)
     adjacency, roles, allowed = adjacency[fits], roles[fits], allowed[fits]
-    d = shortest_distances(adjacency).astype(np.int64)
+    d = find_distances(adjacency).astype(np.int64)
     codes, place = np.unique(d * (n + 1) + d.swapaxes(1, 2), return_inverse=True)
     twin = find_twins(adjacency)
     alone = (roles >= 0) | (np.arange(n) < space.rules.fixed.pinned)
