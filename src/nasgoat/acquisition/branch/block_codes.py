@@ -71,7 +71,7 @@ class BlockCodes:
         >>> from nasgoat.acquisition.branch.cells.structures import Listing
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(4, ["conv", "pool"])
-        >>> (block,) = Listing(space, False).blocks()
+        >>> (block,) = Listing(space, False).list_blocks()
         >>> codes = BlockCodes(FeatureMap(space, ("paths", "operations")), block)
         >>> codes.find(codes.summaries[1]).shape == (len(block.adjacency), 8), len(codes.summaries)
         (True, 3)
@@ -124,7 +124,8 @@ class BlockCodes:
         return np.concatenate(
             [
                 self.features.encode_decided(
-                    self.block.space.batch([self.block.graph(s, none) for s in chunk]), STRUCTURE
+                    self.block.space.batch([self.block.make_graph(s, none) for s in chunk]),
+                    STRUCTURE,
                 )
                 for chunk in chunks
             ]

@@ -151,13 +151,13 @@ class BranchAndBound:
             self._list_pairs()
             return
         listing = self._exponential if exponential else self._linear
-        for block in listing.blocks(deadline):
+        for block in listing.list_blocks(deadline):
             if not exponential and block.prefix_states is None:
                 _ = block.groups
 
     def list_declared(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """The structures of declared graphs, a block for each number of nodes; none of cells."""
-        return [] if self._declared is None else self._declared.blocks(deadline)
+        return [] if self._declared is None else self._declared.list_blocks(deadline)
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -206,7 +206,7 @@ class BranchAndBound:
         """What minimises functions of several parts over all labellings; None if they are many."""
         if self._joint is None:
             end = None if self.time_limit is None else _LISTING * self.time_limit
-            blocks = self._exponential.blocks(end and time.perf_counter() + end)
+            blocks = self._exponential.list_blocks(end and time.perf_counter() + end)
             if not self._exponential.left_out:
                 self._joint = JointSearch.of(blocks, self._memory)
         return self._joint
@@ -298,7 +298,7 @@ class BranchAndBound:
         """The block of all cells' structures with this many nodes; None if they are not listed."""
         if self._declared is not None or self.space.cells:
             return None
-        for block in self._linear.blocks(deadline):
+        for block in self._linear.list_blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
                 return block
         return None
@@ -357,7 +357,7 @@ class BranchAndBound:
         while (found := run.go_on(best.cutoff)) is not None:
             for shape, states, value in found:
                 if value < best.cutoff:
-                    best.offer(run.block.graph(shape, states), value)
+                    best.offer(run.block.make_graph(shape, states), value)
             self.nodes_ = before + run.nodes
             if deadline is not None and time.perf_counter() > deadline:
                 return False

@@ -43,7 +43,7 @@ RHO, WIDE = 0, 1
 class Builds(Protocol):
     """Makes graphs of shapes and the states of their variables."""
 
-    def graph(self, s: int, states: Integers, /) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers, /) -> LabeledGraph:
         """The graph of shape s with these states."""
 
 

@@ -36,7 +36,7 @@ def run_of(space: CellSpace) -> LinearRun:
     y, noise = rng.normal(size=len(rows)), np.full(len(rows), 1e-3)
     posterior = make_posterior(gp.kernel, rows, noise, y)
     assert isinstance(posterior, LinearPosterior)
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     tables = make_tables(features, posterior, 3.0)
     return LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
 
@@ -57,7 +57,7 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
     acquisition = random_problem(space, 15, seed=seed).acquisition
     posterior = acquisition.gp.posterior_
     assert isinstance(posterior, LinearPosterior)
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     (group,) = block.groups
     tables = make_tables(FeatureMap(space), posterior, acquisition.sqrt_beta)
     changes = measure_changes(tables, block.shapes, block.classes, 3)
@@ -68,7 +68,7 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
     least = np.array(
         [
             (
-                acquisition.score([block.graph(row, labels) for labels in every])
+                acquisition.score([block.make_graph(row, labels) for labels in every])
                 + prices[every].sum(axis=1)
             ).min()
             for row, prices in zip(group.rows.tolist(), multipliers.prices, strict=True)

@@ -44,6 +44,6 @@ def test_every_node_of_a_prefix_is_reached() -> None:
 
 
 def test_a_block_of_prefixes_has_every_label_of_the_last_inner_node() -> None:
-    (block,) = Listing(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).blocks()
+    (block,) = Listing(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).list_blocks()
     assert len(block.shapes.home) == 2 * 3
     assert block.prefix_states is not None

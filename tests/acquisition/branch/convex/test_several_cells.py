@@ -128,7 +128,7 @@ def test_bounds_of_pairs_are_below_all_their_graphs() -> None:
         values = columns.evaluate(every)
         assert bound <= values.min() + 1e-9
         assert bound >= values.min() - 0.2 * abs(values.min())  # and of some use
-        graphs = [pairs.graph(number, row) for row in every[:50]]
+        graphs = [pairs.make_graph(number, row) for row in every[:50]]
         assert lcb.score(graphs) == pytest.approx(values[:50], abs=1e-9)
 
 

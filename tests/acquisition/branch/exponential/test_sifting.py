@@ -108,7 +108,7 @@ def test_every_bound_of_a_stopped_search_is_valid(
         cutoff = np.inf
         while (found := run.go_on(cutoff)) is not None:
             for shape, labels, value in found:
-                known[SPACE.key(run.block.graph(shape, labels))] = value
+                known[SPACE.key(run.block.make_graph(shape, labels))] = value
             cutoff = sorted([*known.values(), *[np.inf] * 30])[29]
             missing = [value for key, value in expected.items() if key not in known]
             if missing:

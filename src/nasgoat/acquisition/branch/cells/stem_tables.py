@@ -121,7 +121,7 @@ def make_floating_tables(
         codes=np.zeros((0, wide.shape[-1])),
         split=0,
         spread=np.zeros((2, 2, 1, len(counts), len(counts), labels, labels)),
-        named=0 if labelled else len(distances),
+        known_offset=0 if labelled else len(distances),
         pull=np.zeros((2, 0, 0, 0)),
     )
 
@@ -245,7 +245,7 @@ def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
 
 def know_all_labels(tables: Tables) -> bool:
     """Whether tables of floating nodes are for prefixes all of whose labels are known."""
-    return tables.named == 0
+    return tables.known_offset == 0
 
 
 def _bound_pulls(tables: Tables, part: slice) -> Floats:

@@ -69,7 +69,7 @@ class CellBlock:
         """Structures of one size and number of variables, to be bounded together."""
         return group_structures(self.shapes, self.labels)
 
-    def graph(self, s: int, states: Integers) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers) -> LabeledGraph:
         """Shape s with these states of its variables."""
         p = int(self.shapes.home[s])
         n = int(self.shapes.nodes[p])
@@ -127,7 +127,7 @@ class Listing:
             n: forecast_shapes(self.space, n, self.prefixes, self.most) for n in self.space.sizes
         }
 
-    def blocks(self, deadline: float | None = None) -> list[CellBlock]:
+    def list_blocks(self, deadline: float | None = None) -> list[CellBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.

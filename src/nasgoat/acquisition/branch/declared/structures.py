@@ -72,7 +72,7 @@ class DeclaredBlock:
         labels = len(self.space.node_vocabulary) + 1
         return 32.0 * len(self.classes) * labels**2 * (1 + features)
 
-    def graph(self, s: int, states: Integers) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers) -> LabeledGraph:
         """Structure s with these labels of its nodes, then of its edges."""
         space, edges = self.space, int(self.shapes.edges[s])
         ends = [(int(u), int(v)) for u, v in self.shapes.ends[s, :edges]]
@@ -99,7 +99,7 @@ class DeclaredListing:
     _begun: dict[int, _Begun] = field(default_factory=dict)
     _refused: set[int] = field(default_factory=set)  # sizes with too many
 
-    def blocks(self, deadline: float | None = None) -> list[DeclaredBlock]:
+    def list_blocks(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.

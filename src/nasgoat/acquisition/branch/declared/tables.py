@@ -160,7 +160,7 @@ class DeclaredCodes:
     Example:
         >>> from nasgoat import molecules
         >>> from nasgoat.acquisition.branch.declared.structures import DeclaredListing
-        >>> (block,) = DeclaredListing(molecules(2)).blocks()
+        >>> (block,) = DeclaredListing(molecules(2)).list_blocks()
         >>> codes = DeclaredCodes(FeatureMap(molecules(2), ("paths", "operations")), block)
         >>> len(codes.summaries)  # two of C, N, O and F that a single, double or triple bond joins
         22
@@ -213,7 +213,7 @@ class DeclaredCodes:
         shapes = self.block.shapes
         labels = np.argmax(shapes.allowed, axis=2)
         states = np.hstack([labels, np.zeros(shapes.ends.shape[:2], dtype=np.int64)])
-        graphs = [self.block.graph(s, states[s]) for s in range(len(states))]
+        graphs = [self.block.make_graph(s, states[s]) for s in range(len(states))]
         return self.features.encode_decided(self.block.space.batch(graphs), STRUCTURE)
 
     @cached_property

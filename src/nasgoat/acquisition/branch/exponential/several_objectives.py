@@ -167,10 +167,10 @@ class Labellings:
     block: CellBlock
     noted: Noted
 
-    def graph(self, place: int) -> LabeledGraph:
+    def make_graph(self, place: int) -> LabeledGraph:
         """The graph at a place."""
         labels = self.noted.labels[place].astype(np.int64)
-        return self.block.graph(int(self.noted.shape[place]), labels)
+        return self.block.make_graph(int(self.noted.shape[place]), labels)
 
     def measure(self, parts: Sequence[Part], places: Places) -> tuple[Floats, Floats]:
         """Mean and deviation of each part at some places, both of shape (parts, places)."""
@@ -311,7 +311,7 @@ def _keep_best(best: KBest, labellings: Labellings, places: Places, values: Floa
         chosen = chosen[values[chosen] < best.cutoff]
         if len(chosen) == 0:
             break
-        graphs = [labellings.graph(place) for place in places[chosen].tolist()]
+        graphs = [labellings.make_graph(place) for place in places[chosen].tolist()]
         best.add([g for g in graphs if not best.space.all_limits or g in best.space])
 
 
