@@ -46,7 +46,7 @@ def test_functions_that_only_others_call_are_left_to_their_callers() -> None:
     for part in parts:
         (made,) = part.overloads.values()
         assert made.library.get_pointer_to_function(made.fndesc.mangled_name) == 0
-        assert isinstance(made.library, compiled._Part)
+        assert isinstance(made.library, compiled._CodePart)
     (made,) = entry.overloads.values()
     assert made.library.get_pointer_to_function(made.fndesc.mangled_name) != 0
 

@@ -69,7 +69,7 @@ def compiled(function: Function) -> Function:
     return cast(Function, numba.njit(**options)(function))
 
 
-class _Part(JITCodeLibrary):
+class _CodePart(JITCodeLibrary):
     """Intermediate code that is only ever linked into its callers'.
 
     Numba optimises the code of a function together with that of all functions that it calls, so
@@ -103,7 +103,7 @@ class _PartCompiler(Compiler):
     """Compiles a function that only compiled functions call."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-        part = library or _Part(target.codegen(), "part")  # type: ignore[no-untyped-call]
+        part = library or _CodePart(target.codegen(), "part")  # type: ignore[no-untyped-call]
         super().__init__(typing, target, part, *rest)  # type: ignore[no-untyped-call]
         self.state.flags = _PartFlags(self.state.flags)  # type: ignore[no-untyped-call]
         self.state.targetctx.get_executable = _name_function

@@ -50,7 +50,7 @@ _LOW = 0.1  # of the way from the minimum of a sum to C(t): where better graphs 
 
 
 @dataclass
-class _Search:
+class _PartSearch:
     """What is known of a problem: the best graphs, bounds of parts, sums that were minimised."""
 
     function: SeveralAcquisition
@@ -247,7 +247,7 @@ def minimize_parts(
     function = function.relax(lambda part: _find_widest(part, engine, best, first))
     m = len(function.parts)
     usual = np.stack([p.combine(*measure_part(p, function.gp.graphs_)) for p in function.parts])
-    search = _Search(function, engine, best, np.full(m, -np.inf), usual)
+    search = _PartSearch(function, engine, best, np.full(m, -np.inf), usual)
     left: float | None = None
     for i in range(m):
         late = is_over(early) and search.solved
@@ -283,7 +283,7 @@ def _find_widest(
     return np.inf if bound is None else max(-bound, 0.0) * (1.0 + ROUNDING)
 
 
-def _find_allowed(search: _Search, seconds: float | None) -> None:
+def _find_allowed(search: _PartSearch, seconds: float | None) -> None:
     """Look for graphs within all limits, where there are fewer than k so far."""
     best, excess = search.best, search.function.excess
     if excess is None or search.complete or len(best.found) == best.k:
@@ -297,7 +297,7 @@ def _find_allowed(search: _Search, seconds: float | None) -> None:
         search.complete = len(pool) < best.k or (worst is not None and worst > 0)
 
 
-def _sift(search: _Search, weights: Array, deadline: float | None) -> float | None:
+def _sift(search: _PartSearch, weights: Array, deadline: float | None) -> float | None:
     """Find every graph that may be better; a bound on what was not looked at, None if all was."""
     whole = (search.function,)
     most = _MANY if search.engine.quick else np.inf
@@ -307,7 +307,7 @@ def _sift(search: _Search, weights: Array, deadline: float | None) -> float | No
     return None if left is None else max(search.bound(), search.lift(weights, left))
 
 
-def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> float | None:
+def _sift_pieces(search: _PartSearch, weights: Array, deadline: float | None) -> float | None:
     """Find every graph that may be better by several sums, where one leaves too many graphs.
 
     Each piece of what is below the k-th best value has the sum that leaves fewest.

@@ -23,7 +23,7 @@ from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.layers import link_graphs
 from nasgoat.formulations.limit_rows import limit_cells
-from nasgoat.formulations.posterior_rows import Acquisition
+from nasgoat.formulations.posterior_rows import AcquisitionTerms
 from nasgoat.formulations.structure_columns import (
     StructureColumns,
     choose_matrix,
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     space: Any  # what its layout says it is
     n: int
     features: FeatureMap
-    acquisition: Acquisition
+    acquisition: AcquisitionTerms
     formulation: str = "compact"
     symmetry: bool = False
     columns: StructureColumns | None = None
@@ -60,7 +60,7 @@ class Request(NamedTuple):
         return AcquisitionModel(space, n, formulation, features, rows, order, labels)
 
 
-class Layout(NamedTuple):
+class ProgramWriter(NamedTuple):
     """How spaces of one layout are written."""
 
     write: Callable[[Request], AcquisitionModel]  # a formulation, but for its objective
@@ -135,9 +135,9 @@ def _add_paper_rows(m: TaggedModel, request: Request) -> None:
 
 
 #: How spaces are written as programs, by their ``layout``; add an entry for a layout of your own.
-LAYOUTS: dict[str, Layout] = {
-    "cell": Layout(_write_cells, cell_domains.domain_of_cells),
-    "graph": Layout(_write_graphs, graph_domains.domain_of_graphs),
+LAYOUTS: dict[str, ProgramWriter] = {
+    "cell": ProgramWriter(_write_cells, cell_domains.domain_of_cells),
+    "graph": ProgramWriter(_write_graphs, graph_domains.domain_of_graphs),
 }
 
 
@@ -207,7 +207,7 @@ class AcquisitionModel:
 
 def formulate(
     space: SearchSpace,
-    acquisition: Acquisition,
+    acquisition: AcquisitionTerms,
     formulation: str = "compact",
     nodes: int | None = None,
     symmetry: bool = False,
@@ -235,7 +235,7 @@ def formulate(
     """
     if formulation not in FORMULATIONS:
         raise UnknownNameError("formulation", formulation, FORMULATIONS)
-    layout = find_layout(space)
+    layout = find_writer(space)
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
@@ -255,10 +255,10 @@ def domain_model(space: SearchSpace, n: int) -> TaggedModel:
         >>> sum(1 for row in m.constraints() if "limit" in row.name)
         1
     """
-    return find_layout(space).domain(space, n)
+    return find_writer(space).domain(space, n)
 
 
-def find_layout(space: SearchSpace) -> Layout:
+def find_writer(space: SearchSpace) -> ProgramWriter:
     """How a space is written, or :class:`SpaceError` if no mathematical program is known for it."""
     if space.layout not in LAYOUTS:
         raise SpaceError(

@@ -125,7 +125,7 @@ class Scorer:
 
 
 @dataclass
-class _Part:
+class _ShellSearch:
     """The search of one shell."""
 
     run: LinearRun
@@ -159,7 +159,7 @@ class SiftedRun:
         self._seen: Seen | None = None
         self._shells: Shells | None = None
         self._steps: Iterator[None] | None = None
-        self._parts: list[_Part] = []
+        self._parts: list[_ShellSearch] = []
         self._waiting: list[Found] = []
         self._scored = self._before = 0
         self._retries = [0, *_RETRIES]
@@ -235,7 +235,7 @@ class SiftedRun:
             run = yield from bound_minorant(self._scorer, minorant)
             roots = np.where(shells.widest >= shell.low, run.roots, np.inf)
             run.search_below(roots, self._threads)
-            parts.append(_Part(run))
+            parts.append(_ShellSearch(run))
         self._before, self._waiting, self._cut = self.nodes, [], best
         self._parts = parts
         lowest = min(float(part.run.roots.min(initial=np.inf)) for part in parts)
@@ -258,7 +258,7 @@ class SiftedRun:
         """Graphs that are worth a call of the surrogate: few at first."""
         return min(max(16, self._scored // 8), _WAITING)
 
-    def _search_part(self, part: _Part, threshold: float) -> None:
+    def _search_part(self, part: _ShellSearch, threshold: float) -> None:
         start = part.run.nodes
         while part.run.nodes - start < _PAUSE and len(self._waiting) < self._enough:
             found = part.run.go_on(threshold)
