@@ -40,7 +40,7 @@ from nasgoat.acquisition.registry import (
     several_names,
 )
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
-from nasgoat.acquisition.several import KnownCost, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import KnownCost, SeveralAcquisition
 
 __all__ = [
     "Acquisition",

@@ -30,14 +30,14 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.boxes import Boxes
+from nasgoat.acquisition.bounding_boxes import Boxes
 from nasgoat.acquisition.catalogue_files import BlockCounts, cut, load_or_build, name_folder
 from nasgoat.acquisition.costs import forecast_catalogue
 from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, Array, LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.memory import choose_limit

@@ -67,7 +67,7 @@ from typing import TYPE_CHECKING, cast
 from nasgoat.acquisition.proposals import USUAL_SPREAD, Cost, Reason
 from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, count_searches, explain_unbounded
 from nasgoat.kernels.blocks import BLOCKS
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.node_labeled import count_prefixes

@@ -33,7 +33,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
     LowerConfidenceBound,
 )
-from nasgoat.acquisition.several import Part, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 

@@ -15,7 +15,7 @@ from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LowerConfidenceBound
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS, require_bounded_blocks, require_paper_blocks
 from nasgoat.memory import choose_limit

@@ -22,7 +22,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from nasgoat.acquisition.averaging import AveragedBound
-from nasgoat.acquisition.engines import (
+from nasgoat.acquisition.functions import LargestDeviation
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.local_search import descend, fill_up
+from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
+from nasgoat.acquisition.part_sums import (
     ROUNDING,
     Engine,
     PartSum,
@@ -31,12 +35,8 @@ from nasgoat.acquisition.engines import (
     find_factors,
     is_over,
 )
-from nasgoat.acquisition.functions import LargestDeviation
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend, fill_up
-from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.several import KnownCost, SeveralAcquisition, measure_part
+from nasgoat.acquisition.several_objectives import KnownCost, SeveralAcquisition, measure_part
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import LinearPosterior

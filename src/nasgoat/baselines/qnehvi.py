@@ -31,7 +31,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
 from nasgoat.baselines.categorical import CategoricalSpace
-from nasgoat.baselines.several import SeveralMethod
+from nasgoat.baselines.several_objectives import SeveralMethod
 from nasgoat.bayesopt.front import find_nondominated
 from nasgoat.graphs import LabeledGraph
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from nasgoat.acquisition import AveragedBound, LowerConfidenceBound
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
-from nasgoat.kernels.deciding import has_only_paths
+from nasgoat.kernels.summaries import has_only_paths
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 

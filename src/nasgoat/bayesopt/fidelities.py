@@ -40,7 +40,7 @@ from scipy.stats import norm
 from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import find_best_of
 from nasgoat.bayesopt.evidence import Voice, choose_speaker
-from nasgoat.bayesopt.known import Known
+from nasgoat.bayesopt.known_results import Known
 from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.optimizer import REPEAT_EVERY, Optimizer
 from nasgoat.errors import SettingError

@@ -21,7 +21,7 @@ from nasgoat.acquisition import (
     LinearAcquisition,
     SeveralAcquisition,
 )
-from nasgoat.acquisition.several import Part
+from nasgoat.acquisition.several_objectives import Part
 from nasgoat.bayesopt.front import find_nondominated
 
 Array = NDArray[np.float64]

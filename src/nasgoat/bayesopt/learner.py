@@ -19,7 +19,7 @@ from nasgoat.bayesopt.evidence import (
     sees_lengths,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
-from nasgoat.bayesopt.known import Known, KnownResult, gather_known
+from nasgoat.bayesopt.known_results import Known, KnownResult, gather_known
 from nasgoat.bayesopt.measured_limits import split_limits
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD, Settings

@@ -14,7 +14,7 @@ from nasgoat.bayesopt.executors import SerialExecutor, Workers, make_evaluator
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, open_ledger
-from nasgoat.bayesopt.known import Known, count_graphs, declare_known, gather_known
+from nasgoat.bayesopt.known_results import Known, count_graphs, declare_known, gather_known
 from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.measured_limits import split_limits
 from nasgoat.bayesopt.objectives import Objectives

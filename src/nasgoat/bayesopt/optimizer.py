@@ -41,7 +41,7 @@ from nasgoat.bayesopt.evidence import (
 )
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.recommendation import list_contenders
-from nasgoat.bayesopt.several import SeveralProposer, Told
+from nasgoat.bayesopt.several_objectives import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, SourcedGP

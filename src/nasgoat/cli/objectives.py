@@ -14,7 +14,7 @@ from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Evaluation, Objectives, SearchResult
-    from nasgoat.bayesopt.known import KnownResult
+    from nasgoat.bayesopt.known_results import KnownResult
     from nasgoat.benchmarks import Benchmark
     from nasgoat.cli.search_task import Task
     from nasgoat.evaluation import Fidelities
@@ -135,7 +135,7 @@ class Learning:
         self, space: SearchSpace, objectives: Objectives
     ) -> tuple[KnownResult, ...]:
         """What is known before the search."""
-        from nasgoat.bayesopt.known import gather_known
+        from nasgoat.bayesopt.known_results import gather_known
 
         return gather_known(self.known or (), space, objectives)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, Objectives, SearchResult, Ticket
-from nasgoat.bayesopt.known import describe_known, summarise_known
+from nasgoat.bayesopt.known_results import describe_known, summarise_known
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.objectives import describe_front, show_front, show_limits, write_metrics
 from nasgoat.cli.terminal import note, show, show_graph

@@ -22,7 +22,7 @@ from nasgoat.bayesopt import (
     Workers,
 )
 from nasgoat.bayesopt.evidence import sees_lengths
-from nasgoat.bayesopt.known import count_graphs, declare_known
+from nasgoat.bayesopt.known_results import count_graphs, declare_known
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.cli.objectives import Learning, Seeking

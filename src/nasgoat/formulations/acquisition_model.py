@@ -32,7 +32,7 @@ from nasgoat.formulations.structure_columns import (
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import LinearPosterior, require_known_form
 from nasgoat.upper_layers import FORMULATIONS

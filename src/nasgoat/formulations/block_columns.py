@@ -31,7 +31,8 @@ from nasgoat.formulations.counts import Count
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.graph_counts import count_labels, find_most_edges, list_operations
+from nasgoat.kernels.summaries import (
     LONGEST,
     OPERATIONS,
     STRUCTURE,
@@ -42,7 +43,6 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     realise_on_path,
 )
-from nasgoat.kernels.graph_counts import count_labels, find_most_edges, list_operations
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Pair
 

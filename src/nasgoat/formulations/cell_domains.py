@@ -30,7 +30,7 @@ from nasgoat.formulations.structure_columns import (
 from nasgoat.formulations.tagged_model import TaggedModel, linear_sum, list_forward_pairs
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.spaces import CellSpace
 from nasgoat.spaces.limits import Pair
 

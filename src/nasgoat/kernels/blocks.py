@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs import GraphBatch
-from nasgoat.kernels.deciding import DECIDING, GRAPH, LONGEST, OPERATIONS, STRUCTURE
 from nasgoat.kernels.graph_counts import (
     Counts,
     bound_lengths,
@@ -42,6 +41,7 @@ from nasgoat.kernels.graph_counts import (
     count_shape,
     count_surroundings,
 )
+from nasgoat.kernels.summaries import DECIDING, GRAPH, LONGEST, OPERATIONS, STRUCTURE
 from nasgoat.spaces import SearchSpace
 
 #: The blocks of the paper, in the order of their columns: k_g, k_n and k_e.
@@ -58,7 +58,7 @@ class Block:
         count: The counts of every graph of a batch, shape (B, counts).
         bounds: For a space the least and the largest value of each count; empty where the block
             has nothing to count.
-        decided_by: What decides the counts (:mod:`nasgoat.kernels.deciding`): the structure, the
+        decided_by: What decides the counts (:mod:`nasgoat.kernels.summaries`): the structure, the
             number of each operation, the most of each on a path, or nothing less than the whole
             graph. Branch and bound and the mixed-integer program can't bound the last.
     """

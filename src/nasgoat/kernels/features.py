@@ -299,7 +299,7 @@ class FeatureMap:
         Args:
             batch: Any graphs that have it.
             decided_by: Structures, numbers of operations or richest paths
-                (:mod:`nasgoat.kernels.deciding`).
+                (:mod:`nasgoat.kernels.summaries`).
         """
         found = np.zeros((len(batch), self._others), dtype=np.uint8)
         end = 0

@@ -41,7 +41,8 @@ from nasgoat.acquisition.branch.records import MARGIN, Builds, Floats, Found, In
 from nasgoat.compiled import Threads
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.graph_counts import find_richest_path
+from nasgoat.kernels.summaries import (
     LONGEST,
     NOTHING,
     OPERATIONS,
@@ -51,7 +52,6 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     realise_on_path,
 )
-from nasgoat.kernels.graph_counts import find_richest_path
 from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate.posterior import ExponentialPosterior
 

@@ -18,7 +18,6 @@ from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, Declar
 from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
 from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import GROWING, forecast_branch
-from nasgoat.acquisition.engines import BatchMemory, Engine, Sieve
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import (
@@ -28,9 +27,10 @@ from nasgoat.acquisition.local_search import (
     search_locally,
 )
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
+from nasgoat.acquisition.part_sums import BatchMemory, Engine, Sieve
 from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
 from nasgoat.acquisition.relaxation import certify_best, minimize_parts, require_bounded
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 from nasgoat.compiled import Threads, collect_less_garbage, limit_blas_threads
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.kernels import (
@@ -39,7 +39,7 @@ from nasgoat.kernels import (
     require_bounded_blocks,
     require_paper_blocks,
 )
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.memory import choose_limit
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace

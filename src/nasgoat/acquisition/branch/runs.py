@@ -35,6 +35,7 @@ from nasgoat.acquisition.branch.declared.tables import (
     start_declared,
 )
 from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.minorant_search import SiftedRun
 from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
     bound_exponential,
@@ -42,7 +43,6 @@ from nasgoat.acquisition.branch.exponential.model import (
     make_model,
 )
 from nasgoat.acquisition.branch.exponential.several_objectives import note_block
-from nasgoat.acquisition.branch.exponential.sifting import SiftedRun
 from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
 from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import bound_graphs

@@ -35,7 +35,7 @@ from nasgoat.errors import TooLargeError
 from nasgoat.formulations.compositions import PARTS
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import Composition, list_compositions
+from nasgoat.kernels.summaries import Composition, list_compositions
 from nasgoat.surrogate import LinearPosterior
 
 if TYPE_CHECKING:

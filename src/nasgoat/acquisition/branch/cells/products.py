@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from nasgoat.acquisition.branch.cells.norm_bounds import measure_open, measure_spread
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_LENGTH,
     SECOND_LENGTH,
@@ -24,7 +25,6 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.cells.reference import has_known_labels, is_labelled
-from nasgoat.acquisition.branch.cells.spread import measure_open, measure_spread
 from nasgoat.acquisition.branch.records import Floats, Index, NodeSizes, Potentials, dot
 from nasgoat.compiled import called, inner
 

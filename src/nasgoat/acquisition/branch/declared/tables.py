@@ -26,7 +26,8 @@ from nasgoat.acquisition.branch.records import Floats, Integers, Run
 from nasgoat.compiled import Threads
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.graph_counts import count_labels, find_richest_path, list_operations
+from nasgoat.kernels.summaries import (
     NOTHING,
     STRUCTURE,
     Summary,
@@ -34,7 +35,6 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     may_have_numbers,
 )
-from nasgoat.kernels.graph_counts import count_labels, find_richest_path, list_operations
 from nasgoat.surrogate.posterior import LinearPosterior
 
 _GRAM_ROWS = 2_000  # interactions whose products are all computed; of more, the largest norms

@@ -21,7 +21,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.boxes import Boxes, Places
+from nasgoat.acquisition.bounding_boxes import Boxes, Places
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.exponential.enumeration import (
@@ -46,10 +46,10 @@ from nasgoat.acquisition.branch.records import (
     Integers,
 )
 from nasgoat.acquisition.costs import FEW_TOGETHER
-from nasgoat.acquisition.engines import is_over
 from nasgoat.acquisition.k_best import AGREEMENT, KBest
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
+from nasgoat.acquisition.part_sums import is_over
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition
 from nasgoat.compiled import Threads, compiled
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.lower_confidence_bound import Array
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 
 Places = NDArray[np.intp]
 _BOXES = 40_000  # at most; a box has a number of 16 bits, which are sorted quickly

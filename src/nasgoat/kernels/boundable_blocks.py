@@ -1,7 +1,7 @@
 """Which blocks branch and bound and the mixed-integer program can bound in a space, and why not.
 
 A block that less than the whole graph decides is searched value by value of what decides it
-(:mod:`nasgoat.kernels.deciding`), if there are few of them.
+(:mod:`nasgoat.kernels.summaries`), if there are few of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nasgoat.errors import SettingError
 from nasgoat.kernels.blocks import BLOCKS, PAPER_BLOCKS, Block, block_names
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.summaries import (
     GRAPH,
     LONGEST,
     MOST_MATRICES,

@@ -32,7 +32,7 @@ import numpy as np
 from nasgoat.acquisition.k_best import KBest, Scored
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.proposals import Pool
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition, measure_part
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition, measure_part
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, Sizes

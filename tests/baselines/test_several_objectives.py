@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nasgoat import ChainSpace, LabeledGraph, nasbench201
-from nasgoat.baselines.several import (
+from nasgoat.baselines.several_objectives import (
     SEVERAL_METHODS,
     LocalSeveral,
     Nsga2,
