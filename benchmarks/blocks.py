@@ -29,7 +29,7 @@ from nasgoat import (
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE
 from nasgoat.kernels.blocks import BLOCKS, code_block
-from nasgoat.kernels.bounded import count_searches, explain_unbounded
+from nasgoat.kernels.boundable_blocks import count_searches, explain_unbounded
 
 OPS = ["conv3x3", "conv1x1", "pool"]
 FAMILIES: dict[str, SearchSpace] = {

@@ -30,7 +30,7 @@ from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.graphs import LabeledGraph
 from nasgoat.solvers import SolveLimits
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.posterior import make_posterior
 
 NOISE = 1e-3
 WEIGHTS = {
@@ -58,7 +58,7 @@ class Objective:
         y = rows @ self.w
         y = (y - y.mean()) / y.std() + 0.03 * self.rng.normal(size=len(y))
         self.gp.graphs_, self.gp.targets_ = graphs, y
-        self.gp.posterior_ = posterior_of(self.gp.kernel, rows, np.full(len(y), NOISE), y)
+        self.gp.posterior_ = make_posterior(self.gp.kernel, rows, np.full(len(y), NOISE), y)
         return LowerConfidenceBound().given(self.gp)
 
 

@@ -40,7 +40,7 @@ from nasgoat.acquisition import (
     KnownCost,
     Mutation,
     Pool,
-    mutation_candidates,
+    draw_mutations,
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.k_best import KBest
@@ -138,7 +138,7 @@ class FullPool(Mutation):
         parents = acquisition.list_observed()
         each = max(self.per_parent, 2 * self.size // len(parents))
         terms = each, self.size, deadline
-        return mutation_candidates(self.space, parents, exclude, rng, *terms)[: self.size]
+        return draw_mutations(self.space, parents, exclude, rng, *terms)[: self.size]
 
 
 @dataclass

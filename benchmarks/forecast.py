@@ -44,7 +44,7 @@ from nasgoat import (
     nasbench201,
 )
 from nasgoat.acquisition import Effort, choose, make_optimizer
-from nasgoat.acquisition.costs import paper_seconds
+from nasgoat.acquisition.costs import forecast_paper
 from nasgoat.acquisition.lower_confidence_bound import NOISE
 from nasgoat.kernels import PAPER_FORMS, FeatureMap
 from nasgoat.spaces import SearchSpace
@@ -154,7 +154,7 @@ class Case:
         """The forecast."""
         space = SPACES[self.space]()
         if self.formulation == "paper":
-            return paper_seconds(space)
+            return forecast_paper(space)
         return choose(space, self.kernel, name=self.optimizer).seconds
 
 

@@ -38,7 +38,7 @@ from nasgoat.acquisition.hypervolume import find_front
 from nasgoat.bayesopt.evidence import Voice
 from nasgoat.bayesopt.front import hypervolume
 from nasgoat.bayesopt.objectives import Objectives
-from nasgoat.bayesopt.several import SeveralProposer, Told
+from nasgoat.bayesopt.several_objectives import SeveralProposer, Told
 from nasgoat.experiments.fronts_problem import Arena, FrontProblem
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.limits import Limit

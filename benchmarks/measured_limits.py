@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from statistics import fmean
 
-from nasgoat.bayesopt import several
+from nasgoat.bayesopt import several_objectives
 from nasgoat.experiments.compare_tables import count_evaluations_to_optimum
 from nasgoat.experiments.fronts_study import FrontsStudy
 
@@ -36,7 +36,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for problem in given.problems:
         for share in given.shares:
-            several._LIMIT_SHARE = share
+            several_objectives._LIMIT_SHARE = share
             told = {"problem": problem, "method": "goat", "initial": 10}
             told |= {"evaluations": given.evaluations}
             runs = [FrontsStudy.execute({**told, "seed": seed})[0] for seed in seeds]

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import compiled
-from nasgoat.compiled import MACHINE_CODE, _digest, called, compiling, inner
+from nasgoat.compiled import MACHINE_CODE, _digest, called, collect_less_garbage, inner
 
 needs_machine_code = pytest.mark.skipif(not MACHINE_CODE, reason="NUMBA_DISABLE_JIT is set")
 
@@ -46,7 +46,7 @@ def test_functions_that_only_others_call_are_left_to_their_callers() -> None:
     for part in parts:
         (made,) = part.overloads.values()
         assert made.library.get_pointer_to_function(made.fndesc.mangled_name) == 0
-        assert isinstance(made.library, compiled._Part)
+        assert isinstance(made.library, compiled._CodePart)
     (made,) = entry.overloads.values()
     assert made.library.get_pointer_to_function(made.fndesc.mangled_name) != 0
 
@@ -74,7 +74,7 @@ def test_a_called_function_is_not_copied_into_a_caller_that_is() -> None:
 
 def test_garbage_is_collected_as_usual_after_compiling() -> None:
     before = gc.get_threshold()
-    with pytest.raises(RuntimeError, match="stop"), compiling():
+    with pytest.raises(RuntimeError, match="stop"), collect_less_garbage():
         assert gc.get_threshold()[0] > before[0]
         raise RuntimeError("stop")
     assert gc.get_threshold() == before

@@ -19,7 +19,13 @@ from nasgoat.baselines.model_free import RandomSearch
 from nasgoat.cli import run
 from nasgoat.errors import SettingError
 from nasgoat.kernels import kernel_names, register_kernel
-from nasgoat.search_methods import available, methods, own_batch, register_method, remedy
+from nasgoat.search_methods import (
+    find_own_batch,
+    find_remedy,
+    is_available,
+    methods,
+    register_method,
+)
 from nasgoat.spaces import load_space, preset_names, register_space
 
 SPACE = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"])
@@ -54,7 +60,8 @@ def test_a_registered_optimizer_space_and_method_are_found() -> None:
     assert "tiny" in preset_names()
     assert load_space("tiny") == SPACE
     assert methods()["chance"] == "random search"
-    assert (available("chance"), remedy("chance"), own_batch("chance")) == (True, "", 1)
+    assert is_available("chance")
+    assert (find_remedy("chance"), find_own_batch("chance")) == ("", 1)
     assert len(make_method("chance", SPACE, initial=2).ask(4)) == 4
 
 

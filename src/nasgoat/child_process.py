@@ -66,7 +66,7 @@ class ChildProcess:
             operating system refuses more. None for no limit.
 
     Attributes:
-        environment: Variables it gets beside those of this process. Once they change, a new
+        environment: Variables it gets besides those of this process. Once they change, a new
             process takes its place.
 
     Example:

@@ -112,7 +112,7 @@ def _work(task: list[Any], args: bytes, send: Callable[[Message], None]) -> Any:
 
 @functools.cache  # the limit is that of the first task: its imports are done
 def _limit_memory(added: float | None) -> None:
-    """Limit the address space to what is in use now plus so many bytes."""
+    """Limit the address space to what is in use now plus this many bytes."""
     if added is None:
         return
     import resource  # not on Windows

@@ -1,4 +1,4 @@
-"""How long computations run: as machine code of Numba, kept on disk, and in how many threads."""
+"""Machine code by Numba, kept on disk, and the threads that run it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def compiled(function: Function) -> Function:
     return cast(Function, numba.njit(**options)(function))
 
 
-class _Part(JITCodeLibrary):
+class _CodePart(JITCodeLibrary):
     """Intermediate code that is only ever linked into its callers'.
 
     Numba optimises the code of a function together with that of all functions that it calls, so
@@ -103,7 +103,7 @@ class _PartCompiler(Compiler):
     """Compiles a function that only compiled functions call."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-        part = library or _Part(target.codegen(), "part")  # type: ignore[no-untyped-call]
+        part = library or _CodePart(target.codegen(), "part")  # type: ignore[no-untyped-call]
         super().__init__(typing, target, part, *rest)  # type: ignore[no-untyped-call]
         self.state.flags = _PartFlags(self.state.flags)  # type: ignore[no-untyped-call]
         self.state.targetctx.get_executable = _name_function
@@ -155,7 +155,7 @@ def called(function: Function) -> Function:
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
+def collect_less_garbage() -> Iterator[None]:
     """Within it garbage is collected less often: looking for it took a tenth of all compiling."""
     usual = gc.get_threshold()
     gc.set_threshold(max(_OBJECTS, usual[0]) if usual[0] else 0, *usual[1:])
@@ -202,7 +202,7 @@ def _find_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
+def limit_blas_threads() -> AbstractContextManager[object]:
     """Within it products of matrices take one thread; the search has its own threads.
 
     On a machine that is busy, a product of 0.06 ms in one thread took 16 ms in two.

@@ -16,13 +16,13 @@ from nasgoat.spaces import SearchSpace, load_space
 
 __all__ = [
     "OURS",
-    "available",
     "check_options",
+    "find_own_batch",
+    "find_remedy",
+    "is_available",
     "make_method",
     "methods",
-    "own_batch",
     "register_method",
-    "remedy",
 ]
 
 #: The name of our own method; every other name is a baseline's.
@@ -95,14 +95,14 @@ def methods() -> dict[str, str]:
     return ours | {name: entry.summary for name, entry in _ENTRIES.items()} | others
 
 
-def available(name: str) -> bool:
+def is_available(name: str) -> bool:
     """Whether the package that a method needs is installed."""
     _check_name(name)
     package = _ENTRIES[name].package if name in _ENTRIES else ""
     return not package or find_spec(package) is not None
 
 
-def remedy(name: str) -> str:
+def find_remedy(name: str) -> str:
     """The command that installs what a method needs; empty if it needs nothing."""
     _check_name(name)
     extra = _ENTRIES[name].extra if name in _ENTRIES else ""
@@ -169,7 +169,7 @@ def check_options(name: str, options: Iterable[str]) -> None:
         raise UnknownNameError(f"option of {name}", sorted(unknown)[0], sorted(known) or ["none"])
 
 
-def own_batch(name: str) -> int:
+def find_own_batch(name: str) -> int:
     """Proposals per iteration in the method's own publication; 5 for ours."""
     if name == OURS:
         return 5
@@ -181,10 +181,10 @@ def _find_class(name: str) -> Any:
     """The class of a baseline, or :class:`SettingError` if what it needs is not installed."""
     if name in _OTHERS:
         return _OTHERS[name][0]
-    if not available(name):
+    if not is_available(name):
         package = _ENTRIES[name].package
         raise SettingError(
-            f"the method {name} must have {package} installed, got none; {remedy(name)}"
+            f"the method {name} must have {package} installed, got none; {find_remedy(name)}"
         )
     entry = _ENTRIES[name]
     return getattr(import_module(f"nasgoat.baselines.{entry.module}"), entry.name)

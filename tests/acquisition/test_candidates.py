@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nasgoat import Catalogue, EdgeLabeledSpace, GraphGP, LowerConfidenceBound, nasbench201
-from nasgoat.acquisition import Mutation, Sampling, Status, make_optimizer, mutations_of
+from nasgoat.acquisition import Mutation, Sampling, Status, make_optimizer, mutate_in_turn
 from nasgoat.errors import SettingError
 
 SPACE = nasbench201()
@@ -61,7 +61,7 @@ def test_settings_are_checked() -> None:
 def test_mutations_are_distinct_and_near_their_parents() -> None:
     rng = np.random.default_rng(0)
     parents = SPACE.sample(10, rng)
-    found = mutations_of(SPACE, parents, 100, {SPACE.key(p) for p in parents}, rng)
+    found = mutate_in_turn(SPACE, parents, 100, {SPACE.key(p) for p in parents}, rng)
     assert len({SPACE.key(graph) for graph in found}) == 100
     digits = np.array([SPACE.digits(graph) for graph in found])
     nearest = [(digits != SPACE.digits(parent)).sum(axis=1) for parent in parents]

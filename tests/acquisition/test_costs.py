@@ -13,9 +13,9 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.costs import (
     LARGEST_BRANCH,
     bound_graphs,
-    branch_cost,
-    mip_cost,
-    shape_cost,
+    forecast_branch,
+    forecast_mip,
+    forecast_shapes,
 )
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.proposals import USUAL_SPREAD
@@ -62,8 +62,8 @@ def test_every_optimiser_describes_its_cost() -> None:
 def test_a_family_of_ones_own_gets_true_answers(kernel: str) -> None:
     space = Ladders(("conv", "pool"))
     assert _cost(Catalogue.cost(space, kernel, 1)).said == "56 graphs at most"
-    assert _cost(branch_cost(space, kernel, 1)).said == "6 structures of 56 graphs"
-    assert _cost(mip_cost(space, kernel, 1)).said == "3 programs, the largest of 6 nodes"
+    assert _cost(forecast_branch(space, kernel, 1)).said == "6 structures of 56 graphs"
+    assert _cost(forecast_mip(space, kernel, 1)).said == "3 programs, the largest of 6 nodes"
 
 
 @pytest.mark.parametrize(
@@ -84,37 +84,37 @@ def test_where_no_proof_is_in_sight_auto_takes_what_has_a_bound(space: SearchSpa
 def test_general_graphs_and_lists_are_told_why_an_optimiser_does_not_apply() -> None:
     molecules = load_space("molecules")
     listed = ListedTreeSpace(["gcn", "fc"], [((0, 1), (0, 1)), ((0, 0), (0, 1))])
-    refused = branch_cost(molecules, "exponential", 1)
+    refused = forecast_branch(molecules, "exponential", 1)
     assert isinstance(refused, Reason)
     assert "under the linear kernel alone" in refused.said
-    assert isinstance(branch_cost(molecules, "linear", 1), Cost)
-    assert isinstance(mip_cost(molecules, "linear", 1), Cost)
+    assert isinstance(forecast_branch(molecules, "linear", 1), Cost)
+    assert isinstance(forecast_mip(molecules, "linear", 1), Cost)
     assert _cost(Catalogue.cost(listed, "linear", 1)).said == "2 graphs at most"
-    for model in (branch_cost, mip_cost):
+    for model in (forecast_branch, forecast_mip):
         refused = model(listed, "linear", 1)
         assert isinstance(refused, Reason)
         assert "the space is a list of graphs" in refused.said
 
 
 def test_other_kernels_than_the_papers_are_for_the_catalogue_alone() -> None:
-    assert isinstance(branch_cost(nasbench201(), "smooth", 1), Reason)
-    assert isinstance(mip_cost(nasbench201(), "smooth", 1), Reason)
+    assert isinstance(forecast_branch(nasbench201(), "smooth", 1), Reason)
+    assert isinstance(forecast_mip(nasbench201(), "smooth", 1), Reason)
     assert isinstance(Catalogue.cost(nasbench201(), "smooth", 1), Cost)
 
 
 def test_dense_spaces_start_from_prefixes() -> None:
     dense, sparse = NodeLabeledSpace(8, OPS), NodeLabeledSpace(8, OPS, max_edges=10)
-    assert "prefixes" in _cost(branch_cost(dense, "linear", 1)).said
-    assert "prefixes" not in _cost(branch_cost(sparse, "linear", 1)).said
+    assert "prefixes" in _cost(forecast_branch(dense, "linear", 1)).said
+    assert "prefixes" not in _cost(forecast_branch(sparse, "linear", 1)).said
 
 
 def test_very_dense_spaces_grow_and_apply_with_the_linear_kernel_alone() -> None:
     space = NodeLabeledSpace(10, OPS)
-    assert shape_cost(space, 10).growing
-    assert shape_cost(NodeLabeledSpace(8, OPS), 8).growing
-    assert not shape_cost(NodeLabeledSpace(7, OPS), 7).growing
-    assert isinstance(branch_cost(space, "linear", 1), Cost)
-    refused = branch_cost(space, "exponential", 1)
+    assert forecast_shapes(space, 10).growing
+    assert forecast_shapes(NodeLabeledSpace(8, OPS), 8).growing
+    assert not forecast_shapes(NodeLabeledSpace(7, OPS), 7).growing
+    assert isinstance(forecast_branch(space, "linear", 1), Cost)
+    refused = forecast_branch(space, "exponential", 1)
     assert isinstance(refused, Reason)
     assert f"{LARGEST_BRANCH:,} fit in memory" in refused.said
 
@@ -122,14 +122,14 @@ def test_very_dense_spaces_grow_and_apply_with_the_linear_kernel_alone() -> None
 def test_the_exponential_kernel_costs_nine_times_the_linear_one_at_most() -> None:
     small, large = (NodeLabeledSpace(n, OPS, max_edges=n + 2) for n in (6, 8))
     costs = {
-        (space.sizes[-1], kernel): _cost(branch_cost(space, kernel, 1)).seconds
+        (space.sizes[-1], kernel): _cost(forecast_branch(space, kernel, 1)).seconds
         for space in (small, large)
         for kernel in ("linear", "exponential")
     }
     assert costs[8, "exponential"] == pytest.approx(9 * costs[8, "linear"])
     by_graph = costs[6, "linear"] + 0.003 + 6e-8 * bound_graphs(small)
     assert costs[6, "exponential"] == pytest.approx(by_graph)
-    assert "about 0.4 s a question" in _cost(branch_cost(large, "exponential", 1)).describe()
+    assert "about 0.4 s a question" in _cost(forecast_branch(large, "exponential", 1)).describe()
 
 
 @pytest.mark.parametrize("space", [nasbench101(), darts(), EdgeLabeledSpace(4, OPS)])
@@ -137,7 +137,7 @@ def test_the_exponential_kernel_costs_nine_times_the_linear_one_at_most() -> Non
 def test_questions_cost_all_but_the_catalogue_once_more_each(
     space: SearchSpace, kernel: str
 ) -> None:
-    for model in (branch_cost, mip_cost):
+    for model in (forecast_branch, forecast_mip):
         one, five = _cost(model(space, kernel, 1)), _cost(model(space, kernel, 5))
         assert five.seconds == pytest.approx(5 * one.seconds)
     assert Catalogue.cost(space, kernel, 1) == Catalogue.cost(space, kernel, 5)
@@ -145,8 +145,8 @@ def test_questions_cost_all_but_the_catalogue_once_more_each(
 
 def test_a_range_is_said_where_surrogates_differ_much_in_what_they_cost() -> None:
     dense, sparse = NodeLabeledSpace(9, OPS), NodeLabeledSpace(9, OPS, max_edges=11)
-    assert " s to " in _cost(branch_cost(dense, "linear", 1)).describe()
-    assert _cost(branch_cost(sparse, "linear", 1)).describe().startswith("about ")
+    assert " s to " in _cost(forecast_branch(dense, "linear", 1)).describe()
+    assert _cost(forecast_branch(sparse, "linear", 1)).describe().startswith("about ")
     listed = {entry["name"]: entry for entry in choose(dense).list_exact()}
     assert listed["branch"]["spread"] > USUAL_SPREAD
     assert listed["catalogue"]["spread"] is None, "it does not apply"
@@ -154,30 +154,30 @@ def test_a_range_is_said_where_surrogates_differ_much_in_what_they_cost() -> Non
 
 def test_growing_prefixes_cost_little_more_with_more_operations() -> None:
     three, five = (NodeLabeledSpace(10, OPS + more, None) for more in ([], ["d", "e"]))
-    costs = [_cost(branch_cost(space, "linear", 1)).seconds for space in (three, five)]
+    costs = [_cost(forecast_branch(space, "linear", 1)).seconds for space in (three, five)]
     assert costs[0] < costs[1] < 4 * costs[0]
 
 
 @pytest.mark.parametrize(("n", "structures"), [(7, 1_574), (8, 5_482), (9, 16_306), (10, 42_913)])
 def test_the_cost_is_that_of_structures_up_to_isomorphism(n: int, structures: int) -> None:
-    cost = shape_cost(NodeLabeledSpace(n, ["a"], max_edges=n + 2), n, prefixes=False)
+    cost = forecast_shapes(NodeLabeledSpace(n, ["a"], max_edges=n + 2), n, prefixes=False)
     work = (n - 2) ** 2 * len(FeatureMap(NodeLabeledSpace(n, ["a"])).source)
     assert cost.seconds / (2e-6 + 1.7e-10 * work) == pytest.approx(structures, rel=0.1)
 
 
 def test_spaces_of_any_size_have_a_forecast() -> None:
     huge = NodeLabeledSpace(60, OPS)
-    assert _cost(branch_cost(huge, "linear", 5)).describe(5).startswith("days a question")
+    assert _cost(forecast_branch(huge, "linear", 5)).describe(5).startswith("days a question")
     large = NodeLabeledSpace(20, OPS)
-    assert _cost(mip_cost(large, "linear", 5)).describe(5).startswith("days a question")
+    assert _cost(forecast_mip(large, "linear", 5)).describe(5).startswith("days a question")
 
 
 def test_what_can_not_be_written_down_does_not_apply() -> None:
-    program = mip_cost(NodeLabeledSpace(60, OPS), "linear", 1)
+    program = forecast_mip(NodeLabeledSpace(60, OPS), "linear", 1)
     assert isinstance(program, Reason)
     assert "variables, 600,000 can be formulated" in program.said
     wide = NodeLabeledSpace(12, [f"op{i}" for i in range(60)])
-    for model in (branch_cost, mip_cost):
+    for model in (forecast_branch, forecast_mip):
         answer = model(wide, "linear", 1)
         assert isinstance(answer, Reason)
         assert answer.said.endswith("features, 4,000 can be bounded")
@@ -203,7 +203,7 @@ def test_the_number_of_structures_is_forecast_within_a_factor_of_three(
 
 
 def test_declared_graphs_with_too_many_structures_are_refused() -> None:
-    refused = branch_cost(GraphSpace((2, 30), OPS, direction="acyclic"), "linear", 1)
+    refused = forecast_branch(GraphSpace((2, 30), OPS, direction="acyclic"), "linear", 1)
     assert isinstance(refused, Reason)
     assert f"{LARGEST_STRUCTURES:,} can be listed" in refused.said
 

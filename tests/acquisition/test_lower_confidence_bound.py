@@ -41,7 +41,7 @@ class Narrow:
     def gather(self, measure: Measure) -> NDArray[np.float64]:
         return self.combine(*measure(self))
 
-    def before(self) -> None:
+    def forget_believed(self) -> None:
         return None
 
     def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[()]]:

@@ -321,7 +321,7 @@ def test_one_number_of_structures_is_too_many(monkeypatch: pytest.MonkeyPatch) -
     space = NodeLabeledSpace(5, OPS)
     monkeypatch.setattr(costs, "LARGEST_BRANCH", 10)
     monkeypatch.setattr(structures, "LARGEST_BRANCH", 10)
-    refused = costs.branch_cost(space, "exponential", 1)
+    refused = costs.forecast_branch(space, "exponential", 1)
     assert isinstance(refused, Reason)
     with pytest.raises(TooLargeError, match="at most 10 structures"):
         BranchAndBound(space).prepare(exponential=True)

@@ -35,10 +35,10 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.exponential import several_objectives
-from nasgoat.acquisition.engines import BatchMemory, PartSum, cap_sum, count_cost
 from nasgoat.acquisition.hypervolume import HypervolumeBound
 from nasgoat.acquisition.mip import MipOptimizer
-from nasgoat.acquisition.several import Part, SeveralAcquisition
+from nasgoat.acquisition.part_sums import BatchMemory, PartSum, cap_sum, count_cost
+from nasgoat.acquisition.several_objectives import Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.kernels import FeatureMap
 from nasgoat.solvers import SolveLimits

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nasgoat.baselines.several import find_several_method
+from nasgoat.baselines.several_objectives import find_several_method
 from nasgoat.spaces import ChainSpace
 
 torch: Any = pytest.importorskip("torch")

@@ -10,7 +10,7 @@ import pytest
 
 from nasgoat import benchmark, make_method, run
 from nasgoat.experiments import read_experiment
-from nasgoat.search_methods import available, methods, own_batch
+from nasgoat.search_methods import find_own_batch, is_available, methods
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 #: Ours has its own benchmark; the other packages' optimisers need not beat anything.
@@ -30,7 +30,8 @@ def mean_regret(name: str, seeds: int, evaluations: int) -> float:
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         method = make_method(name, table.space, seed=seed, evaluations=evaluations)
-        result = run(method, lambda graph: table.query(graph, rng), evaluations, own_batch(name))  # noqa: B023
+        batch = find_own_batch(name)
+        result = run(method, lambda graph: table.query(graph, rng), evaluations, batch)  # noqa: B023
         regrets.append(result.best.error - table.optimum)
     return float(np.mean(regrets))
 
@@ -38,7 +39,7 @@ def mean_regret(name: str, seeds: int, evaluations: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
 def test_beats_random_in_the_mean_over_20_seeds(name: str) -> None:
-    if not available(name):
+    if not is_available(name):
         pytest.skip(f"the package that {name} needs is not installed")
     evaluations = 80 if name in LONG else 160
     assert mean_regret(name, 20, evaluations) < mean_regret("random", 20, evaluations)

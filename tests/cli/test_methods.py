@@ -9,7 +9,7 @@ import pytest
 from nasgoat.baselines.nas_bowl import NasBowl
 from nasgoat.bayesopt import Asker
 from nasgoat.cli import run
-from nasgoat.search_methods import available, make_method, methods
+from nasgoat.search_methods import is_available, make_method, methods
 from tests.declared_cells import DECLARED_CELLS
 
 
@@ -89,7 +89,7 @@ few = "conv + pool <= 4"
 def test_every_method_searches_a_declared_space_with_limits(
     name: str, space: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    if not available(name):
+    if not is_available(name):
         pytest.skip(f"the package that {name} needs is not installed")
     (tmp_path / "edge_count.py").write_text(
         "def error(graph):\n    return 1.0 + len(graph.edges)\n"

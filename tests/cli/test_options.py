@@ -14,7 +14,7 @@ from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
 from nasgoat.cli.options import Evaluating, Seed, Solving, option, with_groups
 from nasgoat.cli.search import Output, Proposing, Target, search
-from nasgoat.search_methods import own_batch
+from nasgoat.search_methods import find_own_batch
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def test_help_names_every_choice_and_default() -> None:
         assert all(part in words("benchmark") for part in re.split(r"[/+]", name))
     assert all(name in words("optimizer") for name in optimizer_names())
     spaces = nasbench101(), nasbench201(), EdgeLabeledSpace(3, ["conv", "pool"])
-    nodes, skipping, edges = (Settings().suited(space, "auto").kernel for space in spaces)
+    nodes, skipping, edges = (Settings().choose_kernel(space, "auto").kernel for space in spaces)
     assert nodes == skipping
     scored = f"By default, where every graph can be scored, {nodes}, or {edges} if"
     assert f"{scored} operations are on edges and none is a skip connection;" in words("kernel")
-    assert f"{own_batch('goat')} for goat" in words("batch")
+    assert f"{find_own_batch('goat')} for goat" in words("batch")

@@ -67,7 +67,7 @@ def test_runs_go_seed_by_seed() -> None:
 
 
 def test_what_can_not_be_measured_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nasgoat.experiments.methods.available", lambda name: False)
+    monkeypatch.setattr("nasgoat.experiments.methods.is_available", lambda name: False)
     study = replace(STUDY, methods=(MethodSpec("bonas", "bonas"),))
     assert study.runs() == []
     assert study.list_left_out() == ["bonas: not installed; pip install 'nasgoat[neural]'"]

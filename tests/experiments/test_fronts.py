@@ -112,7 +112,7 @@ def test_our_default_leaves_its_kernels_to_the_evidence(monkeypatch: pytest.Monk
         ("hypervolume", "together"),
     ]
     default = Optimizer("nb201", minimise=["error", "latency"]).settings
-    assert asked[1].adapted(Objectives.of(["error", "latency"]), nasbench201()) == default
+    assert asked[1].adapt_to(Objectives.of(["error", "latency"]), nasbench201()) == default
 
 
 def test_a_method_without_its_package_is_left_out_and_said(

@@ -15,7 +15,7 @@ from nasgoat.formulations.graph_encoding import (
     restrict_undirected,
 )
 from nasgoat.formulations.tagged_model import entry_name
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 
 Space = NodeLabeledSpace | EdgeLabeledSpace
 NODE = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"], max_edges=5)
@@ -149,7 +149,7 @@ def test_missing_node_is_infinitely_far() -> None:
 @given(digraphs())
 def test_delta_marks_exactly_the_nodes_on_shortest_paths(graph: LabeledGraph) -> None:
     point = GraphPoint(graph, graph.n)
-    d = shortest_distances(graph.adjacency[None])[0]
+    d = find_distances(graph.adjacency[None])[0]
     for u in range(graph.n):
         for v in range(graph.n):
             for w in {*range(graph.n)} - {u, v}:

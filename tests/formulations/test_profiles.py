@@ -8,7 +8,7 @@ from nasgoat.acquisition import random_problem
 from nasgoat.formulations import formulate
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, structure_profiles
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import list_compositions
+from nasgoat.kernels.summaries import list_compositions
 
 SPACE = NodeLabeledSpace(nodes=(5, 5), max_edges=6, ops=["a", "b"])
 

@@ -14,7 +14,7 @@ from nasgoat.formulations.structure_columns import (
     value_structures,
 )
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import list_compositions
+from nasgoat.kernels.summaries import list_compositions
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces.structures import acyclic_structures
 from nasgoat.surrogate import LinearPosterior

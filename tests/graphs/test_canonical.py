@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nasgoat import LabeledGraph
 from nasgoat.graphs import canonical
-from nasgoat.graphs.canonical import automorphisms
+from nasgoat.graphs.canonical import list_automorphisms
 from tests.strategies import labeled_graphs
 
 small = labeled_graphs(max_nodes=4)
@@ -89,6 +89,8 @@ def test_node_labels_and_edge_labels_of_one_name_differ() -> None:
 @given(labeled_graphs(max_nodes=5))
 def test_automorphisms_are_those_found_by_brute_force(graph: LabeledGraph) -> None:
     A = graph.adjacency
-    found = {tuple(p) for p in automorphisms(A, [set(range(graph.n))], graph.directed).tolist()}
+    found = {
+        tuple(p) for p in list_automorphisms(A, [set(range(graph.n))], graph.directed).tolist()
+    }
     expected = {p for p in permutations(range(graph.n)) if (A[np.ix_(p, p)] == A).all()}
     assert found == expected

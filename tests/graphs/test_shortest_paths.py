@@ -7,7 +7,7 @@ from hypothesis import given
 
 from nasgoat import GraphBatch, LabeledGraph
 from nasgoat.errors import GraphError
-from nasgoat.graphs.shortest_paths import shortest_distances, topological_order
+from nasgoat.graphs.shortest_paths import find_distances, find_topological_order
 from tests.strategies import labeled_graphs
 
 
@@ -28,9 +28,9 @@ def test_missing_node_is_infinitely_far() -> None:
 
 def test_topological_order_refuses_a_cycle() -> None:
     with pytest.raises(GraphError, match="acyclic, got a cycle among nodes"):
-        topological_order(LabeledGraph.from_edges(3, [(0, 1), (1, 2), (2, 1)]).adjacency)
+        find_topological_order(LabeledGraph.from_edges(3, [(0, 1), (1, 2), (2, 1)]).adjacency)
 
 
 def test_more_nodes_than_a_byte_holds_are_refused() -> None:
     with pytest.raises(GraphError, match="at most 127 nodes"):
-        shortest_distances(np.zeros((1, 128, 128), dtype=bool))
+        find_distances(np.zeros((1, 128, 128), dtype=bool))

@@ -54,7 +54,7 @@ def labelled_count(space: GraphSpace) -> int:
     total = 0
     for batch in space.enumerate():
         for matrix in batch.adjacency:
-            group = canonical.automorphisms(matrix, [set(range(len(matrix)))], space.directed)
+            group = canonical.list_automorphisms(matrix, [set(range(len(matrix)))], space.directed)
             total += factorial(len(matrix)) // len(group)
     return total
 

@@ -8,7 +8,7 @@ import pytest
 
 from nasgoat import LabeledGraph, NodeLabeledSpace, nasbench101
 from nasgoat.errors import GraphError, SpaceError
-from nasgoat.graphs.canonical import key
+from nasgoat.graphs.canonical import make_key
 from nasgoat.spaces.structures import acyclic_structures
 
 OPS = ["conv3x3", "conv1x1", "maxpool3x3"]
@@ -30,7 +30,7 @@ def published_keys(folder: Path, step: int) -> set[bytes]:
         sizes, matrices, ops = (table[name][::step] for name in ("n_vertices", "adjacency", "ops"))
     names = dict(enumerate(OPS)) | {-1: "input", -2: "output"}
     return {
-        key(matrix[:n, :n].astype(bool), [names[int(op)] for op in row[:n]])
+        make_key(matrix[:n, :n].astype(bool), [names[int(op)] for op in row[:n]])
         for n, matrix, row in zip(sizes, matrices, ops, strict=True)
     }
 
@@ -61,7 +61,7 @@ def test_every_cell_of_nasbench101_is_in_the_published_table(shared_data: Path) 
         assert batch.node_codes is not None
         n = int(batch.sizes[0])
         for matrix, codes in zip(batch.adjacency, batch.node_codes, strict=True):
-            listed.add(key(matrix[:n, :n], [labels[code] for code in codes[:n]]))
+            listed.add(make_key(matrix[:n, :n], [labels[code] for code in codes[:n]]))
     assert len(published) == 423_624
     assert listed == published
 

@@ -16,7 +16,7 @@ from nasgoat.kernels import FORMS, block_names
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import graph_gp
 from nasgoat.surrogate.likelihood import make_likelihood, spread_evenly
-from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.posterior import make_posterior
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
 
@@ -78,7 +78,7 @@ def test_many_observations_share_the_hyperparameters_of_some(
     kernel, noise = few.maximize(0, 0)
     assert gp.gpr_.kernel_ == kernel
     assert gp.noise_ == noise
-    mean, _ = posterior_of(kernel, rows, np.full(90, noise + gp.jitter_), gp.targets_).mean_std(
+    mean, _ = make_posterior(kernel, rows, np.full(90, noise + gp.jitter_), gp.targets_).mean_std(
         rows
     )
     assert gp.predict(graphs)[0] == pytest.approx(mean)  # of all ninety
@@ -203,9 +203,9 @@ def test_jitter_escalates_with_a_line_in_the_log(
         calls.append(arguments)
         if len(calls) <= 2:
             raise np.linalg.LinAlgError("not positive definite")
-        return posterior_of(*arguments)
+        return make_posterior(*arguments)
 
-    monkeypatch.setattr("nasgoat.surrogate.graph_gp.posterior_of", singular_twice)
+    monkeypatch.setattr("nasgoat.surrogate.graph_gp.make_posterior", singular_twice)
     graphs, errors = observed(nasbench201(), 5)
     with caplog.at_level(logging.INFO):
         gp = GraphGP(nasbench201()).fit(graphs, errors)
@@ -217,7 +217,7 @@ def test_a_kernel_that_stays_singular_is_a_typed_error(monkeypatch: pytest.Monke
     def singular(*arguments: Any) -> object:
         raise np.linalg.LinAlgError("not positive definite")
 
-    monkeypatch.setattr("nasgoat.surrogate.graph_gp.posterior_of", singular)
+    monkeypatch.setattr("nasgoat.surrogate.graph_gp.make_posterior", singular)
     graphs, errors = observed(nasbench201(), 5)
     with pytest.raises(
         SurrogateError, match=r"singular one with jitter 0.0001; set a larger noise"

@@ -9,7 +9,7 @@ from nasgoat.errors import NasgoatError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import ModelCheck
 from nasgoat.surrogate.model_check import LEAST_CORRELATION, find_weak_points, leave_one_out
-from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.posterior import make_posterior
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
 KERNELS = {"linear": "linear", "exponential": "exponential", "rbf": ConstantKernel() * RBF()}
@@ -37,7 +37,7 @@ def test_leave_one_out_equals_refits_with_fixed_hyperparameters(
     mean, std = leave_one_out(targets, inverse @ targets, np.diag(inverse))
     for i in range(len(targets)):
         rest = np.arange(len(targets)) != i
-        refit = posterior_of(gp.gpr_.kernel_, rows[rest], variances[rest], targets[rest])
+        refit = make_posterior(gp.gpr_.kernel_, rows[rest], variances[rest], targets[rest])
         mu, sigma = refit.mean_std(rows[[i]])
         assert mean[i] == pytest.approx(mu[0], abs=1e-6)
         assert std[i] ** 2 == pytest.approx(sigma[0] ** 2 + variances[i], rel=1e-5)

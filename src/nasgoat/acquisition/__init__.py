@@ -5,8 +5,8 @@ from nasgoat.acquisition.averaging import AveragedBound
 from nasgoat.acquisition.candidates import (
     Mutation,
     Sampling,
-    mutation_candidates,
-    mutations_of,
+    draw_mutations,
+    mutate_in_turn,
 )
 from nasgoat.acquisition.catalogue import Catalogue
 from nasgoat.acquisition.choice import Choice, choose, forecast_seconds, make_optimizer
@@ -40,7 +40,7 @@ from nasgoat.acquisition.registry import (
     several_names,
 )
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
-from nasgoat.acquisition.several import KnownCost, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import KnownCost, SeveralAcquisition
 
 __all__ = [
     "Acquisition",
@@ -72,13 +72,13 @@ __all__ = [
     "Turn",
     "acquisition_names",
     "choose",
+    "draw_mutations",
     "find_acquisition",
     "find_front",
     "forecast_seconds",
     "initial_design",
     "make_optimizer",
-    "mutation_candidates",
-    "mutations_of",
+    "mutate_in_turn",
     "optimizer_names",
     "random_problem",
     "register_acquisition",

@@ -105,5 +105,5 @@ class AveragedBound(Acquisition):
         return self.mix(mean, std)
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
-        """The same as if these graphs had come out as each surrogate predicts."""
+        """A copy of the function, as if these graphs had come out as each surrogate predicts."""
         return replace(self, surrogates=tuple(gp.believing(graphs) for gp in self.surrogates))

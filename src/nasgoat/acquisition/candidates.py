@@ -24,7 +24,7 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
 PER_PARENT = 100
-ENOUGH = 100  # no further parent once so many candidates are there
+ENOUGH = 100  # no further parent once there are this many candidates
 _TRIES = 20  # rounds over the parents until there are enough candidates
 _MORE = 5  # mutations of a parent in every round after the first
 _STREAM = 2  # keeps these random numbers apart from those of the initial design
@@ -136,7 +136,7 @@ class Mutation(_PoolOptimizer):
     per_parent: ClassVar[int] = 50
 
     def _draw(self, wanted: _Wanted) -> list[LabeledGraph]:
-        found = mutation_candidates(
+        found = draw_mutations(
             self.space,
             wanted.acquisition.list_observed(),
             wanted.exclude,
@@ -148,7 +148,7 @@ class Mutation(_PoolOptimizer):
         return found[: self.size]
 
 
-def mutation_candidates(
+def draw_mutations(
     space: SearchSpace,
     best: Sequence[LabeledGraph],
     exclude: Collection[bytes],
@@ -172,7 +172,7 @@ def mutation_candidates(
         >>> from nasgoat import nasbench201
         >>> rng = np.random.default_rng(0)
         >>> parents = nasbench201().sample(5, rng)
-        >>> pool = mutation_candidates(nasbench201(), parents, set(), rng)
+        >>> pool = draw_mutations(nasbench201(), parents, set(), rng)
         >>> len(pool) >= 100, len(pool) == len(set(pool))
         (True, True)
     """
@@ -185,7 +185,7 @@ def mutation_candidates(
     return found
 
 
-def mutations_of(
+def mutate_in_turn(
     space: SearchSpace,
     best: Sequence[LabeledGraph],
     count: int,
@@ -198,7 +198,7 @@ def mutations_of(
         >>> from nasgoat import nasbench201
         >>> rng = np.random.default_rng(0)
         >>> parents = nasbench201().sample(10, rng)
-        >>> len(mutations_of(nasbench201(), parents, 200, set(), rng))
+        >>> len(mutate_in_turn(nasbench201(), parents, 200, set(), rng))
         200
     """
     seen = set(exclude)

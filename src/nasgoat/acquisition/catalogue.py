@@ -8,7 +8,7 @@ Graphs are scored by the columns that some observed graph has; all others count 
 (:class:`NarrowPosterior`).
 
 Notation
-    x_j    codes of the blocks beside the paper's: 0 or 1
+    x_j    codes of the blocks other than the paper's: 0 or 1
     p_j    row of projections, so that k_lin(x, X) = Σ_j x_j p_j
     s_j    squares, so that k_lin(x, x) = Σ_j s_j x_j²
 
@@ -30,14 +30,14 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.boxes import Boxes
+from nasgoat.acquisition.bounding_boxes import Boxes
 from nasgoat.acquisition.catalogue_files import BlockCounts, cut, load_or_build, name_folder
-from nasgoat.acquisition.costs import catalogue_cost
+from nasgoat.acquisition.costs import forecast_catalogue
 from nasgoat.acquisition.k_best import AGREEMENT, KBest, Scored, order_ascending
 from nasgoat.acquisition.local_search import search_locally
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, Array, LowerConfidenceBound
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.memory import choose_limit
@@ -149,7 +149,7 @@ class Catalogue:
     """
 
     name = "catalogue"
-    cost = staticmethod(catalogue_cost)
+    cost = staticmethod(forecast_catalogue)
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class Catalogue:
             return search_locally(self.space, acquisition, k, exclude, min(self.time_limit, 10.0))
         best = KBest(self.space, acquisition, k, exclude)
         start = time.perf_counter()
-        before = acquisition.before()
+        before = acquisition.forget_believed()
         if isinstance(acquisition, SeveralAcquisition) and self._needs_boxes(acquisition):
             values = self._score_by_boxes(acquisition, k + len(exclude))
         elif before is None:
@@ -270,15 +270,19 @@ class Catalogue:
         bounded = all(type(part) is LowerConfidenceBound for part in function.modelled)
         if not bounded or function.explain_unbounded("linear") or len(self) > _FEW:
             return False
-        return function.slow or any(part.before() is not None for part in function.modelled)
+        return function.slow or any(
+            part.forget_believed() is not None for part in function.modelled
+        )
 
     def _score_by_boxes(self, function: SeveralAcquisition, at_least: int) -> Array:
-        """The values of the best graphs, at least so many; those of others may be infinite.
+        """The values of the best graphs, at least this many; those of others may be infinite.
 
         Means and deviations are those before any graph of a batch was believed, which bound the
         function (docs/acquisition-functions.md, Lemma 7); a batch shares them.
         """
-        parts = [p if isinstance(p, KnownCost) else p.before() or p for p in function.parts]
+        parts = [
+            p if isinstance(p, KnownCost) else p.forget_believed() or p for p in function.parts
+        ]
         measured = [self.measure(part) for part in parts]
         means = [mean for mean, _ in measured]
         if [id(mean) for mean in means] != [id(mean) for mean in self._boxed]:
@@ -318,7 +322,7 @@ class Catalogue:
     def _score_upwards(
         self, acquisition: Acquisition, before: Acquisition, at_least: int
     ) -> NDArray[np.float64]:
-        """The values of the best graphs, at least so many; those of others may be infinite.
+        """The values of the best graphs, at least this many; those of others may be infinite.
 
         Graphs are scored in the order of a function that is nowhere above the acquisition, until
         the next is above what was found. Within a batch that function has been scored already.

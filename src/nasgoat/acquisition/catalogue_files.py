@@ -5,8 +5,8 @@ Each space has a folder in the user's cache directory, named by the declaration'
 has their checksums and its own. The folder is written under another name and renamed when complete,
 so that an interrupted build leaves nothing behind; later runs check it and map it into memory.
 
-Counts of blocks beside the paper's are computed from these when a kernel first asks for them, and
-kept in the same folder, each in an archive with checksums, named after the block. One that is
+Counts of blocks other than the paper's are computed from these when a kernel first asks for them,
+and kept in the same folder, each in an archive with checksums, named after the block. One that is
 damaged, or of other bounds, is counted again.
 """
 
@@ -34,7 +34,7 @@ from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.blocks import BlockCode, code_block
 from nasgoat.safe_files import replace_file, replace_folder
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.moves import no_graph
+from nasgoat.spaces.moves import make_empty_error
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ def _build(
         adjacency.append(np.hstack([bits for bits, _ in packed]))
         codes.append(np.hstack([code for _, code in packed]))
     if not counts and complete:
-        raise no_graph(space)
+        raise make_empty_error(space)
     if not counts:
         empty = np.zeros((0, 0), dtype=np.uint8)
         return CatalogueArrays(empty, empty, empty.astype(np.int8), {}), False

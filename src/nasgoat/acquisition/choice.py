@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from nasgoat.acquisition.costs import SLOW_PAPER, paper_seconds
+from nasgoat.acquisition.costs import SLOW_PAPER, forecast_paper
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
 from nasgoat.acquisition.registry import TABLE, Effort, Progress, optimizer_names
 from nasgoat.errors import UnknownNameError
@@ -262,7 +262,7 @@ def make_optimizer(
             progress(f"optimiser: {choice.reason}")
         literal = effort is not None and effort.formulation == "paper" and choice.name in SOLVERS
         if literal and space.sizes[-1] >= SLOW_PAPER:
-            slow = paper_seconds(space)
+            slow = forecast_paper(space)
             progress(
                 f"the paper's formulation is slow from {SLOW_PAPER} nodes on: a question is "
                 f"forecast to take {describe_seconds(slow)} or more; the compact one is exact too"

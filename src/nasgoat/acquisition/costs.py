@@ -67,7 +67,7 @@ from typing import TYPE_CHECKING, Any, cast
 from nasgoat.acquisition.proposals import USUAL_SPREAD, Cost, Reason
 from nasgoat.kernels import FORMS, PAPER_BLOCKS, FeatureMap, count_searches, explain_unbounded
 from nasgoat.kernels.blocks import BLOCKS
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.node_labeled import count_prefixes
@@ -112,7 +112,7 @@ _A_LIST = Reason("the space is a list of graphs, without a rule that says which 
 _ONE_GRAPH = Reason("a program holds the variables of one graph, the space has several cells")
 
 
-def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
+def forecast_catalogue(space: SearchSpace, kernel: str, questions: int) -> Cost | Reason:
     """Cost of listing the space once, and of scoring all of it for a few questions."""
     graphs = bound_graphs(space)
     if graphs > LARGEST_CATALOGUE:
@@ -121,17 +121,17 @@ def catalogue_cost(space: SearchSpace, kernel: str, questions: int) -> Cost | Re
     return Cost(seconds, graphs / _LISTED_PER_SECOND, f"{graphs:,} graphs at most")
 
 
-def _score_cells(graphs: int, kernel: str) -> float:
-    """Seconds to score so many cells, or graphs of a list."""
+def _forecast_scoring(graphs: int, kernel: str) -> float:
+    """Seconds to score this many cells, or graphs of a list."""
     return 0.002 + 1.3e-7 * graphs if kernel == "linear" else 0.003 + 2e-7 * graphs
 
 
-def _score_declared(graphs: int, kernel: str) -> float:
-    """Seconds to score so many declared graphs, whose number is known better."""
+def _forecast_declared_scoring(graphs: int, kernel: str) -> float:
+    """Seconds to score this many declared graphs, whose number is known better."""
     return 0.003 + 7e-7 * graphs
 
 
-def branch_cost(
+def forecast_branch(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
 ) -> Cost | Reason:
     """Cost of branch and bound: it must list the structures of a space, or let prefixes grow."""
@@ -145,7 +145,7 @@ def branch_cost(
     return search if isinstance(search, Reason) else search(space, kernel, questions, blocks)
 
 
-def _cell_cost(
+def _forecast_cell(
     cell: CellSpace, kernel: str, questions: int, blocks: Sequence[str]
 ) -> Cost | Reason:
     """Cost of branch and bound on cells: structures or their prefixes, then labels."""
@@ -153,7 +153,7 @@ def _cell_cost(
         return _refuse_width(cell)
     more = any(name not in PAPER_BLOCKS for name in blocks)
     prefixes = None if kernel == "linear" and not more else False
-    costs = [shape_cost(cell, n, prefixes) for n in cell.sizes]
+    costs = [forecast_shapes(cell, n, prefixes) for n in cell.sizes]
     shapes, graphs = sum(cost.shapes for cost in costs), bound_graphs(cell)
     if shapes > LARGEST_BRANCH and not any(cost.growing for cost in costs):
         said = f"{shorten(shapes)} structures, {LARGEST_BRANCH:,} fit in memory"
@@ -162,7 +162,7 @@ def _cell_cost(
     seconds = tables + sum(cost.seconds for cost in costs)
     each = _ASKING + seconds * count_searches(cell, blocks)
     if kernel != "linear":
-        graph_by_graph = _ASKING + _product_seconds(cell, kernel, _to_float(graphs))
+        graph_by_graph = _ASKING + _forecast_products(cell, kernel, _to_float(graphs))
         if not more:
             on_nodes = cell.labels_on == "nodes"
             graph_by_graph = min(graph_by_graph, _SIFTING * each if on_nodes else _halve(cell))
@@ -181,12 +181,12 @@ def looks_at_all(space: SearchSpace, kernel: str, blocks: Sequence[str]) -> bool
     return paper and space.layout == "cell" and bound_graphs(space) <= FEW_TOGETHER
 
 
-def together_seconds(space: SearchSpace) -> float:
+def forecast_together(space: SearchSpace) -> float:
     """Seconds of a question of several objectives to branch and bound, all labellings at once."""
     return 0.02 + 1.5e-7 * bound_graphs(space)
 
 
-def _product_seconds(space: CellSpace, kernel: str, graphs: float) -> float:
+def _forecast_products(space: CellSpace, kernel: str, graphs: float) -> float:
     """What a search under another kernel than the linear one takes more."""
     if kernel == "normalised":
         return 6e-7 * graphs
@@ -204,7 +204,7 @@ def _halve(space: CellSpace) -> float:
     return _to_float(count_structures(space)) * (1e-3 + 1e-6 * half) + 1e-5 * half
 
 
-def _cells_cost(
+def _forecast_cells(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str]
 ) -> Cost | Reason:
     """Cost of branch and bound on several cells: pairs of structures, or of graphs, of the cells.
@@ -238,7 +238,7 @@ def count_structures(space: SearchSpace) -> int:
     return sum(cell.structure_bound(n) for n in cell.sizes)
 
 
-def _labelled_cost(
+def _forecast_labelled(
     space: GraphSpace, kernel: str, questions: int, blocks: Sequence[str]
 ) -> Cost | Reason:
     """Cost of branch and bound on declared graphs: structures, then labels of nodes and edges."""
@@ -288,7 +288,7 @@ def measure_program(space: SearchSpace, n: int) -> int:
     return n**3 * (1 + labels) ** 2 + n**2 * (1 + len(space.edge_vocabulary))
 
 
-def mip_cost(
+def forecast_mip(
     space: SearchSpace, kernel: str, questions: int, blocks: Sequence[str] = PAPER_BLOCKS
 ) -> Cost | Reason:
     """Cost of the mixed-integer programs, one for each number of nodes."""
@@ -303,7 +303,7 @@ def mip_cost(
     if (variables := measure_program(space, space.sizes[0])) > LARGEST_PROGRAM:
         return Reason(f"some {variables:,} variables, {LARGEST_PROGRAM:,} can be formulated")
     # Where branch and bound applies, the program is given first graphs and bounds by it.
-    branch = branch_cost(space, kernel, questions, blocks)
+    branch = forecast_branch(space, kernel, questions, blocks)
     if refusal := explain_unbounded(space, blocks, program=True):
         return Reason(refusal)
     seconds = questions * program(space, kernel, not isinstance(branch, Cost))
@@ -314,16 +314,16 @@ def mip_cost(
     return Cost(seconds, _LOADING, said, stops=True, spread=_PROGRAM_SPREAD)
 
 
-def _cell_program(cell: CellSpace, kernel: str, lone: bool) -> float:
+def _forecast_cell_program(cell: CellSpace, kernel: str, lone: bool) -> float:
     """Seconds of the compact programs of all numbers of nodes, with bounds of structures or not.
 
     Args:
         cell: The space.
         kernel: The name of the kernel.
-        lone: Whether branch and bound does not apply; then at least so many seconds.
+        lone: Whether branch and bound does not apply; the figure is then a lower bound.
     """
     if lone:
-        return _lone_cell_program(cell, kernel)
+        return _forecast_lone_program(cell, kernel)
     if kernel != "linear":
         return max(1.5 * math.pow(_to_float(bound_graphs(cell)) / 3000, 0.3), 1.0)
     if cell.labels_on == "nodes":
@@ -332,7 +332,7 @@ def _cell_program(cell: CellSpace, kernel: str, lone: bool) -> float:
     return 0.05 + 2.5 * math.pow(count_features(cell) * len(cell.ops) ** 2 / 5000, 1.5)
 
 
-def _lone_cell_program(cell: CellSpace, kernel: str) -> float:
+def _forecast_lone_program(cell: CellSpace, kernel: str) -> float:
     """The same where branch and bound does not apply."""
     n = cell.sizes[-1]
     if cell.labels_on == "edges":
@@ -341,7 +341,7 @@ def _lone_cell_program(cell: CellSpace, kernel: str) -> float:
     return _multiply_steps(5.0, 6.0, n - 7) if linear else _multiply_steps(3.0, 300.0, n - 6)
 
 
-def _declared_program(space: GraphSpace, kernel: str, lone: bool) -> float:
+def _forecast_declared_program(space: GraphSpace, kernel: str, lone: bool) -> float:
     """Seconds of the compact programs of declared graphs, with bounds of structures or not."""
     return (2e-3 if lone else 7.6e-4) * math.pow(_declared_work(space), 0.76)
 
@@ -360,19 +360,19 @@ class _Layout:
 
     search: Callable[[Any, str, int, Sequence[str]], Cost | Reason] | Reason
     program: Callable[[Any, str, bool], float] | Reason
-    score: Callable[[int, str], float] = _score_cells
+    score: Callable[[int, str], float] = _forecast_scoring
 
 
 #: What every layout costs (``space.layout``).
 _LAYOUTS: Mapping[str, _Layout] = {
-    "cell": _Layout(_cell_cost, _cell_program),
-    "graph": _Layout(_labelled_cost, _declared_program, _score_declared),
-    "cells": _Layout(_cells_cost, _ONE_GRAPH),
+    "cell": _Layout(_forecast_cell, _forecast_cell_program),
+    "graph": _Layout(_forecast_labelled, _forecast_declared_program, _forecast_declared_scoring),
+    "cells": _Layout(_forecast_cells, _ONE_GRAPH),
     "list": _Layout(_A_LIST, _A_LIST),
 }
 
 
-def paper_seconds(space: SearchSpace) -> float:
+def forecast_paper(space: SearchSpace) -> float:
     """Seconds of a question to the paper's literal formulation, linear kernel.
 
     Measured with SCIP and 50 observations: 4 to 8 s of up to four nodes; of six nodes a gap of one
@@ -380,7 +380,7 @@ def paper_seconds(space: SearchSpace) -> float:
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> paper_seconds(nasbench201())
+        >>> forecast_paper(nasbench201())
         6.0
     """
     return _multiply_steps(6.0, 7.0, max(space.sizes[-1] - 4, 0))
@@ -407,7 +407,7 @@ class ShapeCost:
     listable: bool = True
 
 
-def shape_cost(
+def forecast_shapes(
     space: CellSpace, n: int, prefixes: bool | None = None, growing: int = GROWING
 ) -> ShapeCost:
     """The cheaper of structures and prefixes of n nodes, or the one that is asked for.
@@ -421,9 +421,9 @@ def shape_cost(
     Example:
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(8, ["a", "b", "c"])
-        >>> shape_cost(space, 8).prefixes
+        >>> forecast_shapes(space, 8).prefixes
         True
-        >>> shape_cost(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10), 8).prefixes
+        >>> forecast_shapes(NodeLabeledSpace(8, ["a", "b", "c"], max_edges=10), 8).prefixes
         False
     """
     labels, features = len(space.ops), count_features(space)

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nasgoat.acquisition.engines import ROUNDING, Solve
 from nasgoat.acquisition.functions import LargestDeviation
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import (
@@ -28,6 +27,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
     LowerConfidenceBound,
 )
+from nasgoat.acquisition.part_sums import ROUNDING, Solve
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.errors import SettingError
 from nasgoat.spaces import SearchSpace

@@ -72,9 +72,9 @@ class ExpectedImprovement(Acquisition):
         """The surrogate that takes these graphs to come out as predicted."""
         return self.gp.believing(proposed) if proposed else self.gp
 
-    def before(self) -> Self | None:
+    def forget_believed(self) -> Self | None:
         """The function before graphs were believed: with them b is no higher, and no σ larger."""
-        return self._given_origin()
+        return self._move_to_origin()
 
 
 def log_improvement(z: Array) -> Array:

@@ -34,7 +34,7 @@ from nasgoat.acquisition.lower_confidence_bound import (
     LinearAcquisition,
     LowerConfidenceBound,
 )
-from nasgoat.acquisition.several import Part, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 
@@ -146,7 +146,7 @@ class HypervolumeImprovement(SeveralAcquisition):
 
     @classmethod
     def forecast_searches(cls, kernel: str) -> int:
-        """A few; where sums of objectives are no posterior, one alone leaves many graphs.
+        """A few; ten times as many under a kernel where a sum of objectives has no bound.
 
         Few labellings are looked at in another way.
         """
@@ -202,7 +202,7 @@ class HypervolumeImprovement(SeveralAcquisition):
         return np.asarray(np.logaddexp.reduce(first + second, axis=1))
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
-        """The same function as if these graphs had come out as predicted, on the front as well."""
+        """A copy as if these graphs had come out as predicted, on the front as well."""
         if not graphs:
             return self
         points = np.column_stack([part.predict(graphs)[0] for part in self.parts])

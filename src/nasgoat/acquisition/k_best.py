@@ -175,7 +175,7 @@ class KBest:
 
 
 def order_ascending(values: NDArray[np.float64], at_least: int) -> list[int]:
-    """Places of the values in ascending order, ties by place; at least so many of them."""
+    """Places of the values in ascending order, ties by place; at least this many of them."""
     rounded = np.round(values, TIE_DECIMALS)
     at_least = min(at_least, len(values))
     threshold = np.partition(rounded, at_least - 1)[at_least - 1]

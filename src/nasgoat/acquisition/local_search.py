@@ -18,7 +18,7 @@ import numpy as np
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.lower_confidence_bound import Acquisition
 from nasgoat.acquisition.proposals import Certificate, Cost, Pool, Reason, Status
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import is_too_wide

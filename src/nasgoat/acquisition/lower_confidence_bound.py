@@ -149,26 +149,26 @@ class Acquisition(ABC):
         return measure(self)
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
-        """The same function as if these graphs had come out as its surrogate predicts."""
+        """A copy of the function, as if these graphs had come out as its surrogate predicts."""
         return self.given(self.gp.believing(graphs)) if graphs else self
 
     def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[PartPosterior, ...]]:
-        """Mean and deviation of each objective, of functions of several; else nothing."""
+        """Mean and deviation of each objective, per graph; empty tuples if there is only one."""
         return [()] * len(graphs)
 
     def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
         """The surrogate for the rest of a batch, once these graphs are part of it."""
         return self.gp
 
-    def before(self) -> Self | None:
-        """The function before graphs were believed to come out as predicted, nowhere above it.
+    def forget_believed(self) -> Self | None:
+        """The function before any graph was believed: a lower bound of this one.
 
         None if none were, or if nothing is known of it. A function that rises with μ and falls with
         σ has one: believing leaves every μ as it is, and no σ grows.
         """
         return None
 
-    def _given_origin(self) -> Self | None:
+    def _move_to_origin(self) -> Self | None:
         origin = self.gp.origin
         return None if origin is None else self.given(origin)
 
@@ -213,9 +213,9 @@ class LowerConfidenceBound(LinearAcquisition):
         if not 0 <= self.sqrt_beta < np.inf:
             raise SettingError(f"sqrt_beta must be a number from 0 up, got {self.sqrt_beta!r}")
 
-    def before(self) -> Self | None:
+    def forget_believed(self) -> Self | None:
         """The bound before graphs were believed to come out as predicted."""
-        return self._given_origin()
+        return self._move_to_origin()
 
     @classmethod
     def make(cls, turn: Turn) -> LowerConfidenceBound:

@@ -19,8 +19,7 @@ import numpy as np
 
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
-from nasgoat.acquisition.costs import mip_cost
-from nasgoat.acquisition.engines import Engine, Sieve
+from nasgoat.acquisition.costs import forecast_mip
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import (
@@ -36,9 +35,10 @@ from nasgoat.acquisition.mip_sizes import (
     load_solver,
     solve_sizes,
 )
+from nasgoat.acquisition.part_sums import Engine, Sieve
 from nasgoat.acquisition.proposals import Pool
 from nasgoat.acquisition.relaxation import minimize_parts, require_bounded
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 from nasgoat.child_process import OUR_OWN, ChildProcess, Message
 from nasgoat.errors import ChildError, SettingError, TooLargeError, UnknownNameError
 from nasgoat.formulations.structure_columns import StructureColumns
@@ -86,7 +86,7 @@ class MipOptimizer:
         (2, 'optimal', True)
     """
 
-    cost = staticmethod(mip_cost)
+    cost = staticmethod(forecast_mip)
 
     @property
     def blocks(self) -> tuple[str, ...]:

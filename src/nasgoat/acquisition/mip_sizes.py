@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from nasgoat.acquisition.costs import LARGEST_PROGRAM, measure_program
-from nasgoat.acquisition.engines import Sieve
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import descend
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
+from nasgoat.acquisition.part_sums import Sieve
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
 from nasgoat.child_process import Message
 from nasgoat.errors import GraphError, ModelError, SpaceError

@@ -192,7 +192,7 @@ class Cost:
     spread: float = USUAL_SPREAD
 
     def rank(self, questions: int, time_limit: float) -> tuple[bool, bool, bool, bool, float]:
-        """Exact ones first, then those in time, those ready at once, local search, the cheapest."""
+        """Sort key: exact, within the time limit, ready at once, local search, fewest seconds."""
         quick = self.once <= _QUICK and self.seconds <= _QUICK
         late = max(self.once, self.seconds / questions) > time_limit
         return not self.exact, late, self.exact and not quick, not self.local, self.seconds

@@ -8,14 +8,14 @@ from functools import partial
 
 from nasgoat.acquisition.candidates import Mutation, Sampling
 from nasgoat.acquisition.catalogue import Catalogue
-from nasgoat.acquisition.costs import branch_cost, looks_at_all, mip_cost, together_seconds
+from nasgoat.acquisition.costs import forecast_branch, forecast_mip, forecast_together, looks_at_all
 from nasgoat.acquisition.functions import ExpectedImprovement, ThompsonSampling
 from nasgoat.acquisition.hypervolume import HypervolumeImprovement
 from nasgoat.acquisition.local_search import LocalSearch
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LowerConfidenceBound
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import FORMS, require_bounded_blocks, require_paper_blocks
 from nasgoat.memory import choose_limit
@@ -158,7 +158,7 @@ class Entry:
         bounds: Whether it works with bounds, and knows some kernels alone, with blocks that less
             than a graph decides.
         program: Whether it writes a mixed-integer program.
-        all_normalised: Whether it knows the normalised kernel with blocks beside the paper's.
+        all_normalised: Whether it knows the normalised kernel with blocks other than the paper's.
     """
 
     make: Callable[[SearchSpace, Progress | None, Effort | None], AcquisitionOptimizer]
@@ -210,7 +210,7 @@ class Entry:
             return cost
         several = issubclass(function, SeveralAcquisition) and not self.program
         if several and looks_at_all(space, kernel, blocks):
-            seconds = min(questions * together_seconds(space), _TOGETHER * cost.seconds)
+            seconds = min(questions * forecast_together(space), _TOGETHER * cost.seconds)
             return replace(cost, seconds=seconds)
         return replace(cost, seconds=function.forecast_searches(kernel) * cost.seconds)
 
@@ -276,12 +276,12 @@ def _make_mip(
 TABLE: dict[str, Entry] = {
     "catalogue": Entry(_make_catalogue, Catalogue.cost, "catalogue"),
     "branch": Entry(
-        _make_branch, branch_cost, "branch and bound", bounds=True, all_normalised=False
+        _make_branch, forecast_branch, "branch and bound", bounds=True, all_normalised=False
     ),
     **{
         solver: Entry(
             partial(_make_mip, solver),
-            mip_cost,
+            forecast_mip,
             "MIP",
             by_name_only=solver != "scip",  # another one needs a licence
             bounds=True,

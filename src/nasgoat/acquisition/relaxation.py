@@ -22,7 +22,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from nasgoat.acquisition.averaging import AveragedBound
-from nasgoat.acquisition.engines import (
+from nasgoat.acquisition.functions import LargestDeviation
+from nasgoat.acquisition.k_best import KBest
+from nasgoat.acquisition.local_search import descend, fill_up
+from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
+from nasgoat.acquisition.part_sums import (
     ROUNDING,
     Engine,
     PartSum,
@@ -31,12 +35,8 @@ from nasgoat.acquisition.engines import (
     find_factors,
     is_over,
 )
-from nasgoat.acquisition.functions import LargestDeviation
-from nasgoat.acquisition.k_best import KBest
-from nasgoat.acquisition.local_search import descend, fill_up
-from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.proposals import Certificate, Pool, Status
-from nasgoat.acquisition.several import KnownCost, SeveralAcquisition, measure_part
+from nasgoat.acquisition.several_objectives import KnownCost, SeveralAcquisition, measure_part
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import LinearPosterior
@@ -50,7 +50,7 @@ _LOW = 0.1  # of the way from the minimum of a sum to C(t): where better graphs 
 
 
 @dataclass
-class _Search:
+class _PartSearch:
     """What is known of a problem: the best graphs, bounds of parts, sums that were minimised."""
 
     function: SeveralAcquisition
@@ -78,7 +78,7 @@ class _Search:
         return pool
 
     def solve_alone(self, i: int, deadline: float | None) -> None:
-        """Minimise one part, unless a minimum of this batch is known whose graph is still free."""
+        """Minimise one part, unless this batch has a minimum whose graphs are not all excluded."""
         part, best, memory = self.function.parts[i], self.best, self.engine.memory
         alone = np.eye(len(self.floor))[i]
         if not isinstance(part, LinearAcquisition):
@@ -153,7 +153,7 @@ class _Search:
         return sieve, left
 
     def expect_graphs(self, weights: Array, piece: SeveralAcquisition | None = None) -> Array:
-        """How low C lies among the values of each sum at usual graphs, in standard deviations."""
+        """How far the cap of each sum is above its mean over usual graphs, in deviations."""
         function = piece or self.function
         caps = [cap_sum(function, g, self.best.cutoff, self.floor) for g in weights]
         values, most = weights @ self.usual, np.array(caps)
@@ -247,7 +247,7 @@ def minimize_parts(
     function = function.relax(lambda part: _find_widest(part, engine, best, first))
     m = len(function.parts)
     usual = np.stack([p.combine(*measure_part(p, function.gp.graphs_)) for p in function.parts])
-    search = _Search(function, engine, best, np.full(m, -np.inf), usual)
+    search = _PartSearch(function, engine, best, np.full(m, -np.inf), usual)
     left: float | None = None
     for i in range(m):
         late = is_over(early) and search.solved
@@ -283,7 +283,7 @@ def _find_widest(
     return np.inf if bound is None else max(-bound, 0.0) * (1.0 + ROUNDING)
 
 
-def _find_allowed(search: _Search, seconds: float | None) -> None:
+def _find_allowed(search: _PartSearch, seconds: float | None) -> None:
     """Look for graphs within all limits, where there are fewer than k so far."""
     best, excess = search.best, search.function.excess
     if excess is None or search.complete or len(best.found) == best.k:
@@ -297,7 +297,7 @@ def _find_allowed(search: _Search, seconds: float | None) -> None:
         search.complete = len(pool) < best.k or (worst is not None and worst > 0)
 
 
-def _sift(search: _Search, weights: Array, deadline: float | None) -> float | None:
+def _sift(search: _PartSearch, weights: Array, deadline: float | None) -> float | None:
     """Find every graph that may be better; a bound on what was not looked at, None if all was."""
     whole = (search.function,)
     most = _MANY if search.engine.quick else np.inf
@@ -307,7 +307,7 @@ def _sift(search: _Search, weights: Array, deadline: float | None) -> float | No
     return None if left is None else max(search.bound(), search.lift(weights, left))
 
 
-def _sift_pieces(search: _Search, weights: Array, deadline: float | None) -> float | None:
+def _sift_pieces(search: _PartSearch, weights: Array, deadline: float | None) -> float | None:
     """Find every graph that may be better by several sums, where one leaves too many graphs.
 
     Each piece of what is below the k-th best value has the sum that leaves fewest.

@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 
 from nasgoat.acquisition.lower_confidence_bound import Array
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition
 from nasgoat.errors import SettingError
 from nasgoat.spaces.limits import TOLERANCE, Limit
 

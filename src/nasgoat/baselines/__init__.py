@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from nasgoat.acquisition import AskTell, Certificate, Proposal, Status, mutation_candidates
+from nasgoat.acquisition import AskTell, Certificate, Proposal, Status, draw_mutations
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
@@ -173,7 +173,7 @@ class PredictorSearch(Method):
 
     def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         """Distinct graphs to choose from, none of them taken; mutations of the best by default."""
-        return mutation_candidates(self.space, self._best(_PARENTS), taken, rng)
+        return draw_mutations(self.space, self._best(_PARENTS), taken, rng)
 
     def _choose(self, k: int, taken: set[bytes], rng: np.random.Generator) -> list[Proposal]:
         candidates = self._draw_candidates(taken, rng)

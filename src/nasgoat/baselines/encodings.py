@@ -143,7 +143,7 @@ def _list_offsets(labels: int, shortest: int, longest: int, at_most: int) -> lis
 def _list_node_paths(
     adjacency: NDArray[np.bool_], codes: NDArray[np.int8], most: int
 ) -> set[tuple[int, ...]]:
-    """Labels inside each path from the first to the last node, at most so many of them."""
+    """Labels inside each path from the first to the last node, at most this many of them."""
     n = len(adjacency)
     arriving: list[set[tuple[int, ...]]] = [set() for _ in range(n)]
     arriving[0] = {()}
@@ -157,7 +157,7 @@ def _list_node_paths(
 
 
 def _list_edge_paths(digits: NDArray[np.int8], most: int) -> set[tuple[int, ...]]:
-    """Digits along each path from the first to the last node, at most so many of them."""
+    """Digits along each path from the first to the last node, at most this many of them."""
     n = len(digits)
     arriving: list[set[tuple[int, ...]]] = [set() for _ in range(n)]
     arriving[0] = {()}

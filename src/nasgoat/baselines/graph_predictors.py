@@ -57,7 +57,7 @@ _STREAM = 4  # of the GCN predictor's candidates and training, which happen once
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def limit_torch_threads() -> Iterator[None]:
     """PyTorch on one thread: these matrices are small, more threads only wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -99,7 +99,7 @@ class GraphTensors:
 
 
 def split(graphs: GraphTensors, count: int) -> tuple[GraphTensors, GraphTensors]:
-    """The first so many graphs, and the others."""
+    """The first ``count`` graphs, and the others."""
     every = torch.arange(len(graphs.labels))
     return graphs.take(every[:count]), graphs.take(every[count:])
 
@@ -249,7 +249,7 @@ class Bonas(PredictorSearch):
         """Mean and spread of the ensemble's predicted errors."""
         graphs, errors = data
         targets, mean, sd = standardize(errors)
-        with one_thread():
+        with limit_torch_threads():
             observed, new = split(GraphTensors.of(self.space, [*graphs, *candidates]), len(graphs))
             networks = GraphNetworks(
                 observed.labels.shape[2], self.members, self.width, seed=int(rng.integers(2**31))
@@ -324,7 +324,7 @@ class GcnPredictor(Method):
             good = errors <= np.median(errors)
         targets, _, _ = standardize(errors[good])
         seeds = rng.integers(2**31, size=2)
-        with one_thread():
+        with limit_torch_threads():
             tensors = GraphTensors.of(self.space, [*graphs, *candidates])
             observed, new = split(tensors, len(graphs))
             kept = observed.take(np.flatnonzero(good))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.candidates import mutations_of
+from nasgoat.acquisition.candidates import mutate_in_turn
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
 from nasgoat.baselines.fixed_kernel import find_likeliest_noise, likelihood_terms, posterior
 from nasgoat.graphs import LabeledGraph
@@ -67,7 +67,7 @@ class NasBowl(PredictorSearch):
     def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
         on_nodes = bool(self.space.node_vocabulary)
         count = self.pool // 2 if on_nodes else self.pool
-        pool = mutations_of(self.space, self._best(_PARENTS), count, taken, rng)
+        pool = mutate_in_turn(self.space, self._best(_PARENTS), count, taken, rng)
         if on_nodes:
             taken = taken | {self.space.key(graph) for graph in pool}
             pool += self.space.sample(self.pool - count, rng, taken)

@@ -32,7 +32,7 @@ from scipy.optimize import minimize
 
 from nasgoat.acquisition.hypervolume import find_nondominated
 from nasgoat.baselines.categorical import CategoricalSpace
-from nasgoat.baselines.several import SeveralMethod
+from nasgoat.baselines.several_objectives import SeveralMethod
 from nasgoat.graphs import LabeledGraph
 
 _BATCH = 5

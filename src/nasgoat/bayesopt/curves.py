@@ -27,7 +27,7 @@ from nasgoat.bayesopt.optimizer import Optimizer
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, Source, SourcedGP
 
-MOST_STEPS = 2  # sources beside the target
+MOST_STEPS = 2  # sources other than the target
 Curve = Mapping[int, float]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from nasgoat.acquisition import AveragedBound, LowerConfidenceBound
 from nasgoat.kernels import PAPER_BLOCKS, PAPER_FORMS
-from nasgoat.kernels.deciding import has_only_paths
+from nasgoat.kernels.summaries import has_only_paths
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 
@@ -46,16 +46,16 @@ LEAD = 3.0
 #: Voices of a smaller weight are not heard: one that is almost surely wrong would still disagree
 #: with the others, and so make the deviation of the mixture large.
 LEAST_SHARE = 0.05
-#: So many observations settle the choice: after them the others are fitted no more, which would
+#: This many observations settle the choice: after them the others are fitted no more, which would
 #: take longer and longer. The searches that were measured are shorter.
 SETTLED = 200
-#: One in so many proposals is random while no candidate has learnt anything.
+#: One in this many proposals is random while no candidate has learnt anything.
 RANDOM_EVERY = 5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel that may speak.
+    """A kernel that may be chosen to propose graphs.
 
     Args:
         form: The form of the kernel.
@@ -101,7 +101,7 @@ PATH_CANDIDATES = (
     Candidate("exponential", (*_ALL, "lengths"), priors=True),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
-#: For what else is minimised beside errors, such as a latency: sums over operations are common.
+#: For what else is minimised besides errors, such as a latency: sums over operations are common.
 COST_CANDIDATES = (
     Candidate("exponential"),
     Candidate("exponential", (*PAPER_BLOCKS, "operations"), priors=True),

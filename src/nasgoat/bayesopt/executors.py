@@ -86,7 +86,7 @@ class Workers:
 
     @classmethod
     def find(cls, executor: Executor | None, count: int | None) -> Workers:
-        """Those of an executor if there is one, else so many local ones, else the caller itself."""
+        """Those of an executor if there is one, else ``count`` local ones, else the caller."""
         if executor is not None:
             return cls.on(executor, count)
         return cls.local(count) if count else cls.serial()

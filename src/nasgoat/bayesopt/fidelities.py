@@ -40,7 +40,7 @@ from scipy.stats import norm
 from nasgoat.acquisition import Proposal
 from nasgoat.acquisition.candidates import find_best_of
 from nasgoat.bayesopt.evidence import Voice, choose_speaker
-from nasgoat.bayesopt.known import Known
+from nasgoat.bayesopt.known_results import Known
 from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.optimizer import REPEAT_EVERY, Optimizer
 from nasgoat.errors import SettingError
@@ -222,7 +222,7 @@ class FidelityOptimizer(Optimizer):
         self._told[level].setdefault(key, []).append(number)
 
     def tell_known(self, known: Known) -> None:
-        """Learn results of full evaluations that were had before; they cost nothing."""
+        """Learn results of full evaluations made before the search; they cost nothing."""
         spent = getattr(self, "spent", 0.0)
         super().tell_known(known)
         self.spent = spent

@@ -22,7 +22,7 @@ from nasgoat.acquisition import (
     SeveralAcquisition,
 )
 from nasgoat.acquisition.hypervolume import find_nondominated
-from nasgoat.acquisition.several import Part
+from nasgoat.acquisition.several_objectives import Part
 
 Array = NDArray[np.float64]
 _PRIMES = (2, 3)

@@ -77,7 +77,7 @@ class StopRule:
 
     Args:
         gain: ε: the search stops when no graph can be better than the best by more than that.
-        patience: So many iterations in a row.
+        patience: This many iterations in a row.
         least: Evaluations before it may stop.
 
     Example:
@@ -188,7 +188,7 @@ def _count_better(
     stretch: float,
     particular: float,
 ) -> float | None:
-    """How many graphs beside the observed ones are expected below an error, if all are listed."""
+    """How many unobserved graphs are expected below an error, if all are listed."""
     score = getattr(optimizer, "score", None)
     if score is None:
         return None

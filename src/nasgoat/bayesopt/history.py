@@ -84,7 +84,7 @@ class Ticket:
 
     @property
     def error(self) -> float:
-        """The error that the search minimises; the first metric where none is called so."""
+        """The error that the search minimises; the first metric if none has that name."""
         if self.metrics is None:
             raise ValueError(f"proposal {self.number} must have an error, got none")
         return read_error(self.metrics)
@@ -181,7 +181,7 @@ class Evaluation:
 
     @property
     def error(self) -> float:
-        """The error that the search minimises; the first metric where none is called so."""
+        """The error that the search minimises; the first metric if none has that name."""
         return read_error(self.metrics)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from nasgoat.bayesopt.evidence import (
     sees_lengths,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
-from nasgoat.bayesopt.known import Known, KnownResult, gather_known
+from nasgoat.bayesopt.known_results import Known, KnownResult, gather_known
 from nasgoat.bayesopt.measured_limits import split_limits
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD, Settings
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class LearnerOptions(TypedDict, total=False):
-    """What :class:`~nasgoat.Optimizer` takes beside the space, for those that pass it on."""
+    """What :class:`~nasgoat.Optimizer` takes besides the space, for those that pass it on."""
 
     settings: Settings | None
     optimizer: str | AcquisitionOptimizer
@@ -87,10 +87,10 @@ class Learner(AskTell):
         )
         if settings is None:
             terms = self._may_choose_kernel(), self.has_short_trainings
-            settings = Settings().suited(self.space, optimizer, *terms, self.objectives.pair)
+            settings = Settings().choose_kernel(self.space, optimizer, *terms, self.objectives.pair)
             if settings.kernel == "linear":
                 logger.warning("%s", LINEAR_INSTEAD)
-        self.settings = settings.adapted(self.objectives, self.space, optimizer)
+        self.settings = settings.adapt_to(self.objectives, self.space, optimizer)
         self.acquisition_optimizer = self.settings.find_optimizer(optimizer, self.space, progress)
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()
@@ -142,7 +142,7 @@ class Learner(AskTell):
         self._failed.append(graph)
 
     def tell_known(self, known: Known) -> None:
-        """Learn results that were had before: their graphs are not evaluated again.
+        """Learn results from before the search: their graphs are not evaluated again.
 
         Example:
             >>> from nasgoat import Optimizer

@@ -14,7 +14,7 @@ from nasgoat.bayesopt.executors import SerialExecutor, Workers, make_evaluator
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
 from nasgoat.bayesopt.gain import StopRule
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, open_ledger
-from nasgoat.bayesopt.known import Known, count_graphs, declare_known, gather_known
+from nasgoat.bayesopt.known_results import Known, count_graphs, declare_known, gather_known
 from nasgoat.bayesopt.learner import LearnerOptions
 from nasgoat.bayesopt.measured_limits import split_limits
 from nasgoat.bayesopt.objectives import Objectives
@@ -103,7 +103,7 @@ def search(  # noqa: D417 what belongs together is described together
             The result is a graph with a full training.
         checkpoints: Where every graph has a folder of its own, which an objective that takes
             ``checkpoint`` is given; beside the storage by default, or only while the search runs.
-        transfer: What to learn from beside this search: folders of earlier runs, files with graphs
+        transfer: What to learn from besides this search: folders of earlier runs, files with graphs
             and errors, or :class:`~nasgoat.surrogate.Source`.
         known: Results that you have: pairs of a graph and its error (or its metrics), or files and
             folders of runs as for ``transfer``. They are learnt from and not evaluated again; each

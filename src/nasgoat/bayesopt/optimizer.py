@@ -41,7 +41,7 @@ from nasgoat.bayesopt.evidence import (
 )
 from nasgoat.bayesopt.learner import Learner
 from nasgoat.bayesopt.recommendation import list_contenders
-from nasgoat.bayesopt.several import SeveralProposer, Told
+from nasgoat.bayesopt.several_objectives import SeveralProposer, Told
 from nasgoat.errors import SolverLostError, SurrogateError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import GraphGP, SourcedGP
@@ -51,9 +51,9 @@ logger = logging.getLogger(__name__)
 _FALLBACK_SECONDS = 5.0  # of local search, where the acquisition optimiser gave up
 _FALLBACK_STREAM = 3  # keeps these random numbers apart from those of other purposes
 _EXPLORING_STREAM = 4
-REPEAT_EVERY = 5  # of so many proposals one may repeat an evaluation
-#: So many of them may after so many evaluations: to find out which of the best is best is worth
-#: more then than to look for others (docs/decisions/0140-more-repeats-late.md).
+REPEAT_EVERY = 5  # of this many proposals one may repeat an evaluation
+#: ``REPEATS_LATE`` of them may after ``LATE`` evaluations: to find out which of the best is best is
+#: worth more then than to look for others (docs/decisions/0140-more-repeats-late.md).
 REPEATS_LATE, LATE = 3, 100
 
 
@@ -145,7 +145,7 @@ class Optimizer(Learner):
     def _list_voices(
         self, fits: Sequence[GraphGP], candidates: Sequence[Candidate] | None = None
     ) -> list[Voice]:
-        """Who proposes: the best alone, or with kernels that average all that count.
+        """The surrogates that propose: the best one, or a weighted mixture of several.
 
         Averages are for lower confidence bounds of one source and for fronts, where every graph can
         be scored.
@@ -174,7 +174,7 @@ class Optimizer(Learner):
         return self._list_candidates()[:1]
 
     def _settle_kernel(self, errors: Sequence[float]) -> None:
-        """Where much was observed, keep the candidate alone that the first of it chooses."""
+        """After ``SETTLED`` observations keep only the candidate that the first of them favour."""
         if len(self.candidates) == 1 or len(self._graphs) <= SETTLED:
             return
         terms = self._graphs, errors, self.settings.target

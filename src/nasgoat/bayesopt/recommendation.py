@@ -42,7 +42,7 @@ class Estimate:
     times: int
 
     def shift(self, by: float) -> float:
-        """The error plus so many standard errors, which are 0 where nothing is known of them."""
+        """The error plus this many standard errors, which are 0 where nothing is known of them."""
         return self.error + by * (self.uncertainty or 0.0)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.gain import Gain
 from nasgoat.bayesopt.history import Evaluation, Ticket
-from nasgoat.bayesopt.known import KnownResult, describe_known
+from nasgoat.bayesopt.known_results import KnownResult, describe_known
 from nasgoat.bayesopt.objectives import PLAIN, Objectives
 from nasgoat.bayesopt.selection import FrontResult, Recommended, recommend_evaluation
 from nasgoat.bayesopt.spending import Spending

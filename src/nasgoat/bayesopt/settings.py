@@ -133,7 +133,7 @@ class Settings:
         given = asdict(self).items()
         return {k: v for k, v in given if k not in _FREE and _ADDED.get(k) != v}
 
-    def adapted(
+    def adapt_to(
         self,
         objectives: Objectives,
         space: SearchSpace,
@@ -146,12 +146,12 @@ class Settings:
         Example:
             >>> from nasgoat import darts, nasbench201
             >>> both = Objectives.of(["error", "latency"])
-            >>> Settings().adapted(both, nasbench201()).acquisition
+            >>> Settings().adapt_to(both, nasbench201()).acquisition
             'hypervolume'
-            >>> Settings().adapted(both, darts()).acquisition  # too large for a catalogue
+            >>> Settings().adapt_to(both, darts()).acquisition  # too large for a catalogue
             'chebyshev'
             >>> limited = Objectives.of("error", ["latency <= 5"])
-            >>> Settings().adapted(limited, nasbench201()).acquisition
+            >>> Settings().adapt_to(limited, nasbench201()).acquisition
             'constrained'
         """
         name, values = self.acquisition, len(objectives.names)
@@ -174,7 +174,7 @@ class Settings:
             name = known[0] if self._prefers(known[0], space, optimizer) else known[1]
         return replace(self, acquisition=name, repeats=1)
 
-    def suited(
+    def choose_kernel(
         self,
         space: SearchSpace,
         optimizer: str | AcquisitionOptimizer,
@@ -198,18 +198,18 @@ class Settings:
         Example:
             >>> from nasgoat import ChainSpace, EdgeLabeledSpace, NodeLabeledSpace, nasbench201
             >>> chains = ChainSpace(20, ["conv", "pool", "skip", "wide", "narrow"])
-            >>> Settings().suited(nasbench201(), "auto").kernel
+            >>> Settings().choose_kernel(nasbench201(), "auto").kernel
             'evidence'
-            >>> Settings().suited(EdgeLabeledSpace(4, ["conv", "pool"]), "auto").kernel
+            >>> Settings().choose_kernel(EdgeLabeledSpace(4, ["conv", "pool"]), "auto").kernel
             'together'
-            >>> Settings().suited(chains, "auto").kernel
+            >>> Settings().choose_kernel(chains, "auto").kernel
             'linear'
             >>> dense, sparse = (
             ...     NodeLabeledSpace(10, ["conv", "pool"], max_edges=edges) for edges in (45, 12)
             ... )
-            >>> Settings().suited(dense, "auto").kernel, Settings().suited(sparse, "auto").kernel
-            ('linear', 'exponential')
-            >>> Settings().suited(nasbench201(), "auto", by_evidence=False).kernel
+            >>> [Settings().choose_kernel(each, "auto").kernel for each in (dense, sparse)]
+            ['linear', 'exponential']
+            >>> Settings().choose_kernel(nasbench201(), "auto", by_evidence=False).kernel
             'exponential'
         """
         if self.kernel != "exponential":
@@ -279,7 +279,7 @@ class Settings:
             return "exponential", tuple(block_names())
         return self.kernel, self.blocks
 
-    def kernel_for(
+    def find_kernel(
         self, space: SearchSpace, optimizer: str | AcquisitionOptimizer
     ) -> tuple[str, tuple[str, ...]]:
         """Form and blocks that an optimiser of this name is asked for in a space.
@@ -289,7 +289,7 @@ class Settings:
 
         Example:
             >>> from nasgoat import nasbench101
-            >>> form, blocks = Settings(kernel="evidence").kernel_for(nasbench101(), "branch")
+            >>> form, blocks = Settings(kernel="evidence").find_kernel(nasbench101(), "branch")
             >>> form, [name for name in blocks if name not in PAPER_BLOCKS]
             ('exponential', ['operations', 'shape', 'longest', 'lengths'])
         """
@@ -308,7 +308,7 @@ class Settings:
         if not isinstance(optimizer, str):
             return optimizer
         effort = Effort(time_limit=self.time_limit, memory=self.optimizer_memory)
-        kernel, blocks = self.kernel_for(space, optimizer)
+        kernel, blocks = self.find_kernel(space, optimizer)
         terms = kernel, self.questions, effort, blocks, self.acquisition
         return make_optimizer(optimizer, space, progress, *terms)
 
@@ -335,5 +335,5 @@ PRESETS = {
 
 
 def _choose_open_kernel(space: SearchSpace) -> str:
-    """Where operations are on edges: a choice that knows lengths of paths, or kernels together."""
+    """The open kernel for operations on edges: by evidence if path lengths count, else together."""
     return EVIDENCE if sees_lengths(space) else TOGETHER

@@ -12,7 +12,7 @@ from nasgoat.figures.wording import format_count
 
 @dataclass(frozen=True)
 class SourceUse:
-    """One source of a search: a fidelity, or what it learnt from beside its own evaluations.
+    """One source of a search: a fidelity, or what it learnt from besides its own evaluations.
 
     Args:
         name: The source: ``"epochs 12"``, or the name of another run.

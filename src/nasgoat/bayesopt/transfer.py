@@ -1,4 +1,4 @@
-"""What a search learns from beside its own evaluations: earlier runs, and tables of errors.
+"""What a search learns from besides its own evaluations: earlier runs, and tables of errors.
 
 A table is a CSV file with the columns ``graph`` (a graph as JSON, or a digit for each place of an
 operation) and ``error``, or a JSON file with a list of such objects; ``result.json`` of a run and

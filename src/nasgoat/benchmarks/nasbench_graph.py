@@ -44,7 +44,7 @@ _TRIES = 200
 
 @dataclass(frozen=True, repr=False)
 class ListedTreeSpace(SearchSpace):
-    """The listed cells, isomorphic ones held for the same.
+    """The listed cells; isomorphic ones count as the same cell.
 
     Args:
         ops: Names of the operations.

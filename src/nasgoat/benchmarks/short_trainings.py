@@ -26,7 +26,7 @@ _COLUMNS = {"cifar10": "c10", "cifar100": "c100", "imagenet16-120": "in16"}
 
 
 def list_trainings(table: Any, values: Iterable[float]) -> dict[float, Any]:
-    """The same benchmark after so many epochs, by epochs.
+    """The same benchmark after this many epochs, by epochs.
 
     Args:
         table: The benchmark of full trainings.

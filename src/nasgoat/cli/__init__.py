@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nasgoat.cli import experiments, inspection, search, solve, space, stored_runs
+from nasgoat.cli import experiments, methods_and_data, search, solve, space, stored_runs
 from nasgoat.cli.terminal import (
     MaskingFormatter,
     hide_password,
@@ -42,7 +42,7 @@ for verb in (
     stored_runs.status,
     stored_runs.report,
     solve.solve,
-    inspection.methods,
+    methods_and_data.methods,
     experiments.compare,
     experiments.fronts,
     experiments.kernels,
@@ -50,7 +50,7 @@ for verb in (
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(space.space_verbs, name="space")
-app.add_typer(inspection.data_verbs, name="data")
+app.add_typer(methods_and_data.data_verbs, name="data")
 
 
 def _print_version(wanted: bool) -> None:

@@ -14,7 +14,7 @@ from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
 
 if TYPE_CHECKING:
     from nasgoat.bayesopt import Evaluation, Objectives, SearchResult
-    from nasgoat.bayesopt.known import KnownResult
+    from nasgoat.bayesopt.known_results import KnownResult
     from nasgoat.benchmarks import Benchmark
     from nasgoat.cli.search_task import Task
     from nasgoat.evaluation import Fidelities
@@ -89,7 +89,7 @@ class Seeking:
 
 @dataclass(frozen=True)
 class Learning:
-    """What is learnt from beside full evaluations."""
+    """What is learnt from besides full evaluations."""
 
     fidelity: str | None = option(
         "Shorter trainings: epochs=12,50,200, or with costs epochs=12:1,200:10. "
@@ -105,7 +105,7 @@ class Learning:
         "with graphs and errors, or the folder of an earlier run; may be given several times."
     )
 
-    def fidelities(self, method: str) -> Fidelities | None:
+    def read_fidelities(self, method: str) -> Fidelities | None:
         """The fidelities that are asked for; only our own method has them."""
         from nasgoat.evaluation import Fidelities
         from nasgoat.search_methods import OURS
@@ -125,15 +125,17 @@ class Learning:
                     "got several values"
                 )
 
-    def sources(self, space: SearchSpace) -> tuple[Source, ...]:
+    def read_sources(self, space: SearchSpace) -> tuple[Source, ...]:
         """The other sources that are asked for."""
         from nasgoat.bayesopt.transfer import gather_sources
 
         return gather_sources(self.transfer or (), space)
 
-    def known_results(self, space: SearchSpace, objectives: Objectives) -> tuple[KnownResult, ...]:
+    def read_known_results(
+        self, space: SearchSpace, objectives: Objectives
+    ) -> tuple[KnownResult, ...]:
         """What is known before the search."""
-        from nasgoat.bayesopt.known import gather_known
+        from nasgoat.bayesopt.known_results import gather_known
 
         return gather_known(self.known or (), space, objectives)
 
@@ -158,7 +160,7 @@ def describe_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def describe_front(result: SearchResult, choose: Sequence[str]) -> dict[str, Any]:
-    """What JSON has beside the best, where more than one error counts; else nothing."""
+    """What JSON has besides the best, where more than one error counts; else nothing."""
     found: dict[str, Any] = {}
     if not result.objectives.plain:
         knee, known = result.knee, result.feasible

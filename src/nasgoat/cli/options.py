@@ -112,8 +112,8 @@ class Solving:
         "Megabytes that minimising the acquisition may take; half of what is free by default.", None
     )
 
-    def effort(self, time_limit: float = PAPER_SECONDS) -> Effort:
-        """The limits of one acquisition problem; the time limit is for want of another."""
+    def make_effort(self, time_limit: float = PAPER_SECONDS) -> Effort:
+        """The limits of one acquisition problem; ``time_limit`` is used if no option sets one."""
         from nasgoat.acquisition import Effort
 
         return Effort(

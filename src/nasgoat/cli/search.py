@@ -80,7 +80,7 @@ class Proposing:
     patience: int = option("Iterations that --stop-when must hold.", 2)
     least_evaluations: int = option("Evaluations before that.", 30)
 
-    def stop_rule(self) -> StopRule | None:
+    def make_stop_rule(self) -> StopRule | None:
         """When to end before all evaluations are made."""
         from nasgoat.bayesopt import StopRule
         from nasgoat.search_methods import OURS
@@ -91,7 +91,7 @@ class Proposing:
             raise SettingError(f"--stop-when must come with the method goat, got {self.method}")
         return StopRule.parse(self.stop_when, self.patience, self.least_evaluations)
 
-    def settings(self, noisy: bool = False) -> Settings:
+    def make_settings(self, noisy: bool = False) -> Settings:
         """The settings of our own method: those of the preset, with some of them changed."""
         from nasgoat.bayesopt import Settings
 

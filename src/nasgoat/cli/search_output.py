@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, Objectives, SearchResult, Ticket
-from nasgoat.bayesopt.known import describe_known, summarise_known
+from nasgoat.bayesopt.known_results import describe_known, summarise_known
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.objectives import describe_front, show_front, show_limits, write_metrics
 from nasgoat.cli.terminal import note, show, show_graph
@@ -63,22 +63,22 @@ class ProgressTable:
         self._live = sys.stderr.isatty()
         note(self.head)
 
-    def events(self, proposed: Callable[[Ticket], None] | None = None) -> Events:
+    def make_events(self, proposed: Callable[[Ticket], None] | None = None) -> Events:
         """What the driver calls."""
-        return Events(self.evaluation, self.failure, self.iteration, proposed)
+        return Events(self.note_evaluation, self.note_failure, self.note_iteration, proposed)
 
-    def evaluation(self, evaluation: Evaluation) -> None:
+    def note_evaluation(self, evaluation: Evaluation) -> None:
         """One evaluation has ended: shown on a terminal until the next line."""
         self._best = min(self._best, evaluation.error)
         self._advance()
 
-    def failure(self, ticket: Ticket) -> None:
+    def note_failure(self, ticket: Ticket) -> None:
         """One evaluation has failed."""
         if failure := ticket.failure:
             self._say(f"evaluation {ticket.number + 1} failed ({failure.kind}): {failure.reason}")
         self._advance()
 
-    def iteration(self, iteration: Iteration) -> None:
+    def note_iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
         given = {e.proposal.certificate.status for e in iteration.batch}
         statuses = sorted(map(str, given - {Status.REPEAT} or given))
@@ -128,7 +128,7 @@ class FrontTable(ProgressTable):
         self.head = f" iteration  evaluations{names}{front}{holds}  certificate  model   seconds"
         super().__init__(evaluations, done, lambda graph: None)
 
-    def iteration(self, iteration: Iteration) -> None:
+    def note_iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
         given = {e.proposal.certificate.status for e in iteration.batch}
         statuses = "/".join(sorted(map(str, given))) or "failed"
@@ -311,7 +311,7 @@ class Painter:
         self._waiting.put((graph.to_json(), str(path.absolute()), title))
 
     def close(self, seconds: float, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Wait for what is still to be drawn, but no longer than so many seconds."""
+        """Wait for what is still to be drawn, but no longer than this many seconds."""
         if self._thread.ident is not None:
             self._waiting.put(None)
             deadline = time.monotonic() + seconds

@@ -22,7 +22,7 @@ from nasgoat.bayesopt import (
     Workers,
 )
 from nasgoat.bayesopt.evidence import sees_lengths
-from nasgoat.bayesopt.known import count_graphs, declare_known
+from nasgoat.bayesopt.known_results import count_graphs, declare_known
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.cli.objectives import Learning, Seeking
@@ -35,7 +35,7 @@ from nasgoat.cli.terminal import command_line, note
 from nasgoat.evaluation import Isolated
 from nasgoat.integrations import StudyLedger
 from nasgoat.progress import say_if_slow
-from nasgoat.search_methods import OURS, make_method, own_batch
+from nasgoat.search_methods import OURS, find_own_batch, make_method
 
 _PICTURE_SECONDS = 20.0  # how long the end of a search waits for its last pictures
 
@@ -65,12 +65,12 @@ class Session:
         output: Output,
         learning: Learning,
     ) -> None:
-        settings, ours = proposing.settings(target.noisy), proposing.method == OURS
+        settings, ours = proposing.make_settings(target.noisy), proposing.method == OURS
         self.proposing, self._output, self.seeking = proposing, output, seeking
-        self._effort = solving.effort(settings.time_limit)
-        batch = own_batch(proposing.method) if proposing.batch is None else proposing.batch
-        stop = proposing.stop_rule()
-        levels = learning.fidelities(proposing.method)
+        self._effort = solving.make_effort(settings.time_limit)
+        batch = find_own_batch(proposing.method) if proposing.batch is None else proposing.batch
+        stop = proposing.make_stop_rule()
+        levels = learning.read_fidelities(proposing.method)
         learning.refuse(len(seeking.minimise or ()) > 1)  # before any table is read
         self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop, levels)
         settings = replace(settings, time_limit=self._effort.time_limit)
@@ -79,8 +79,8 @@ class Session:
             self.task, self.objectives = seeking.apply(task)
         seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
         learning.refuse(not self.objectives.plain)
-        self.transfer = learning.sources(self.task.space)
-        self.known = learning.known_results(self.task.space, self.objectives)
+        self.transfer = learning.read_sources(self.task.space)
+        self.known = learning.read_known_results(self.task.space, self.objectives)
         self.settings: Settings | None = None
         self.choice: Choice | None = None
         if ours:
@@ -104,15 +104,15 @@ class Session:
             alone = self.objectives.plain and not self.transfer and calm
             sourced = self.plan.fidelities is not None
             pair = self.objectives.pair and settings.repeats == 1
-            settings = settings.suited(space, optimizer, sourced or alone, sourced, pair)
+            settings = settings.choose_kernel(space, optimizer, sourced or alone, sourced, pair)
             if settings.kernel == "linear" != given.kernel and not self._output.quiet:
                 note(LINEAR_INSTEAD)
-        return settings.adapted(self.objectives, space, optimizer)
+        return settings.adapt_to(self.objectives, space, optimizer)
 
     def _choose(self, settings: Settings, optimizer: str) -> Choice:
         """The acquisition optimiser of our own method, chosen once for the whole session."""
         space = self.task.space
-        kernel, blocks = settings.kernel_for(space, optimizer)
+        kernel, blocks = settings.find_kernel(space, optimizer)
         asked = settings.questions, optimizer, blocks, settings.acquisition
         return choose(space, kernel, *asked, settings.time_limit)
 
@@ -186,8 +186,8 @@ class Session:
             note(f"finished before: {done} evaluations in {self.folder}; --new begins another run")
             return Events(proposed=proposed)
         if not self.objectives.plain:
-            return FrontTable(self.plan.evaluations, done, self.objectives).events(proposed)
-        return ProgressTable(self.plan.evaluations, done, self.task.regret).events(proposed)
+            return FrontTable(self.plan.evaluations, done, self.objectives).make_events(proposed)
+        return ProgressTable(self.plan.evaluations, done, self.task.regret).make_events(proposed)
 
     def _make_asker(self) -> Asker:
         """The method; ours with the optimiser that was chosen when the session was opened."""

@@ -44,7 +44,7 @@ def solve(
     )
     from nasgoat.spaces import load_space
 
-    effort = solving.effort()
+    effort = solving.make_effort()
     found = load_space(space, nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
     name = acquisition or "lcb"

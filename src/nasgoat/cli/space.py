@@ -59,12 +59,14 @@ def check(
         acquisition=acquisition,
         batch_strategy=batch_strategy,
         blocks=blocks,
-    ).settings()
+    ).make_settings()
     settings = replace(settings, time_limit=time_limit or settings.time_limit)
     exact = settings
     if kernel is None:  # as a search would take it; one kernel for what each optimiser costs
         given = settings.kernel
-        settings, exact = (settings.suited(found, "auto", chosen) for chosen in (True, False))
+        settings, exact = (
+            settings.choose_kernel(found, "auto", chosen) for chosen in (True, False)
+        )
         if settings.kernel == "linear" != given:
             note(LINEAR_INSTEAD)  # as a search says it, on standard error
     choice = _forecast(found, settings)

@@ -260,7 +260,7 @@ def _find_experiment(run: Path) -> Path | None:
 
 
 def _report_experiment(folder: Path) -> tuple[str, dict[str, Any], Path]:
-    """The report of an experiment, facts about it, and where it goes unless somebody says."""
+    """The report of an experiment, facts about it, and the file it goes to by default."""
     from nasgoat.experiments import read_experiment
     from nasgoat.report import experiment_page
 
@@ -272,7 +272,7 @@ def _report_experiment(folder: Path) -> tuple[str, dict[str, Any], Path]:
 def _report_search(
     run: Path | None, storage: str | None, study: str | None
 ) -> tuple[str, dict[str, Any], Path]:
-    """The report of a search, facts about it, and where it goes unless somebody says."""
+    """The report of a search, facts about it, and the file it goes to by default."""
     from nasgoat.integrations.stored_search import read_stored_search
     from nasgoat.report import ReportedSearch, search_page
 

@@ -113,7 +113,7 @@ class Isolated:
         return outcome
 
     def describe(self, workers: int) -> str:
-        """A line that says what each of so many workers gets."""
+        """A line that says what each of this many workers gets."""
         return self.share.describe(workers, self.fresh_process)
 
     def check(self) -> None:

@@ -107,7 +107,7 @@ class Outcome:
 
 
 def read_error(metrics: Mapping[str, Any]) -> float:
-    """The error among metrics; the first of them where none is called so.
+    """The error among metrics; the first of them if none has that name.
 
     Example:
         >>> read_error({"latency": 3, "error": 5.5}), read_error({"latency": 3})

@@ -92,7 +92,7 @@ class Share:
             raise SettingError(f"threads per worker must be at least 1, got {self.threads}")
 
     def variables(self, slot: int) -> dict[str, str]:
-        """What the environment of the worker in a slot holds beside that of this process."""
+        """What the environment of the worker in a slot has in addition to that of this process."""
         found = {SLOT: str(slot)}
         if self.folder is not None:
             found[FOLDER] = self.folder

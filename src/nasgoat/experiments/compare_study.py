@@ -184,7 +184,7 @@ def _list_evaluations(result: SearchResult, table: Benchmark, seed: int) -> list
 
 
 def _summarise(lines: Sequence[Record], table: Benchmark, settings: Mapping[str, Any]) -> Record:
-    """What is kept of a run beside its lines: how errors fell, and the final regret."""
+    """What is kept of a run besides its lines: how errors fell, and the final regret."""
     optimum, steps, shown = table.optimum, [], None
     reached = None
     for line in lines:

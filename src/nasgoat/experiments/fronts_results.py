@@ -28,7 +28,7 @@ from nasgoat.figures.charts import Axis, Band, Chart, Line, Mark, Panels
 
 Array = NDArray[np.float64]
 _VOLUME, _SHARE = 1, 2  # columns of a step
-#: What the hypervolume should be after so many evaluations where the front has so many points.
+#: What the hypervolume should be after this many evaluations where the front is large.
 AIMS = {100: 0.97, 160: 0.99}
 LARGE_FRONT = 10
 _OURS, _OTHERS = (
@@ -65,8 +65,8 @@ class FrontContest:
         """Whether the answer is a front."""
         return len(self.problem.names) > 1
 
-    def at(self, method: str, number: int, column: int = _VOLUME) -> list[float]:
-        """A value of each run of a method after so many evaluations."""
+    def list_values_at(self, method: str, number: int, column: int = _VOLUME) -> list[float]:
+        """A value of each run of a method after this many evaluations."""
         return [float(expand(run, column)[number - 1]) for run in self.runs[method]]
 
     def list_marks(self) -> list[int]:
@@ -105,7 +105,10 @@ def _make_overview(fronts: Sequence[FrontContest]) -> Table:
     rows = []
     for contest in fronts:
         marks = contest.list_marks()
-        means = {name: [fmean(contest.at(name, mark)) for mark in marks] for name in contest.runs}
+        means = {
+            name: [fmean(contest.list_values_at(name, mark)) for mark in marks]
+            for name in contest.runs
+        }
         best = [max(values[i] for values in means.values()) for i in range(len(marks))]
         cells = [
             " / ".join(
@@ -135,9 +138,9 @@ def _make_aims(fronts: Sequence[FrontContest]) -> Table:
             if not ours or not others:
                 cells.append("–")
                 continue
-            best = max(ours, key=lambda name: fmean(contest.at(name, mark)))
-            rival = max(others, key=lambda name: fmean(contest.at(name, mark)))
-            value, other = (fmean(contest.at(name, mark)) for name in (best, rival))
+            best = max(ours, key=lambda name: fmean(contest.list_values_at(name, mark)))
+            rival = max(others, key=lambda name: fmean(contest.list_values_at(name, mark)))
+            value, other = (fmean(contest.list_values_at(name, mark)) for name in (best, rival))
             said = f"{'yes' if value > other else 'no'}: {best} {value:.3f}, {rival} {other:.3f}"
             if mark in AIMS and _count_front(contest) >= LARGE_FRONT:
                 met = "met" if value >= AIMS[mark] else "not met"
@@ -159,8 +162,8 @@ def _make_table(contest: FrontContest) -> Table:
     columns = ("method", "seeds", *(f"HV {m}" for m in marks), *(f"share {m}" for m in marks), "s")
     rows = []
     for name, runs in contest.runs.items():
-        volumes = [_format_mean(contest.at(name, mark)) for mark in marks]
-        shares = [f"{fmean(contest.at(name, mark, _SHARE)):.2f}" for mark in marks]
+        volumes = [_format_mean(contest.list_values_at(name, mark)) for mark in marks]
+        shares = [f"{fmean(contest.list_values_at(name, mark, _SHARE)):.2f}" for mark in marks]
         seconds = f"{fmean(run['cpu_seconds'] for run in runs):.1f}"
         rows.append((name, str(len(runs)), *volumes, *shares, seconds))
     title = f"{_name(contest)}: a true front of {_count_front(contest)} points"
@@ -219,7 +222,9 @@ def _chart(records: ExperimentRecords, contest: FrontContest) -> Chart:
             marks.append(Band(x, low.tolist(), high.tolist(), series, steps=True))
         middle = lost.mean(axis=0).tolist()
         marks.append(Line(x, middle, series, steps=True, name=name, bold=name == OURS[0]))
-    ends = {name: fmean(contest.at(name, contest.list_marks()[-1])) for name in contest.runs}
+    ends = {
+        name: fmean(contest.list_values_at(name, contest.list_marks()[-1])) for name in contest.runs
+    }
     best = max(ends, key=lambda name: ends[name])
     seeds = [len(runs) for runs in contest.runs.values()]
     return Chart(

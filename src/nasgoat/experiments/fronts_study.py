@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from nasgoat.baselines.several import (
+from nasgoat.baselines.several_objectives import (
     FRONT_METHODS,
     SEVERAL_METHODS,
     SeveralMethod,

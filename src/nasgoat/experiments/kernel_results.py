@@ -43,7 +43,7 @@ PAPER: dict[str, dict[str, tuple[Pair, Pair, Pair]]] = {
         "ESP": ((0.30, 0.04), (0.36, 0.22), (0.64, 0.11)),
     },
 }
-#: A cell differs from the paper's when the means are further apart than so many of its deviations.
+#: A cell differs from the paper's if the means are further apart than this many of its deviations.
 FAR = 2.0
 _HEADS = {"rmse": "RMSE ↓", "mnll": "MNLL ↓", "spearman": "Spearman ↑"}
 _DRAWN = {"searched": "", "all": ", all 15,625 cells", "nas-bowl": ", drawn as NAS-BOWL does"}

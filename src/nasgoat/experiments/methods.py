@@ -25,12 +25,12 @@ from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FORMS, PAPER_BLOCKS
 from nasgoat.search_methods import (
     OURS,
-    available,
     check_options,
+    find_own_batch,
+    find_remedy,
+    is_available,
     make_method,
     methods,
-    own_batch,
-    remedy,
 )
 from nasgoat.spaces import SearchSpace
 from nasgoat.toml_reader import FLAG, TEXT, WHOLE, TomlDocument, Value
@@ -39,7 +39,7 @@ from nasgoat.upper_layers import FORMULATIONS, SOLVERS
 DEFAULT_SECONDS = 1800.0  # for one solve, as in the paper
 #: What the table of a method may hold, whatever the method.
 _COMMON = {"method": TEXT, "seeds": WHOLE, "batch": WHOLE}
-#: What the table of our own method may hold beside that.
+#: What the table of our own method may hold besides that.
 _OWN_SETTINGS = {
     **dict.fromkeys(("kernel", "acquisition", "blocks"), TEXT),
     "priors": FLAG,
@@ -207,12 +207,12 @@ class MethodSpec:
     @property
     def missing(self) -> str:
         """What to install before it can run; empty if nothing."""
-        return "" if available(self.method) else remedy(self.method)
+        return "" if is_available(self.method) else find_remedy(self.method)
 
     @property
     def batch_size(self) -> int:
         """Proposals at a time."""
-        return self.batch or own_batch(self.method)
+        return self.batch or find_own_batch(self.method)
 
     def make(
         self, space: SearchSpace, initial: int, seed: int, evaluations: int, noisy: bool
@@ -225,7 +225,7 @@ class MethodSpec:
         settings = self._settings(noisy)
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
-        kernel, blocks = settings.kernel_for(space, named)
+        kernel, blocks = settings.find_kernel(space, named)
         optimizer = make_timed_optimizer(
             named,
             space,

@@ -68,7 +68,7 @@ class FinishedRun:
 
 
 def local_processes(count: int) -> Workers:
-    """So many processes of this machine, each with one thread for linear algebra.
+    """This many processes of this machine, each with one thread for linear algebra.
 
     Example:
         >>> with_two = local_processes(2)
@@ -92,7 +92,7 @@ class Runner:
         workers: Where runs are done.
         on_finished: Called after each run.
         stopping: Asked before each run; True begins no further one.
-        seconds: Begin no run after so many seconds.
+        seconds: Begin no run after this many seconds.
     """
 
     workers: Workers = field(default_factory=Workers.serial)

@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from nasgoat.figures.lines import Point
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.graphs.molecules import place_atoms
-from nasgoat.graphs.shortest_paths import topological_order
+from nasgoat.graphs.shortest_paths import find_topological_order
 
 Array = NDArray[np.float64]
 Edges = Sequence[tuple[int, int]]
@@ -60,7 +60,7 @@ class Layout:
     style: Literal["layers", "folded", "free"] = "layers"
 
     def stretch(self, share: float) -> Layout:
-        """The same, so many times as wide."""
+        """The same, this many times as wide."""
         nodes = {v: (share * x, y) for v, (x, y) in self.nodes.items()}
         edges = {e: [(share * x, y) for x, y in line] for e, line in self.edges.items()}
         return replace(self, nodes=nodes, edges=edges, width=share * self.width)
@@ -106,7 +106,7 @@ def order_chain(graph: LabeledGraph) -> list[int] | None:
     """
     if graph.edge_labels is None or graph.node_labels is not None or not graph.is_acyclic():
         return None
-    order = [int(v) for v in topological_order(graph.adjacency)]
+    order = [int(v) for v in find_topological_order(graph.adjacency)]
     steps = sorted(pairwise(order))
     return order if steps == sorted(graph.edges) else None
 
@@ -125,7 +125,7 @@ def _fold(graph: LabeledGraph, chain: list[int]) -> Layout:
 def _arrange_layers(graph: LabeledGraph) -> tuple[list[list[_Item]], dict[Edge, list[_Item]]]:
     """The nodes and bends of each layer, and those that each edge's line passes through."""
     layer = [0] * graph.n
-    for v in topological_order(graph.adjacency):
+    for v in find_topological_order(graph.adjacency):
         before = np.flatnonzero(graph.adjacency[:, v])
         layer[v] = max((layer[u] + 1 for u in before), default=0)
     columns: list[list[_Item]] = [[] for _ in range(max(layer) + 1)]
@@ -282,7 +282,7 @@ def _relax(places: Array, d: Array, kept_apart: Edges = ()) -> Array:
 
 
 def _step(x: Array, v: int, pulled: Array, edges: Edges) -> Array:
-    """Move a node as far as its edges then cross no other and come no closer to other nodes."""
+    """Move node v towards ``pulled``, as far as no edges cross and nothing comes too close."""
     own = [edge for edge in edges if v in edge]
     room = min(_measure_clearance(x, edges), _CLEAR)
     for share in _STEPS:

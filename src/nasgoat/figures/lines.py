@@ -15,7 +15,7 @@ STRETCHES = (1.0, 1.35, 1.7, 2.1)
 
 
 def lay_parallel(start: Point, end: Point, lines: int, gap: float) -> list[tuple[Point, Point]]:
-    """So many parallel lines around the one from start to end, each a gap from the next.
+    """This many parallel lines around the one from start to end, each a gap from the next.
 
     Example:
         >>> lay_parallel((0.0, 0.0), (4.0, 0.0), 2, 1.0)

@@ -11,7 +11,7 @@ NOTHING = "–"
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """A number with so many decimals; very small and very large ones with a power of ten.
+    """A number with this many decimals; very small and very large ones with a power of ten.
 
     Example:
         >>> [format_number(x) for x in (None, 0.0, -1.23456, 12345.6, 4.2e-7, 3e9)]
@@ -26,7 +26,7 @@ def format_number(value: float | None, digits: int = 3) -> str:
 
 
 def format_fixed(value: float | None, digits: int = 3) -> str:
-    """A number with so many decimals, however small it is.
+    """A number with this many decimals, however small it is.
 
     Example:
         >>> [format_fixed(x) for x in (None, -0.00001, 1.5)]
@@ -97,7 +97,7 @@ def _set_minus(text: str) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """A text of at most so many characters.
+    """A text of at most this many characters.
 
     Example:
         >>> cut("separable convolution", 9)
@@ -107,7 +107,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def cut_to_printable(text: str, longest: int) -> str:
-    r"""At most so many characters in one line, a question mark for each that can't be shown.
+    r"""At most this many characters in one line, a question mark for each that can't be shown.
 
     Example:
         >>> cut_to_printable("a\x1b[2J\n", 80)

@@ -3,23 +3,23 @@
 from nasgoat.formulations.acquisition_model import (
     LAYOUTS,
     AcquisitionModel,
-    Layout,
+    ProgramWriter,
     domain_model,
     formulate,
 )
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
-from nasgoat.formulations.posterior_rows import Acquisition
+from nasgoat.formulations.posterior_rows import AcquisitionTerms
 from nasgoat.formulations.tagged_model import TaggedModel, Violation, entry_name
 from nasgoat.upper_layers import FORMULATIONS
 
 __all__ = [
     "FORMULATIONS",
     "LAYOUTS",
-    "Acquisition",
     "AcquisitionModel",
+    "AcquisitionTerms",
     "GraphPoint",
-    "Layout",
+    "ProgramWriter",
     "TaggedModel",
     "Violation",
     "domain_model",

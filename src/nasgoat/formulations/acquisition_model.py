@@ -18,12 +18,12 @@ from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, posterior_rows
 from nasgoat.formulations.block_columns import code_counts, code_variables, is_decided
 from nasgoat.formulations.compositions import PartBounds, tightening_rows
-from nasgoat.formulations.counts import graph_counts
+from nasgoat.formulations.counts import count_declared
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
-from nasgoat.formulations.layers import graph_links
+from nasgoat.formulations.layers import link_graphs
 from nasgoat.formulations.limit_rows import limit_cells
-from nasgoat.formulations.posterior_rows import Acquisition
+from nasgoat.formulations.posterior_rows import AcquisitionTerms
 from nasgoat.formulations.structure_columns import (
     StructureColumns,
     choose_matrix,
@@ -32,7 +32,7 @@ from nasgoat.formulations.structure_columns import (
 from nasgoat.formulations.tagged_model import TaggedModel
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import LinearPosterior, require_known_form
 from nasgoat.upper_layers import FORMULATIONS
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     space: Any  # what its layout says it is
     n: int
     features: FeatureMap
-    acquisition: Acquisition
+    acquisition: AcquisitionTerms
     formulation: str = "compact"
     symmetry: bool = False
     columns: StructureColumns | None = None
@@ -66,7 +66,7 @@ class Request(NamedTuple):
         )
 
 
-class Layout(NamedTuple):
+class ProgramWriter(NamedTuple):
     """How spaces of one layout are written."""
 
     write: Callable[[Request], AcquisitionModel]  # a formulation, but for its objective
@@ -123,9 +123,9 @@ def _write_graphs(request: Request) -> AcquisitionModel:
         code_variables(m, features, blank)
         _add_paper_rows(m, request)
     else:
-        graph_links(m, space)
+        link_graphs(m, space)
         kernel_encoding.edge_ends(m, space)
-        counts = graph_counts(m, space, features)
+        counts = count_declared(m, space, features)
         counts.add(code_counts(m, features, blank))
         posterior_rows.compact_posterior_rows(m, counts, features, acquisition)
     return request.answer(m)
@@ -141,9 +141,9 @@ def _add_paper_rows(m: TaggedModel, request: Request) -> None:
 
 
 #: How spaces are written as programs, by their ``layout``; add an entry for a layout of your own.
-LAYOUTS: dict[str, Layout] = {
-    "cell": Layout(_write_cells, cell_domains.domain_of_cells),
-    "graph": Layout(_write_graphs, graph_domains.domain_of_graphs),
+LAYOUTS: dict[str, ProgramWriter] = {
+    "cell": ProgramWriter(_write_cells, cell_domains.domain_of_cells),
+    "graph": ProgramWriter(_write_graphs, graph_domains.domain_of_graphs),
 }
 
 
@@ -213,7 +213,7 @@ class AcquisitionModel:
 
 def formulate(
     space: SearchSpace,
-    acquisition: Acquisition,
+    acquisition: AcquisitionTerms,
     formulation: str = "compact",
     nodes: int | None = None,
     symmetry: bool = False,
@@ -241,7 +241,7 @@ def formulate(
     """
     if formulation not in FORMULATIONS:
         raise UnknownNameError("formulation", formulation, FORMULATIONS)
-    layout = find_layout(space)
+    layout = find_writer(space)
     n = space.sizes[-1] if nodes is None else nodes
     if n not in space.sizes:
         raise SpaceError(f"nodes must be from {space.sizes[0]} to {space.sizes[-1]}, got {n}")
@@ -263,10 +263,10 @@ def domain_model(space: SearchSpace, n: int) -> TaggedModel:
         >>> sum(1 for row in m.constraints() if "limit" in row.name)
         1
     """
-    return find_layout(space).domain(space, n)
+    return find_writer(space).domain(space, n)
 
 
-def find_layout(space: SearchSpace) -> Layout:
+def find_writer(space: SearchSpace) -> ProgramWriter:
     """How a space is written, or :class:`SpaceError` if no mathematical program is known for it."""
     if space.layout not in LAYOUTS:
         raise SpaceError(

@@ -1,4 +1,4 @@
-"""Kernel blocks beside the paper's: their codes as sums of columns of a program.
+"""Kernel blocks other than the paper's: their codes as sums of columns of a program.
 
 Notation
     X[i]    1 if the graph has the i-th of the listed structures (``structure_columns``)
@@ -31,7 +31,8 @@ from nasgoat.formulations.counts import Count
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.graph_counts import count_labels, list_operations
+from nasgoat.kernels.summaries import (
     LONGEST,
     OPERATIONS,
     STRUCTURE,
@@ -42,20 +43,19 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     realise_on_path,
 )
-from nasgoat.kernels.graph_counts import count_labels, list_operations
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Pair
 
 
 def is_decided(features: FeatureMap, by: str) -> bool:
-    """Whether some block beside the paper's is decided by structures, or by operations."""
+    """Whether some block other than the paper's is decided by structures, or by operations."""
     return by in features.decided_by
 
 
 def code_counts(
     m: TaggedModel, features: FeatureMap, structures: GraphBatch | None = None
 ) -> list[Count]:
-    """The codes of all blocks beside the paper's, in the order of the features.
+    """The codes of all blocks other than the paper's, in the order of the features.
 
     Args:
         m: A model with labels and, where a block is decided by structures, X.

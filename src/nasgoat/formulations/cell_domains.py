@@ -16,8 +16,8 @@ import numpy as np
 import pyomo.environ as pyo
 
 from nasgoat.formulations.block_columns import code_counts, is_decided
-from nasgoat.formulations.counts import Counts, edge_labelled_counts, node_labelled_counts
-from nasgoat.formulations.layers import cell_links, forward_edges, layers, source_and_sink
+from nasgoat.formulations.counts import Counts, count_edge_labelled, count_node_labelled
+from nasgoat.formulations.layers import add_forward_edges, add_layers, link_cells, require_paths
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.formulations.profiles import Profiles, structure_profiles
 from nasgoat.formulations.structure_columns import (
@@ -30,7 +30,7 @@ from nasgoat.formulations.structure_columns import (
 from nasgoat.formulations.tagged_model import TaggedModel, linear_sum, list_forward_pairs
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.spaces import CellSpace
 from nasgoat.spaces.limits import Pair
 
@@ -172,28 +172,28 @@ def compact_domain(
 ) -> CompactCells:
     """The cells of a space as layered paths, or as a choice among structures, with their counts."""
     on_nodes = space.labels_on == "nodes"
-    forward_edges(m)
+    add_forward_edges(m)
     if columns is not None:
         add_columns(m, columns)
     else:
-        layers(m)
+        add_layers(m)
         if space.on_paths:
             tags = ("101_source", "101_sink") if on_nodes else ("201_source", "201_source")
-            source_and_sink(m, tags)
+            require_paths(m, tags)
         add_structure_rows(m, structure_rows(space, m.n) or [])
     if not on_nodes:
         edge_label_variables(m, list_forward_pairs(m.n), len(space.ops))
         domain_201_label(m, len(space.ops))
-        counts = edge_labelled_counts(m, space, features, columns)
+        counts = count_edge_labelled(m, space, features, columns)
         counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
         return CompactCells(m=m, features=features, columns=columns, counts=counts, profiles=None)
     labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
     inner = range(1, m.n - 1)
     node_label_variables(m, inner, labels)
     domain_101_label(m, inner, labels)
-    cell_links(m, labels)
+    link_cells(m, labels)
     profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
-    counts = node_labelled_counts(m, space, features, profiles)
+    counts = count_node_labelled(m, space, features, profiles)
     counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
     return CompactCells(m=m, features=features, columns=columns, counts=counts, profiles=profiles)
 

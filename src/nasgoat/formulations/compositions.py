@@ -44,7 +44,7 @@ from nasgoat.formulations.variance_bound import (
     list_single_counts,
     variance_bound,
 )
-from nasgoat.kernels.deciding import Composition, list_compositions
+from nasgoat.kernels.summaries import Composition, list_compositions
 from nasgoat.surrogate import LinearPosterior
 
 Array = NDArray[np.float64]

@@ -71,7 +71,7 @@ class Counts:
         return G, np.array([h for _, h in self.equations])
 
 
-def node_labelled_counts(
+def count_node_labelled(
     m: TaggedModel,
     space: CellSpace,
     features: FeatureMap,
@@ -134,7 +134,7 @@ def _node_labelled_count(
     return Count(terms, upper=most)
 
 
-def edge_labelled_counts(
+def count_edge_labelled(
     m: TaggedModel,
     space: CellSpace,
     features: FeatureMap,
@@ -183,7 +183,7 @@ def _distance_count(
     return Count(distance_terms(m, u, v, s))
 
 
-def graph_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Counts:
+def count_declared(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Counts:
     """Every count of the feature map as terms, and the equations that hold between them."""
     counts = [_path_count(m, space, *kind) for kind in features.path_types]
     pairs = space.most_edges(m.n)

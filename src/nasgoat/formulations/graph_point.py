@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.graph_counts import list_operations
 
@@ -70,7 +70,7 @@ class GraphPoint:
         return self._distances(np.maximum(self.A, self.A.T) > np.eye(self.n))
 
     def _distances(self, edges: NDArray[np.bool_]) -> IntArray:
-        return np.asarray(np.minimum(shortest_distances(edges[None])[0].astype(int), self.n))
+        return np.asarray(np.minimum(find_distances(edges[None])[0].astype(int), self.n))
 
     @cached_property
     def r(self) -> IntArray:

@@ -38,12 +38,12 @@ from nasgoat.spaces import GraphSpace
 Pair = tuple[int, int]
 
 
-def forward_edges(m: TaggedModel) -> None:
+def add_forward_edges(m: TaggedModel) -> None:
     """A[u, v] for u < v; the other edges of (101_index) and (201_index) are not even variables."""
     m.variable("A", list_forward_pairs(m.n), pyo.Binary, lambda g, u, v: g.A[u, v])
 
 
-def layers(m: TaggedModel) -> None:
+def add_layers(m: TaggedModel) -> None:
     """(layers) R: which nodes are at most s edges apart.
 
     R[u, v, s] ≥ R[u, v, s - 1], and a path of at most s edges is edge u → v, or an edge u → w and
@@ -64,7 +64,7 @@ def reach(m: TaggedModel, u: int, v: int, s: int) -> Any:
 
     Example:
         >>> m = TaggedModel(3)
-        >>> forward_edges(m); layers(m)
+        >>> add_forward_edges(m); add_layers(m)
         >>> str(reach(m, 0, 1, 2)), str(reach(m, 0, 2, 2))
         ('A[0,1]', 'R[0,2,2]')
     """
@@ -87,7 +87,7 @@ def distance_terms(m: TaggedModel, u: int, v: int, s: int) -> Terms:
     return [(1.0, reach(m, u, v, s)), (-1.0, reach(m, u, v, s - 1))]
 
 
-def source_and_sink(m: TaggedModel, tags: tuple[str, str]) -> None:
+def require_paths(m: TaggedModel, tags: tuple[str, str]) -> None:
     """Every node is on a path from node 0 to node n - 1: (101_source), (101_sink), (201_source).
 
     In a topological order that means an edge into every node but the first, Σ_u A[u, v] ≥ 1, and
@@ -148,7 +148,7 @@ def link_pairs(
     is_kind: Callable[[Any, int, int, int], bool],
     sense: str = "<=",
 ) -> None:
-    """x[u, v, k, a, b]: the pair u, v is of kind k and has labels a, b, told by marginals.
+    """x[u, v, k, a, b] = 1 if the pair (u, v) is of kind k and its nodes have labels a and b.
 
     Σ_ab x[u, v, k, a, b] = whole[u, v, k], Σ_kb x[u, v, k, a, b] ≤ F[u, a] and
     Σ_kb x[u, v, k, b, a] ≤ F[v, a]; equations where every pair is of some kind.
@@ -187,7 +187,7 @@ def link_pairs(
         m.rows(tag, part, rows)
 
 
-def cell_links(m: TaggedModel, labels: Sequence[int]) -> None:
+def link_cells(m: TaggedModel, labels: Sequence[int]) -> None:
     """(links) p, f and t: distances of a cell with the labels at their ends, by marginals.
 
     For inner nodes u < v the rows of :func:`link_pairs`, as equations, with s = 0 for "no path".
@@ -227,7 +227,7 @@ def cell_links(m: TaggedModel, labels: Sequence[int]) -> None:
         m.rows("links", f"{end}_label", label)
 
 
-def graph_links(m: TaggedModel, space: GraphSpace) -> None:
+def link_graphs(m: TaggedModel, space: GraphSpace) -> None:
     """(links) p: distances s < n of pairs u ≠ v of a declared graph; u < v if undirected."""
     kinds, labels = dict.fromkeys(space.pairs(m.n), range(1, m.n)), code_labels(space)
     names = ("links", "p", "distance", "p_tail", "p_head")

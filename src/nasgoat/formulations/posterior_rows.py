@@ -39,7 +39,7 @@ Squares = dict[int, Terms]  # by count: the terms of its square
 _LARGEST_EXPONENT = 20.0  # exp of more is no bound that a linear program could use
 
 
-class Acquisition(Protocol):
+class AcquisitionTerms(Protocol):
     """What a formulation needs of the acquisition function: √β_t, the posterior, the surrogate."""
 
     @property
@@ -144,7 +144,9 @@ def kernel_rows(
     m.rows(tag, "K_xx", [((), K_xx == square if most is None else K_xx <= square)])
 
 
-def paper_posterior_rows(m: TaggedModel, features: FeatureMap, acquisition: Acquisition) -> None:
+def paper_posterior_rows(
+    m: TaggedModel, features: FeatureMap, acquisition: AcquisitionTerms
+) -> None:
     """(Acq-Opt), lines 2 to 4, by Appendix B; values too, so that a wrong number is noticed."""
     require_known_form(acquisition.posterior)
     fitted, kernel = acquisition.gp.gpr_, acquisition.gp.gpr_.kernel_
@@ -180,7 +182,7 @@ def _normalise(linear: KernelValues, offsets: Array | None) -> KernelValues:
 
 
 def compact_posterior_rows(
-    m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: Acquisition
+    m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: AcquisitionTerms
 ) -> Squares:
     """(Acq-Opt), lines 2 to 4, on counts, for any kernel of ours; answers the squares of counts."""
     posterior = require_known_form(acquisition.posterior).on_counts(features, m.n)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nasgoat.formulations.layers import distance_terms
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 from nasgoat.spaces.structures import acyclic_structures
 
 IntArray = NDArray[np.int_]
@@ -75,7 +75,7 @@ def structure_profiles(n: int, edges: int) -> Profiles | None:
     """
     if n < 4 or (n > 5 and (n > _LARGEST or edges > n + _SPARE)):
         return None
-    return make_profiles(shortest_distances(acyclic_structures(n, edges).adjacency))
+    return make_profiles(find_distances(acyclic_structures(n, edges).adjacency))
 
 
 def make_profiles(d: NDArray[np.uint8]) -> Profiles:
@@ -177,7 +177,7 @@ def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
 
 
 def _together_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, ...], Any]]:
-    """A profile brings one of those that it occurs with."""
+    """Rows W[f, i] ≤ Σ of the profiles, or end distances, that occur together with i."""
     rows: list[tuple[tuple[int, ...], Any]] = []
     for (f, g), both in profiles.together.items():
         others: list[Terms] = [[(1.0, m.W[g, j])] for j in range(both.shape[1])]

@@ -40,7 +40,7 @@ from nasgoat.formulations.tagged_model import (
     list_forward_pairs,
 )
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace, EdgeRow, GraphSpace
 from nasgoat.surrogate import LinearPosterior
@@ -116,7 +116,7 @@ class StructureColumns:
     @cached_property
     def distances(self) -> NDArray[np.uint8]:
         """Distances of all pairs, (S, n, n)."""
-        return shortest_distances(self.adjacency)
+        return find_distances(self.adjacency)
 
     @cached_property
     def profiles(self) -> Profiles | None:

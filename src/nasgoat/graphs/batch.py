@@ -216,7 +216,7 @@ class GraphBatch:
     @cached_property
     def distances(self) -> NDArray[np.uint8]:
         """Shortest distances d, shape (B, n, n), with n for "unreachable"."""
-        return shortest_paths.shortest_distances(self.adjacency)
+        return shortest_paths.find_distances(self.adjacency)
 
     def ends_by_label(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which nodes have the first label of the vocabulary, and which the last, shape (B, n)."""

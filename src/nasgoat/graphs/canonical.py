@@ -26,7 +26,7 @@ _DIGRAPH = 16  # vertices, those of labelled edges included, up to which nauty t
 _LONGEST = 1024  # bytes of a certificate; of longer ones a key has the checksum
 
 
-def key(
+def make_key(
     adjacency: NDArray[np.bool_],
     node_labels: Sequence[str] | None = None,
     edge_labels: Mapping[tuple[int, int], str] | None = None,
@@ -36,7 +36,7 @@ def key(
 
     Example:
         >>> a = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
-        >>> key(a) == key(a[::-1, ::-1]), key(a) == key(a, ["x", "x", "y"])
+        >>> make_key(a) == make_key(a[::-1, ::-1]), make_key(a) == make_key(a, ["x", "x", "y"])
         (True, False)
     """
     n = len(adjacency)
@@ -98,7 +98,7 @@ def key_of_colored(
     return head.encode() + b"\0" + certificate
 
 
-def automorphisms(
+def list_automorphisms(
     adjacency: NDArray[np.bool_],
     colours: Sequence[set[int]],
     directed: bool = True,
@@ -111,7 +111,7 @@ def automorphisms(
     Example:
         >>> diamond = np.zeros((4, 4), dtype=bool)
         >>> diamond[0, [1, 2]] = diamond[[1, 2], 3] = True
-        >>> automorphisms(diamond, [{0}, {1, 2}, {3}]).tolist()
+        >>> list_automorphisms(diamond, [{0}, {1, 2}, {3}]).tolist()
         [[0, 1, 2, 3], [0, 2, 1, 3]]
     """
     n = len(adjacency)

@@ -20,7 +20,7 @@ import numpy as np
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs.labeled_graph import LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 
 SOURCE, SINK = "input", "output"
 
@@ -124,7 +124,7 @@ def drop_idle_nodes(graph: LabeledGraph) -> LabeledGraph:
         >>> drop_idle_nodes(graph)
         LabeledGraph.from_edges(2, [(0, 1)], node_labels=['input', 'output'])
     """
-    on_path = nodes_on_paths(graph.adjacency[None])[0]
+    on_path = find_nodes_on_paths(graph.adjacency[None])[0]
     on_path[[0, -1]] = True
     kept = np.flatnonzero(on_path).tolist()
     labels = graph.node_labels or ()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import canonical
-from nasgoat.graphs.shortest_paths import is_acyclic, shortest_distances, topological_order
+from nasgoat.graphs.shortest_paths import find_distances, find_topological_order, is_acyclic
 from nasgoat.upper_layers import find
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class LabeledGraph:
 
     def distances(self) -> NDArray[np.int64]:
         """Shortest distances d[u, v] of Table 1, with n for "unreachable"."""
-        d: NDArray[np.int64] = shortest_distances(self.adjacency[None])[0].astype(np.int64)
+        d: NDArray[np.int64] = find_distances(self.adjacency[None])[0].astype(np.int64)
         return d
 
     def is_acyclic(self) -> bool:
@@ -138,7 +138,7 @@ class LabeledGraph:
             >>> a == b, a.canonical_key() == b.canonical_key()
             (False, True)
         """
-        return canonical.key(self.adjacency, self.node_labels, self.edge_labels, self.directed)
+        return canonical.make_key(self.adjacency, self.node_labels, self.edge_labels, self.directed)
 
     def relabeled(self, order: Sequence[int]) -> LabeledGraph:
         """The same graph with node ``order[i]`` renamed to i."""
@@ -154,7 +154,7 @@ class LabeledGraph:
 
     def sorted_topologically(self) -> LabeledGraph:
         """The same acyclic graph with every edge going from a smaller to a larger index."""
-        return self.relabeled(topological_order(self.adjacency))
+        return self.relabeled(find_topological_order(self.adjacency))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping; edge labels follow the order of the edges."""

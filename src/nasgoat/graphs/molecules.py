@@ -48,7 +48,7 @@ def from_smiles(smiles: str) -> LabeledGraph:
     """The graph of a molecule: heavy atoms and bonds, aromatic rings with alternating bonds.
 
     What a graph does not hold is lost (the arrangement in space) or refused (charges, isotopes,
-    radicals, hydrogen atoms beside those that valences leave).
+    radicals, hydrogen atoms other than those that valences leave).
 
     Raises:
         GraphError: If the text is no SMILES, or of a molecule that a graph does not hold.

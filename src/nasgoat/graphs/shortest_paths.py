@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError
 
 
-def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def find_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Shortest distances d of every graph of the batch, by Floyd–Warshall.
 
     Args:
@@ -27,7 +27,7 @@ def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
     Example:
         >>> path = np.array([[[0, 1, 0], [0, 0, 1], [0, 0, 0]]], dtype=bool)
-        >>> shortest_distances(path)[0].tolist()
+        >>> find_distances(path)[0].tolist()
         [[0, 1, 2], [3, 0, 1], [3, 3, 0]]
     """
     n = adjacency.shape[-1]
@@ -41,7 +41,7 @@ def shortest_distances(adjacency: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return np.minimum(d, np.uint8(n))
 
 
-def nodes_on_paths(
+def find_nodes_on_paths(
     adjacency: NDArray[np.bool_],
     sources: NDArray[np.bool_] | None = None,
     sinks: NDArray[np.bool_] | None = None,
@@ -55,7 +55,7 @@ def nodes_on_paths(
 
     Example:
         >>> dangling = np.array([[[0, 1, 1], [0, 0, 0], [0, 0, 0]]], dtype=bool)
-        >>> nodes_on_paths(dangling).tolist()
+        >>> find_nodes_on_paths(dangling).tolist()
         [[True, False, True]]
     """
     nodes = np.arange(adjacency.shape[-1])
@@ -76,11 +76,13 @@ def _find_reached(adjacency: NDArray[np.bool_], start: NDArray[np.bool_]) -> NDA
 
 def is_acyclic(adjacency: NDArray[np.bool_]) -> bool:
     """Whether one directed graph has no cycle."""
-    d = shortest_distances(adjacency[None])[0]
+    d = find_distances(adjacency[None])[0]
     return not (adjacency & (len(d) > d.T)).any()
 
 
-def topological_order(adjacency: NDArray[np.bool_], rank: Sequence[int] | None = None) -> list[int]:
+def find_topological_order(
+    adjacency: NDArray[np.bool_], rank: Sequence[int] | None = None
+) -> list[int]:
     """An order of the nodes in which every edge goes forward.
 
     Args:
@@ -89,7 +91,7 @@ def topological_order(adjacency: NDArray[np.bool_], rank: Sequence[int] | None =
             where there are no ranks, the one with the smallest index.
 
     Example:
-        >>> topological_order(np.array([[0, 0], [1, 0]], dtype=bool))
+        >>> find_topological_order(np.array([[0, 0], [1, 0]], dtype=bool))
         [1, 0]
     """
     waiting = adjacency.sum(axis=0)

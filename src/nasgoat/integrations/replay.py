@@ -46,7 +46,7 @@ class Replay:
         self._told: list[Told] = []
 
     def catch_up(self, trials: Iterable[FrozenTrial], *signs: float) -> CurveOptimizer:
-        """The optimiser, knowing these trials and no others.
+        """Tell the optimiser what is new in these trials, or all of them if old ones changed.
 
         Args:
             trials: In the order of their numbers.

@@ -48,7 +48,7 @@ class GoatSampler(BaseSampler):
 
     A study may have up to three directions; its trials then cover the front. A trial that a pruner
     stopped teaches by what it reported. Without ``settings`` the kernel is the one that suits the
-    space (:meth:`Settings.suited`).
+    space (:meth:`Settings.choose_kernel`).
 
     Args:
         space: The space of graphs, or its name as for :func:`~nasgoat.load_space`.
@@ -203,8 +203,8 @@ class GoatSampler(BaseSampler):
         settings = self._settings
         if self._kernel_is_open:
             terms = objectives.plain, False, objectives.pair
-            settings = settings.suited(self._space, self._asked, *terms)
-        settings = settings.adapted(objectives, self._space, self.optimizer)
+            settings = settings.choose_kernel(self._space, self._asked, *terms)
+        settings = settings.adapt_to(objectives, self._space, self.optimizer)
         self.optimizer = settings.find_optimizer(self.optimizer, self._space)
         given = (settings, self.optimizer, self.initial, self.seed)
         return CurveOptimizer(self._space, *given, minimise=objectives)

@@ -200,7 +200,7 @@ class TrialGraphs:
 
 
 def _check_enqueued(fixed: Mapping[str, Any], parameters: GraphParameters) -> None:
-    """Refuse values that a trial was enqueued with and that are meant for its graph in vain.
+    """Refuse enqueued values that are meant for the trial's graph but would be ignored.
 
     Optuna ignores a value under a name that no trial asks for.
 

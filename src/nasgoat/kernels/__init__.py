@@ -7,7 +7,7 @@ from nasgoat.kernels.blocks import (
     check_blocks,
     register_block,
 )
-from nasgoat.kernels.bounded import (
+from nasgoat.kernels.boundable_blocks import (
     bounded_blocks,
     count_searches,
     explain_unbounded,

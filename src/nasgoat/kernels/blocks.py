@@ -1,4 +1,4 @@
-"""Blocks of kernel features beside the paper's three: what each counts, and its code.
+"""Blocks of kernel features other than the paper's three: what each counts, and its code.
 
 Notation
     c_j(G)    the j-th count of a block, for example how often an operation occurs
@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.graphs import GraphBatch
-from nasgoat.kernels.deciding import DECIDING, GRAPH, LONGEST, OPERATIONS, STRUCTURE
 from nasgoat.kernels.graph_counts import (
     Counts,
     bound_lengths,
@@ -42,6 +41,7 @@ from nasgoat.kernels.graph_counts import (
     count_shape,
     count_surroundings,
 )
+from nasgoat.kernels.summaries import DECIDING, GRAPH, LONGEST, OPERATIONS, STRUCTURE
 from nasgoat.spaces import SearchSpace
 
 #: The blocks of the paper, in the order of their columns: k_g, k_n and k_e.
@@ -58,7 +58,7 @@ class Block:
         count: The counts of every graph of a batch, shape (B, counts).
         bounds: For a space the least and the largest value of each count; empty where the block
             has nothing to count.
-        decided_by: What decides the counts (:mod:`nasgoat.kernels.deciding`): the structure, the
+        decided_by: What decides the counts (:mod:`nasgoat.kernels.summaries`): the structure, the
             number of each operation, the most of each on a path, or nothing less than the whole
             graph. Branch and bound and the mixed-integer program can't bound the last.
     """
@@ -218,7 +218,7 @@ def _draw_sample(space: SearchSpace) -> GraphBatch:
     return found
 
 
-#: Blocks beside the paper's, by name.
+#: Blocks other than the paper's, by name.
 BLOCKS = {
     "operations": Block(
         "how often each operation occurs", count_operations, bound_operations, OPERATIONS

@@ -197,7 +197,7 @@ class FeatureMap:
 
     @cached_property
     def codes(self) -> dict[str, BlockCode]:
-        """The blocks beside the paper's, by name; those of several cells by ``cell.name``."""
+        """The blocks other than the paper's, by name; those of several cells by ``cell.name``."""
         names = [name for name in self.blocks if name not in PAPER_BLOCKS]
         if self.space.cells:
             names = [f"{cell}.{name}" for cell in self.space.cells for name in names]
@@ -290,7 +290,7 @@ class FeatureMap:
 
     @property
     def decided_by(self) -> set[str]:
-        """What decides those blocks beside the paper's that have columns."""
+        """What decides those blocks other than the paper's that have columns."""
         return {code.block.decided_by for code in self.codes.values() if code.width}
 
     def encode_decided(self, batch: GraphBatch, decided_by: str) -> NDArray[np.uint8]:
@@ -299,7 +299,7 @@ class FeatureMap:
         Args:
             batch: Any graphs that have it.
             decided_by: Structures, numbers of operations or richest paths
-                (:mod:`nasgoat.kernels.deciding`).
+                (:mod:`nasgoat.kernels.summaries`).
         """
         found = np.zeros((len(batch), self._others), dtype=np.uint8)
         end = 0
@@ -312,9 +312,9 @@ class FeatureMap:
     def rows(self, graphs: Sequence[LabeledGraph] | GraphBatch) -> NDArray[np.float64]:
         """Feature rows [g | n | e | others] of the graphs."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.space.batch(graphs)
-        return self.scaled(self.counts(batch), batch.cell_sizes)
+        return self.scale_counts(self.counts(batch), batch.cell_sizes)
 
-    def scaled(
+    def scale_counts(
         self, counts: NDArray[np.integer], sizes: NDArray[np.integer]
     ) -> NDArray[np.float64]:
         """Feature rows from counts and the numbers of nodes of each cell, shape (B, cells)."""

@@ -1,4 +1,4 @@
-"""What the blocks beside the paper's count in a graph, and between which values.
+"""What the blocks other than the paper's count in a graph, and between which values.
 
 Each block has two functions: ``bound_...`` gives for a space the least and the largest value of
 every count, none where there is nothing to count; ``count_...`` counts, for all graphs of a batch.
@@ -137,7 +137,7 @@ def count_longest(space: SearchSpace, batch: GraphBatch) -> Counts:
 def find_richest_path(
     batch: GraphBatch, start: NDArray[np.bool_], gains: NDArray[np.bool_]
 ) -> NDArray[np.int16]:
-    """The largest number of gains of edges on any path, and of the node that it starts from."""
+    """The most gains on any path: of its edges, and of its first node if that is marked."""
     most = start.astype(np.int16)
     step = np.where(batch.adjacency, gains.astype(np.int16), _NOWHERE)
     for _ in range(batch.n - 1):

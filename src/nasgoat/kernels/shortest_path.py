@@ -133,7 +133,7 @@ class ShortestPathKernel(Kernel):
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
-        """The weight of each block and σ_k²; fixed for blocks without columns, and where k_lin."""
+        """The weight of each block, and σ_k²; fixed where a block is empty, σ_k² if linear."""
         blocks = zip(self.block_weights, self._widths, strict=True)
         free = {name: width > 0 for name, width in blocks} | {"variance": self.form != "linear"}
         return [

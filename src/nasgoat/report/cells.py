@@ -149,7 +149,7 @@ class _CellPicture:
                 break
 
     def _settle(self, stretch: float) -> None:
-        """Choose the distances between nodes, so many times as wide as usual, and the frame."""
+        """Choose the distances between nodes, this many times as wide as usual, and the frame."""
         (step, row), reach = self._choose_steps(), self._choose_reach()
         self.steps = stretch * step, row
         along, across = zip(*map(self._scale, self.layout.points), strict=True)

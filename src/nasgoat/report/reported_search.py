@@ -14,7 +14,7 @@ import numpy as np
 
 from nasgoat.bayesopt import Objectives, Ticket
 from nasgoat.bayesopt.front import find_best
-from nasgoat.bayesopt.known import KnownResult, read_declared_known
+from nasgoat.bayesopt.known_results import KnownResult, read_declared_known
 from nasgoat.bayesopt.recommendation import Estimate, estimate_errors, recommend
 from nasgoat.benchmarks import Benchmark, benchmark
 from nasgoat.errors import NasgoatError

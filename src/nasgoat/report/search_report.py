@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from nasgoat.bayesopt.known import describe_known
+from nasgoat.bayesopt.known_results import describe_known
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
     format_count,
@@ -20,7 +20,7 @@ from nasgoat.report.page import Section, build_page, make_page, show_command
 from nasgoat.report.proposals import FIRST_CELLS, link_to_cell, show_gallery, show_proposals
 from nasgoat.report.reported_search import ReportedSearch
 from nasgoat.report.search_charts import chart_history
-from nasgoat.report.search_head import describe_estimate, list_facts, show_sources, write_lede
+from nasgoat.report.search_summary import describe_estimate, list_facts, show_sources, write_lede
 from nasgoat.spaces import to_toml
 
 _TRACEBACK = 4000  # characters of a traceback, its end

@@ -42,10 +42,10 @@ _STOPPED = (
 
 def solve(task: SolveTask) -> Report:
     """Search every tree for points below the judge's cut-off."""
-    return _Search(task).run()
+    return _TreeSearch(task).run()
 
 
-class _Search:
+class _TreeSearch:
     """The trees of one model."""
 
     def __init__(self, task: SolveTask) -> None:
@@ -132,7 +132,7 @@ class _Search:
 class _Tree:
     """The tree of one part, which can grow in slices of time."""
 
-    def __init__(self, search: _Search, part: ProgramPart | None) -> None:
+    def __init__(self, search: _TreeSearch, part: ProgramPart | None) -> None:
         self.search = search
         self.part = part
         self.bound = -math.inf

@@ -192,7 +192,7 @@ def load_space(name: SearchSpace | str | Path, nodes: int | None = None) -> Sear
     Raises:
         UnknownNameError: If no preset has the name.
         SpaceFileError: If the file can't be read or declares no space.
-        SpaceError: If its graphs can't have so many nodes.
+        SpaceError: If its graphs can't have this many nodes.
 
     Example:
         >>> load_space("nb201").count()

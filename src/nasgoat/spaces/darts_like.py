@@ -1,6 +1,6 @@
 """Cells with several inputs and a fixed number of predecessors per node, as in DARTS.
 
-The first nodes are inputs without incoming edges; every later node takes exactly so many of the
+The first nodes are inputs without incoming edges; every later node takes exactly this many of the
 smaller nodes as predecessors, and every edge has an operation. The output, which concatenates the
 inner nodes, is the same in every cell and left out.
 """

@@ -14,7 +14,7 @@ MOST_NAMES = 2**7 - 2  # codes are signed bytes, -1 is taken
 
 
 def as_tuple(value: Any) -> Any:
-    """A list of a file as the tuple that a frozen dataclass holds."""
+    """Convert a list, as TOML gives it, to a tuple, as frozen dataclasses need it."""
     return tuple(value) if isinstance(value, list) else value
 
 

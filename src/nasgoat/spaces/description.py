@@ -158,7 +158,7 @@ class SpaceDescription(ABC):
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """The operations that pass their input on: those that are called as this is usually called.
+        """The operations that pass their input on unchanged, recognised by their usual names.
 
         Upper and lower case, hyphens and underscores make no difference.
         """
@@ -201,7 +201,7 @@ class SpaceDescription(ABC):
         return Slots(pairs, self.node_vocabulary, self.edge_vocabulary, self.directed)
 
     def vocabulary(self, costs: Costs | None = None) -> Vocabulary:
-        """The names that a limit may use in this space, given these costs beside its own."""
+        """The names that a limit may use in this space, given these costs besides its own."""
         ops = (self.node_ops, self.edge_vocabulary)
         known: Costs = {**{cost.name: cost for cost in self.costs}, **(costs or {})}
         return Vocabulary(*ops, known, self.limit_places, self.limit_layers)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.conversions import Slots
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 from nasgoat.spaces.cell_space import CellSpace
 from nasgoat.spaces.costs import Cost
 from nasgoat.spaces.declared_values import MOST_NAMES, NAMES, RANGE, check_ops, read_range
@@ -254,4 +254,4 @@ class EdgeLabeledSpace(IndexedSpace):
 
     @staticmethod
     def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.asarray(nodes_on_paths(adjacency).all(axis=1))
+        return np.asarray(find_nodes_on_paths(adjacency).all(axis=1))

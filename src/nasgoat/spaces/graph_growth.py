@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nasgoat.compiled import compiled, inner
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, canonical
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 
 if TYPE_CHECKING:
     from nasgoat.spaces.graph_space import GraphSpace
@@ -58,7 +58,7 @@ class Growth:
         }
 
     def grow(self, inner_nodes: int, sinks: int = 0) -> Iterator[bool]:
-        """Make the prefixes of so many nodes before the sinks, and of so many sinks.
+        """Grow all prefixes with ``inner_nodes`` nodes before the sinks, and ``sinks`` sinks.
 
         Comes back with False from time to time, and with True when they are in :attr:`grown`.
         """
@@ -144,16 +144,16 @@ class Growth:
         keep &= (grown.sum(axis=1) * least <= self.rules.degree_in.high.max()).all(axis=1)
         keep &= (grown.sum(axis=2) * least <= self.rules.degree_out.high.max()).all(axis=1)
         if self.space.direction == "acyclic" and not self.forward:
-            d = shortest_distances(grown)
+            d = find_distances(grown)
             keep &= ~(grown & (d.transpose(0, 2, 1) < grown.shape[-1])).any(axis=(1, 2))
         return keep
 
     def _is_connected(self, matrix: Matrix) -> bool:
         n = len(matrix)
         if self.space.connectivity == "strong":
-            return bool((shortest_distances(matrix[None]) < n).all())
+            return bool((find_distances(matrix[None]) < n).all())
         if self.space.connectivity == "connected":
-            return bool((shortest_distances((matrix | matrix.T)[None]) < n).all())
+            return bool((find_distances((matrix | matrix.T)[None]) < n).all())
         if self.space.connectivity == "paths":
             # Who has no incoming edge must be a source, who has no outgoing one a sink.
             first, last = (~matrix.any(axis=0)).sum(), (~matrix.any(axis=1)).sum()
@@ -311,7 +311,7 @@ class GraphListing(Growth):
         if len(rows) == 0 or not (self.space.edge_ops or self.space.node_vocabulary):
             return rows
         colours = list(self.colours(np.full(n, -1, dtype=np.int8)).values())
-        group = canonical.automorphisms(matrix, colours, self.space.directed)
+        group = canonical.list_automorphisms(matrix, colours, self.space.directed)
         return canonical.keep_smallest_in_orbit(rows, _order_labels(group, edges))
 
     def _label_edge(

@@ -60,7 +60,7 @@ class Sketch:
             dict(self.edges if edges is None else edges),
         )
 
-    def without(self, v: int) -> Sketch:
+    def drop_node(self, v: int) -> Sketch:
         """A copy without node v."""
         labels = [code for u, code in enumerate(self.labels) if u != v]
         edges = {
@@ -166,7 +166,7 @@ def _list_joints(sketch: Sketch) -> Iterator[dict[Pair, int]]:
 def _resize(sketch: Sketch, change: _Resizing) -> Sketch:
     """The sketch with one node more, given its label and edges, or without a node."""
     if isinstance(change, int):
-        return sketch.without(change)
+        return sketch.drop_node(change)
     label, edges = change
     return sketch.copy_with([*sketch.labels, label], {**sketch.edges, **edges})
 

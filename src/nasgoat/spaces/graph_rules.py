@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances, find_nodes_on_paths
 from nasgoat.spaces.declared_values import is_count, read_range, say_range
 from nasgoat.spaces.label_sites import INPUT, OUTPUT
 
@@ -206,11 +206,11 @@ class GraphRules:
             )
         elif self.connectivity == "connected":
             either = batch.adjacency | batch.adjacency.transpose(0, 2, 1)
-            d = shortest_distances(either)
+            d = find_distances(either)
             yield Verdict(np.asarray(((d < n) | ~both).all(axis=(1, 2))), "be connected")
         elif self.connectivity == "paths":
             sources, sinks = self.ends(batch)
-            on_path = nodes_on_paths(
+            on_path = find_nodes_on_paths(
                 batch.adjacency,
                 sources if self.sources else batch.exists,
                 sinks if self.sinks else batch.exists,

@@ -210,7 +210,7 @@ class GraphSpace(SearchSpace):
         labels = list(graph.node_labels or [""] * graph.n)
         for v in range(self.rules.fixed.pinned):
             labels[v] = f"{v}:{labels[v]}"
-        return canonical.key(graph.adjacency, labels, graph.edge_labels, graph.directed)
+        return canonical.make_key(graph.adjacency, labels, graph.edge_labels, graph.directed)
 
     def _check(self, graph: LabeledGraph) -> None:
         check_form(self, graph)

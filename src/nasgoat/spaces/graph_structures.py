@@ -24,7 +24,7 @@ from scipy.stats import hypergeom
 
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import canonical
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 from nasgoat.spaces.graph_growth import Growth, Matrix, Roles, compare_ranks
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class StructureListing(Growth):
         everywhere = np.ones((1, len(roles)), dtype=bool)
         sources = (roles == 0)[None] if self.rules.sources else everywhere
         sinks = (roles == self._codes[1][0])[None] if self.rules.sinks else everywhere
-        return bool(nodes_on_paths(matrix[None], sources, sinks).all())
+        return bool(find_nodes_on_paths(matrix[None], sources, sinks).all())
 
     def _list_roles(self, matrix: Matrix) -> list[Roles]:
         """Which nodes can be sources and sinks, one choice of each orbit."""
@@ -162,7 +162,7 @@ class StructureListing(Growth):
     def symmetries(self, matrix: Matrix, roles: Roles, most: int) -> NDArray[np.intp]:
         """Automorphisms that keep roles and named nodes, the identity left out; some if many."""
         kinds = list(self.colours(roles).values())
-        return canonical.automorphisms(matrix, kinds, self.space.directed, most)[1:]
+        return canonical.list_automorphisms(matrix, kinds, self.space.directed, most)[1:]
 
 
 def estimate_structures(space: GraphSpace, n: int) -> float:
@@ -208,7 +208,7 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def _log_subsets(n: int, least: int, most: int) -> float:
-    """Logarithm of the number of subsets of n things with so many of them; 0 of none."""
+    """Logarithm of the number of subsets of n things with this many of them; 0 of none."""
     counts = [_log_choose(n, k) for k in range(least, min(n, most) + 1)]
     return float(np.logaddexp.reduce(counts)) if counts else 0.0
 

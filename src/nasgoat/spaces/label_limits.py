@@ -32,7 +32,7 @@ from scipy.special import logsumexp
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
-from nasgoat.spaces.moves import draw_within_limits, no_graph
+from nasgoat.spaces.moves import draw_within_limits, make_empty_error
 
 if TYPE_CHECKING:
     from nasgoat.spaces.cell_space import CellSpace, Structures
@@ -190,7 +190,7 @@ class LabelLimits:
         if self.by_place or self._fitting is None:
             return draw_within_limits(self.space, rng)
         if not self._fitting:
-            raise no_graph(self.space)
+            raise make_empty_error(self.space)
         batch, i, profile = self._fitting[int(rng.integers(len(self._fitting)))]
         found = self._relabel(batch[i], profile, rng)
         if found is None:
@@ -265,7 +265,7 @@ class LabelLimits:
     def vary(
         self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int
     ) -> list[LabeledGraph]:
-        """Graphs within the limits, so many labels of this one changed; fewer if few can be."""
+        """Graphs within the limits, this many labels of this one changed; fewer if few can be."""
         profile = self._make_profiles(self.space.batch([graph]))[0]
         priced, (matrix, codes) = self._price(graph, profile), self.space.sites.take_apart(graph)
         found = []

@@ -46,7 +46,7 @@ class NodeSites:
     said = "inner node"  # what a description calls a variable
 
     def count_variables(self, nodes: int, edges: int) -> int:
-        """How many variables a structure with so many nodes and edges has."""
+        """How many variables a structure with this many nodes and edges has."""
         return nodes - 2
 
     def assemble(self, matrix: Matrices, names: Sequence[str]) -> LabeledGraph:
@@ -75,12 +75,12 @@ class NodeSites:
     def structure_key(self, graph: LabeledGraph) -> bytes:
         """A key that two cells have in common exactly if their structures are the same."""
         ends = [label if label in (INPUT, OUTPUT) else "" for label in graph.node_labels or ()]
-        return canonical.key(graph.adjacency, ends)
+        return canonical.make_key(graph.adjacency, ends)
 
     def automorphisms(self, matrix: Matrices) -> NDArray[np.intp]:
         """The symmetries under which labellings of a structure are the same, (G, n)."""
         last = len(matrix) - 1
-        return canonical.automorphisms(matrix, [{0}, set(range(1, last)), {last}])
+        return canonical.list_automorphisms(matrix, [{0}, set(range(1, last)), {last}])
 
     def cycles(self, symmetry: NDArray[np.intp], edges: int) -> tuple[int, ...]:
         """Sizes of the cycles in which a symmetry permutes the variables."""

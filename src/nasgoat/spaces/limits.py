@@ -49,7 +49,7 @@ class Limit:
         nodes: Coefficient of the number of nodes.
         edges: Coefficient of the number of edges.
         depth: Coefficient of the depth.
-        edge_places: Coefficients of operations on one edge (u, v) alone, beside ``edge_ops``; for
+        edge_places: Coefficients of operations on one edge (u, v) alone, besides ``edge_ops``; for
             spaces that tell their nodes apart.
         cells: Where a graph has several cells, the terms of each, as limits whose sense and bound
             mean nothing; such a limit has no other terms.

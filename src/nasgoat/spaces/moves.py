@@ -97,11 +97,11 @@ def draw_within_limits(space: SearchSpace, rng: np.random.Generator) -> LabeledG
         )
     graphs = [graph for batch in space.enumerate() for graph in batch]
     if not graphs:
-        raise no_graph(space)
+        raise make_empty_error(space)
     return graphs[int(rng.integers(len(graphs)))]
 
 
-def no_graph(space: SearchSpace) -> EmptySpaceError:
+def make_empty_error(space: SearchSpace) -> EmptySpaceError:
     """The error of limits that nothing satisfies."""
     said = ", ".join(limit.text for limit in space.all_limits)
     return EmptySpaceError(f"the limits must leave at least one graph, got none under {said}")
@@ -132,7 +132,7 @@ def fill_up(
     others: Sequence[LabeledGraph],
     rng: np.random.Generator,
 ) -> list[LabeledGraph]:
-    """Add random graphs to those found until there are so many."""
+    """Add random graphs to those found until there are ``count``."""
     return found + [others[i] for i in rng.integers(len(others), size=count - len(found))]
 
 

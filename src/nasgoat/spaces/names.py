@@ -18,7 +18,7 @@ import numpy as np
 
 from nasgoat.errors import GraphError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import topological_order
+from nasgoat.graphs.shortest_paths import find_topological_order
 from nasgoat.spaces.limits import Pair
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class GraphNames(Names):
         for v, code in enumerate(codes):
             rank[v] = -int(code == 0) if self.space.sources else 0
             rank[v] += int(code == last) if self.space.sinks else 0
-        return graph.relabeled(topological_order(graph.adjacency, rank))
+        return graph.relabeled(find_topological_order(graph.adjacency, rank))
 
     def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """Orders in which edges ascend, or that keep every label in its place."""
@@ -203,7 +203,7 @@ class GraphNames(Names):
 
 
 def list_topological_orders(graph: LabeledGraph, most: int) -> list[LabeledGraph]:
-    """Re-indexings of an acyclic graph in which every edge ascends, at most so many.
+    """Re-indexings of an acyclic graph in which every edge ascends, at most this many.
 
     Example:
         >>> diamond = LabeledGraph.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], list("iabo"))

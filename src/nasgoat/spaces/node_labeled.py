@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths
+from nasgoat.graphs.shortest_paths import find_nodes_on_paths
 from nasgoat.spaces import node_moves
 from nasgoat.spaces.cell_space import CellSpace, Structures
 from nasgoat.spaces.costs import Cost
@@ -125,7 +125,7 @@ class NodeLabeledSpace(CellSpace):
     def _check(self, graph: LabeledGraph) -> None:
         self._check_labels(graph)
         labels = np.array([graph.node_labels])
-        on_path = nodes_on_paths(graph.adjacency[None], labels == INPUT, labels == OUTPUT)[0]
+        on_path = find_nodes_on_paths(graph.adjacency[None], labels == INPUT, labels == OUTPUT)[0]
         if not on_path.all():
             v = int(np.argmin(on_path))
             raise GraphError(f"every node must be on a path from input to output, node {v} is not")
@@ -190,7 +190,7 @@ class NodeLabeledSpace(CellSpace):
 
 @lru_cache(maxsize=256)
 def count_matrices(n: int, max_edges: int) -> int:
-    """Number of matrices with edges u < v and at most so many edges, every node on a path.
+    """Number of matrices with edges u < v and at most this many edges, every node on a path.
 
     An upper bound on the number of structures that costs next to nothing: inclusion and exclusion
     over the set of nodes without successor, as polynomials in the number of edges.
@@ -225,7 +225,7 @@ def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def count_prefixes(n: int, max_edges: int) -> int:
-    """Number of matrices with edges u < v and at most so many, every node reached from the first.
+    """Number of matrices with edges u < v and at most this many, every node reached from the first.
 
     Example:
         >>> [count_prefixes(n, 28) for n in (1, 2, 3, 4)]

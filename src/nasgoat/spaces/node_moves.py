@@ -14,7 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.shortest_paths import nodes_on_paths, shortest_distances, topological_order
+from nasgoat.graphs.shortest_paths import (
+    find_distances,
+    find_nodes_on_paths,
+    find_topological_order,
+)
 from nasgoat.spaces.moves import bound_moves, fill_up, list_others
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ def draw(space: NodeLabeledSpace, rng: np.random.Generator) -> LabeledGraph:
     n, k = space.sizes[-1], len(space.ops)
     for density in _DENSITIES:
         matrices = np.triu(rng.random((_DRAWS, n, n)) < density, 1)
-        on_path = nodes_on_paths(matrices)
+        on_path = find_nodes_on_paths(matrices)
         for i in _list_valid(space, matrices, on_path):
             codes = rng.integers(1, k + 1, size=n) if k else np.zeros(n, dtype=int)
             cell = _make_cell(space, matrices[i], codes, on_path[i])
@@ -92,7 +96,7 @@ def _try_changes(
         other = (codes - 1 + rng.integers(1, k, size=(block, n))) % k + 1
         change = min(step / max(n - 2, 1), 1 - 1 / k)
         changed = np.where(rng.random((block, n)) < change, other, codes)
-    on_path = nodes_on_paths(flipped)
+    on_path = find_nodes_on_paths(flipped)
     flipped &= on_path[:, :, None] & on_path[:, None, :]
     differs = (flipped != matrices).any(axis=(1, 2)) | ((changed != codes) & used)[:, 1:-1].any(1)
     fits = on_path[:, 0] & (flipped.sum(axis=(1, 2)) <= space.edge_limit)
@@ -150,13 +154,13 @@ def _insert_nodes(
 
 def _list_forward_pairs(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The pairs (u, v) whose edge closes no cycle, whatever the order of the nodes."""
-    reach = shortest_distances(matrix[None])[0] < len(matrix)
+    reach = find_distances(matrix[None])[0] < len(matrix)
     return [(int(u), int(v)) for u, v in np.argwhere(~reach.T)]
 
 
 def _reorder(matrix: NDArray[np.bool_], codes: NDArray[np.int_]) -> _Candidate:
     """The same graph in topological order; source and sink stay first and last."""
-    order = topological_order(matrix)
+    order = find_topological_order(matrix)
     return matrix[np.ix_(order, order)], codes[order]
 
 
@@ -191,7 +195,7 @@ def _prune(
     space: NodeLabeledSpace, matrix: NDArray[np.bool_], codes: NDArray[np.int_]
 ) -> LabeledGraph | None:
     """The cell without nodes off every path, or None if it is not in the space."""
-    return _make_cell(space, matrix, codes, nodes_on_paths(matrix[None])[0])
+    return _make_cell(space, matrix, codes, find_nodes_on_paths(matrix[None])[0])
 
 
 def _make_cell(

@@ -67,7 +67,7 @@ class LimitedSpace(SpaceDescription):
         return self._keep_costs(costs).with_limits(name_uniquely((*self.limits, *found)))
 
     def _keep_costs(self, costs: Costs | None) -> Self:
-        """The space that knows these costs beside its own, where its family can keep them."""
+        """The space that knows these costs besides its own, where its family can keep them."""
         if not costs or all(declared.name != "costs" for declared in fields(cast(Any, self))):
             return self
         words = self.vocabulary(costs)
@@ -205,7 +205,7 @@ class SearchSpace(ShownAsHtml, LimitedSpace):
     def variants(
         self, graph: LabeledGraph, count: int, rng: np.random.Generator, edits: int = 1
     ) -> list[LabeledGraph]:
-        """Random graphs about so many changes away, faster than one :meth:`mutate` after another.
+        """Random graphs about this many changes away, faster than one :meth:`mutate` after another.
 
         Args:
             graph: The graph to change.
@@ -325,7 +325,7 @@ class SearchSpace(ShownAsHtml, LimitedSpace):
         return moves.draw_distinct(self, count, rng, exclude or set(), deadline)
 
     def _is_used_up_by(self, wanted: int) -> bool:
-        """Whether it takes no time to know that the space has no more graphs, and to list them."""
+        """Whether the space has at most ``wanted`` graphs, all of which can be listed quickly."""
         return (
             self._is_quickly_counted()
             and self._total <= wanted
@@ -337,7 +337,7 @@ class SearchSpace(ShownAsHtml, LimitedSpace):
 
     @cached_property
     def kept(self) -> dict[str, Any]:
-        """What others computed of the space once, kept as long as it lives; no part of it."""
+        """A cache for values that others compute from the space; not part of its declaration."""
         return {}
 
     @cached_property

@@ -137,7 +137,7 @@ class Cells(SearchSpace):
         return sum(cell.most_edges(cell.sizes[-1]) for cell in self.cells.values())
 
     def with_nodes(self, n: int) -> SearchSpace:
-        """The space itself if it has one number of nodes: cells are cut one by one."""
+        """The space itself if every graph has n nodes; otherwise an error: resize single cells."""
         if list(self.sizes) != [n]:
             raise SpaceError(
                 f"several cells must be cut to a number of nodes one by one, got {n} for all"

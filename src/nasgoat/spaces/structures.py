@@ -223,4 +223,4 @@ def acyclic_structures(n: int, max_edges: int) -> Structures:
     rows = np.concatenate(list(list_rows(n, max_edges, whole=True, greatest=True)))
     adjacency = matrices_of(rows)
     colours = [{0}, set(range(1, n - 1)), {n - 1}]
-    return Structures(adjacency, [canonical.automorphisms(a, colours) for a in adjacency])
+    return Structures(adjacency, [canonical.list_automorphisms(a, colours) for a in adjacency])

@@ -130,7 +130,7 @@ def parse_space(text: str, file: str = "space") -> SearchSpace:
 def _read_space(
     document: TomlDocument, path: Keys, others: Mapping[str, Value] | None = None
 ) -> SearchSpace:
-    """The space of one table; ``others`` are keys beside those of its family."""
+    """The space of one table; ``others`` are keys besides those of its family."""
     make, values = KINDS[document.read_choice(path, "kind", KINDS, _AMERICAN)]
     content = document.read(path, {**values, "kind": TEXT, **(others or {})})
     for key in ("kind", *(others or {})):

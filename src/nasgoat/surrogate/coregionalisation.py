@@ -62,7 +62,7 @@ DISTRUST = -2.0  # logit of the loadings at which a second search begins
 
 @dataclass(frozen=True, eq=False)
 class Coregionalisation:
-    """B, which says how the sources hang together.
+    """B, the covariance between the sources.
 
     Args:
         scales: a, shape (S,).
@@ -96,7 +96,7 @@ class Coregionalisation:
         told: Array = targets / self.matrix[0, places]
         return told
 
-    def color(self, K: Array, places: Places, noise: Array) -> Array:
+    def colour_noise(self, K: Array, places: Places, noise: Array) -> Array:
         """Ñ, the noise covariance of y_i / b_i; K is the Gram matrix of the graphs."""
         B = self.matrix
         b = B[0, places]

@@ -33,7 +33,7 @@ from nasgoat.surrogate.posterior import (
     LinearPosterior,
     NormalisedPosterior,
     Posterior,
-    posterior_of,
+    make_posterior,
 )
 from nasgoat.surrogate.target import TargetScale, check_errors
 
@@ -131,7 +131,7 @@ class GraphGP:
         return self.posterior_.mean_std(self.features.rows(graphs))
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> GraphGP:
-        """The same process as if these graphs had been observed at their posterior means.
+        """A copy of the process, as if these graphs had been observed at their posterior means.
 
         The means stay as they are, the standard deviations near these graphs shrink; the
         hyperparameters are not fitted again. (The "kriging believer" of Ginsbourger et al., 2010.)
@@ -159,7 +159,7 @@ class GraphGP:
         believer.origin = self.origin or self
         believer._observed = observed
         all_rows, targets, variances = observed
-        believer.posterior_ = posterior_of(self.gpr_.kernel_, all_rows, variances, targets)
+        believer.posterior_ = make_posterior(self.gpr_.kernel_, all_rows, variances, targets)
         return believer
 
     def draw(self, rng: np.random.Generator) -> Posterior:
@@ -220,7 +220,7 @@ class GraphGP:
                 self.gpr_ = gpr.fit(rows, targets)
                 self.posterior_: (
                     LinearPosterior | ExponentialPosterior | NormalisedPosterior | KernelPosterior
-                ) = posterior_of(kernel, rows, variances, targets)
+                ) = make_posterior(kernel, rows, variances, targets)
             except np.linalg.LinAlgError:
                 logger.info("the kernel matrix is singular with jitter %g; trying more", jitter)
                 continue

@@ -193,7 +193,7 @@ def maximize_from(likelihood: Weighed, starts: Sequence[Array], bounds: Array) -
 
 
 def spread_evenly(targets: Array, most: int = MOST_FITTED) -> NDArray[np.intp]:
-    """Places of at most so many targets, in their order: lowest, highest and evenly between.
+    """Places of at most this many targets, in their order: lowest, highest and evenly between.
 
     Example:
         >>> spread_evenly(np.array([3.0, 1.0, 5.0, 2.0, 4.0]), most=3).tolist()

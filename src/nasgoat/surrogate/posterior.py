@@ -204,7 +204,7 @@ class KernelPosterior:
         return replace(self, source=features.source, scale=features.scale(n))
 
 
-def posterior_of(
+def make_posterior(
     kernel: Kernel, rows: Array, noise: Array, targets: Array
 ) -> LinearPosterior | ExponentialPosterior | NormalisedPosterior | KernelPosterior:
     """The posterior of fixed hyperparameters given rows, targets and noise.

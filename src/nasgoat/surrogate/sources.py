@@ -20,7 +20,7 @@ from nasgoat.surrogate.coregionalisation import Array, Coregionalisation, Source
 from nasgoat.surrogate.graph_gp import JITTERS, GraphGP, refuse_singular
 from nasgoat.surrogate.likelihood import make_likelihood, name_parameters, spread_over_sources
 from nasgoat.surrogate.model_check import ModelCheck, log_density
-from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.posterior import make_posterior
 from nasgoat.surrogate.target import Source, SourceWorth, scale_sources
 
 logger = logging.getLogger(__name__)
@@ -127,7 +127,7 @@ class SourcedGP(GraphGP):
         return self._worth
 
     def believing(self, graphs: Sequence[LabeledGraph], source: str | None = None) -> SourcedGP:
-        """The same process as if a source, or the target, had said what is expected of graphs."""
+        """A copy of the process, as if a source, or the target, had said what is expected."""
         place = 0 if source is None else self._find(source)
         if len(self.sources_) == 1:
             plain: SourcedGP = super().believing(graphs)  # type: ignore[assignment]
@@ -206,11 +206,11 @@ class SourcedGP(GraphGP):
         """The posterior of the target, given all observations."""
         kernel, mixing, places = self.gpr_.kernel_, self.mixing_, self._places
         K = kernel(rows)
-        colored = mixing.color(K, places, noise)
+        colored = mixing.colour_noise(K, places, noise)
         told = mixing.believe(places, targets)
         self._joint = (rows, targets, noise)
         self._observed = (rows, told, colored)
-        self.posterior_ = posterior_of(kernel, rows, colored, told)
+        self.posterior_ = make_posterior(kernel, rows, colored, told)
         self.gpr_ = copy(self.gpr_)  # what it says of any row is what the posterior says
         self.gpr_.X_train_, self.gpr_.y_train_ = rows, told
         self.gpr_.L_ = np.linalg.cholesky(K + colored)

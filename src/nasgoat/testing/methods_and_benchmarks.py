@@ -21,7 +21,7 @@ from nasgoat.errors import (
     ObservationError,
 )
 from nasgoat.graphs import LabeledGraph
-from nasgoat.search_methods import available, make_method, own_batch
+from nasgoat.search_methods import find_own_batch, is_available, make_method
 from nasgoat.spaces import EdgeLabeledSpace, NodeLabeledSpace, SearchSpace
 from nasgoat.testing.contract import Contract, list_graphs
 
@@ -67,14 +67,14 @@ class MethodContract(Contract):
         evaluations: int = 20,
     ) -> Asker:
         """The method for a space; replace it for one that has no name."""
-        if not available(method):
+        if not is_available(method):
             pytest.skip(f"the package that {method} needs is not installed")
         options = self.options.get(method, {})
         return make_method(method, space, initial, seed, evaluations, **options)
 
     def batch(self, method: str) -> int:
         """How many graphs the method is asked for at a time."""
-        return own_batch(method)
+        return find_own_batch(method)
 
     def search(
         self, method: str, space: SearchSpace, evaluations: int, seed: int = 0

@@ -348,7 +348,7 @@ def list_edges(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def structure_key(space: CellSpace, matrix: NDArray[np.bool_]) -> bytes:
-    """What two structures share exactly if the space holds them for the same."""
+    """A key that two structures share exactly if the space treats them as the same."""
     if space.indexed:
         return np.packbits(matrix).tobytes()
     inner = ["inner"] * (len(matrix) - 2)

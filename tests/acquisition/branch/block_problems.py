@@ -17,7 +17,7 @@ from nasgoat import (
 from nasgoat.acquisition.costs import measure_program
 from nasgoat.kernels import bounded_blocks, check_blocks, count_searches, explain_unbounded
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.posterior import make_posterior
 from tests.acquisition.branch.declared.graph_problems import random_graph_space
 from tests.acquisition.branch.problems import Problem, observed, random_space
 
@@ -62,7 +62,7 @@ def fitted(
     y = rows @ rng.normal(size=rows.shape[1]) + 0.01 * rng.normal(size=len(rows))
     y = (y - y.mean()) / (y.std() + 1e-9)
     gp.targets_, noise = y, np.full(len(rows), 1e-3)
-    gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
+    gp.posterior_, gp._observed = make_posterior(gp.kernel, rows, noise, y), (rows, y, noise)
     return gp
 
 

@@ -19,7 +19,7 @@ from nasgoat import (
 from nasgoat.acquisition.branch.search import DepthFirstRun
 from nasgoat.errors import SpaceError
 from nasgoat.spaces import SearchSpace
-from nasgoat.surrogate.posterior import posterior_of
+from nasgoat.surrogate.posterior import make_posterior
 
 OPS = ["a", "b", "c", "d"]
 
@@ -51,7 +51,7 @@ def fitted(space: SearchSpace, kernel: ShortestPathKernel, t: int, seed: int) ->
     y = (y - y.mean()) / (y.std() + 1e-9)
     noise = np.full(len(graphs), 1e-3)
     gp.graphs_, gp.targets_ = graphs, y
-    gp.posterior_, gp._observed = posterior_of(gp.kernel, rows, noise, y), (rows, y, noise)
+    gp.posterior_, gp._observed = make_posterior(gp.kernel, rows, noise, y), (rows, y, noise)
     return gp
 
 

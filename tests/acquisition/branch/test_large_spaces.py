@@ -19,7 +19,7 @@ from nasgoat.acquisition import Status, make_optimizer, random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.spaces import DartsSpace
-from nasgoat.surrogate.posterior import LinearPosterior, posterior_of
+from nasgoat.surrogate.posterior import LinearPosterior, make_posterior
 
 TIES = 1e-9  # sums in different orders
 
@@ -31,7 +31,7 @@ def sampled(space: DartsSpace | NodeLabeledSpace, t: int, seed: int) -> LowerCon
     rows = gp.features.rows(graphs)
     y = rows @ rng.normal(size=rows.shape[1])
     gp.graphs_, gp.targets_ = graphs, (y - y.mean()) / y.std()
-    gp.posterior_ = posterior_of(gp.kernel, rows, np.full(t, 1e-3), gp.targets_)
+    gp.posterior_ = make_posterior(gp.kernel, rows, np.full(t, 1e-3), gp.targets_)
     return LowerConfidenceBound().given(gp)
 
 

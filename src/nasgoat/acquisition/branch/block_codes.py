@@ -1,7 +1,7 @@
-"""Kernel blocks beside the paper's in branch and bound (Lemma 10).
+"""Kernel blocks other than the paper's in branch and bound (Lemma 10).
 
 Notation (docs/branch-and-bound.md)
-    C           columns of all blocks beside the paper's: thermometer codes, 0 or 1
+    C           columns of all blocks other than the paper's: thermometer codes, 0 or 1
     N, ℓ        a *summary*: how many variables have each label; the most of each on a path
 
 What the structure decides is the same for all graphs of a shape; what the numbers of operations or
@@ -41,7 +41,8 @@ from nasgoat.acquisition.branch.records import MARGIN, Builds, Floats, Found, In
 from nasgoat.compiled import Threads
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.graph_counts import find_richest_path
+from nasgoat.kernels.summaries import (
     LONGEST,
     NOTHING,
     OPERATIONS,
@@ -51,7 +52,6 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     realise_on_path,
 )
-from nasgoat.kernels.graph_counts import find_richest_path
 from nasgoat.spaces.limits import Limit
 from nasgoat.surrogate.posterior import ExponentialPosterior
 
@@ -61,7 +61,7 @@ _KEPT = 5_000_000  # bounds of shapes that are kept for when their summaries are
 
 @dataclass(frozen=True, eq=False)
 class BlockCodes:
-    """The codes of the blocks beside the paper's, for the shapes of a block of the search.
+    """The codes of the blocks other than the paper's, for the shapes of a block of the search.
 
     Args:
         features: The features of the kernel.
@@ -71,7 +71,7 @@ class BlockCodes:
         >>> from nasgoat.acquisition.branch.cells.structures import Listing
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(4, ["conv", "pool"])
-        >>> (block,) = Listing(space, False).blocks()
+        >>> (block,) = Listing(space, False).list_blocks()
         >>> codes = BlockCodes(FeatureMap(space, ("paths", "operations")), block)
         >>> codes.find(codes.summaries[1]).shape == (len(block.adjacency), 8), len(codes.summaries)
         (True, 3)
@@ -82,7 +82,7 @@ class BlockCodes:
 
     @cached_property
     def summaries(self) -> list[Summary]:
-        """The summaries to search on their own; empty if none has to."""
+        """The summaries to search one by one; empty if the structure decides every code."""
         on_nodes = self.block.space.labels_on == "nodes"
         totals = np.unique(self.block.shapes.variables).tolist()
         labels = (self.block.labels, 0) if on_nodes else (0, self.block.labels)
@@ -124,7 +124,8 @@ class BlockCodes:
         return np.concatenate(
             [
                 self.features.encode_decided(
-                    self.block.space.batch([self.block.graph(s, none) for s in chunk]), STRUCTURE
+                    self.block.space.batch([self.block.make_graph(s, none) for s in chunk]),
+                    STRUCTURE,
                 )
                 for chunk in chunks
             ]

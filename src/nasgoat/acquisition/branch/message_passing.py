@@ -195,18 +195,18 @@ def note_domains(
             if stack.move_bound[0, i, c] < threshold:
                 allowed[s, i, stack.domain[0, i, c]] = 1
     if lower < threshold:
-        _note_next_name(prefixes, stack, s, threshold)
+        _note_next_variable(prefixes, stack, s, threshold)
 
 
 @inner
-def _note_next_name(prefixes: Prefixes, stack: AnyStack, s: Index, threshold: float) -> None:
+def _note_next_variable(prefixes: Prefixes, stack: AnyStack, s: Index, threshold: float) -> None:
     """Note the variable whose labels the bound tells apart best, and a bound for each of them."""
-    states, bound = prefixes.states, prefixes.states.name_bound[s]
+    states, bound = prefixes.states, prefixes.states.label_bound[s]
     best = -1.0
-    states.next_name[s] = -1
+    states.next_variable[s] = -1
     for again in range(2):
         for i in range(1, states.allowed.shape[1]):
-            if prefixes.scratch.named[i] == 1 or (again == 1 and i != states.next_name[s]):
+            if prefixes.scratch.known[i] == 1 or (again == 1 and i != states.next_variable[s]):
                 continue
             bound[:] = threshold
             for c in range(stack.width[0, i]):
@@ -218,7 +218,7 @@ def _note_next_name(prefixes: Prefixes, stack: AnyStack, s: Index, threshold: fl
             worth = total / len(bound) - least
             if worth > best:
                 best = worth
-                states.next_name[s] = i
+                states.next_variable[s] = i
 
 
 @inner

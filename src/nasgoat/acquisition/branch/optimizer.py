@@ -17,8 +17,7 @@ from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, DeclaredListing
 from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
 from nasgoat.acquisition.branch.records import Run
-from nasgoat.acquisition.costs import GROWING, branch_cost
-from nasgoat.acquisition.engines import BatchMemory, Engine, Sieve
+from nasgoat.acquisition.costs import GROWING, forecast_branch
 from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import (
@@ -28,10 +27,11 @@ from nasgoat.acquisition.local_search import (
     search_locally,
 )
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
+from nasgoat.acquisition.part_sums import BatchMemory, Engine, Sieve
 from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
 from nasgoat.acquisition.relaxation import certify_best, minimize_parts, require_bounded
-from nasgoat.acquisition.several import SeveralAcquisition
-from nasgoat.compiled import Threads, compiling, one_blas_thread
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
+from nasgoat.compiled import Threads, collect_less_garbage, limit_blas_threads
 from nasgoat.errors import SettingError, SpaceError
 from nasgoat.kernels import (
     block_names,
@@ -39,7 +39,7 @@ from nasgoat.kernels import (
     require_bounded_blocks,
     require_paper_blocks,
 )
-from nasgoat.kernels.deciding import STRUCTURE
+from nasgoat.kernels.summaries import STRUCTURE
 from nasgoat.memory import choose_limit
 from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
@@ -74,7 +74,7 @@ class BranchAndBound:
     """
 
     name = "branch"
-    cost = staticmethod(branch_cost)
+    cost = staticmethod(forecast_branch)
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class BranchAndBound:
         self.time_limit = time_limit
         self.progress = progress
         self.threads = threads
-        self._codes: dict[Any, Any] = {}  # of blocks beside the paper's, by their names
+        self._codes: dict[Any, Any] = {}  # of blocks other than the paper's, by their names
         self._declared: DeclaredListing | None = None
         if space.layout == "graph":
             self._declared = DeclaredListing(cast(GraphSpace, space), progress)
@@ -129,7 +129,7 @@ class BranchAndBound:
                 f"one; use {other}"
             )
         words = "compiling the search: once on a machine, about twenty seconds"
-        with say_if_slow(self.progress, words), compiling():
+        with say_if_slow(self.progress, words), collect_less_garbage():
             if exponential:
                 runs.load_exponential()
                 if runs.may_sift(self.space):
@@ -139,7 +139,7 @@ class BranchAndBound:
             elif not self.space.cells:
                 for prefixes in sorted(self._linear.by_prefixes):
                     runs.load_linear(prefixes)
-            one_blas_thread()  # finds the libraries
+            limit_blas_threads()  # finds the libraries
         self._loaded.add(exponential)
 
     def prepare(self, exponential: bool = False, deadline: float | None = None) -> None:
@@ -151,13 +151,13 @@ class BranchAndBound:
             self._list_pairs()
             return
         listing = self._exponential if exponential else self._linear
-        for block in listing.blocks(deadline):
+        for block in listing.list_blocks(deadline):
             if not exponential and block.prefix_states is None:
                 _ = block.groups
 
     def list_declared(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """The structures of declared graphs, a block for each number of nodes; none of cells."""
-        return [] if self._declared is None else self._declared.blocks(deadline)
+        return [] if self._declared is None else self._declared.list_blocks(deadline)
 
     def optimize(
         self, acquisition: Acquisition, k: int = 1, exclude: Collection[bytes] = ()
@@ -206,7 +206,7 @@ class BranchAndBound:
         """What minimises functions of several parts over all labellings; None if they are many."""
         if self._joint is None:
             end = None if self.time_limit is None else _LISTING * self.time_limit
-            blocks = self._exponential.blocks(end and time.perf_counter() + end)
+            blocks = self._exponential.list_blocks(end and time.perf_counter() + end)
             if not self._exponential.left_out:
                 self._joint = JointSearch.of(blocks, self._memory)
         return self._joint
@@ -223,7 +223,7 @@ class BranchAndBound:
             runs.load_joint()
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
         deadline = None if self.time_limit is None else start + self.time_limit
-        with one_blas_thread(), ThreadPoolExecutor(self.threads) as pool:
+        with limit_blas_threads(), ThreadPoolExecutor(self.threads) as pool:
             left = joint.minimize(acquisition, best, Threads(self.threads, pool), deadline)
         return certify_best(best, left, time.perf_counter() - start)
 
@@ -249,7 +249,7 @@ class BranchAndBound:
     def _sift(
         self, acquisition: LinearAcquisition, sieve: Sieve, deadline: float | None
     ) -> float | None:
-        with one_blas_thread():
+        with limit_blas_threads():
             return self._search(acquisition, sieve, deadline)
 
     def _minimize(
@@ -261,7 +261,7 @@ class BranchAndBound:
     ) -> Pool:
         """Search, score what was found once more, and say what the search proves."""
         best, start = KBest(self.space, acquisition, k, exclude), time.perf_counter()
-        with one_blas_thread():
+        with limit_blas_threads():
             if self._is_slow(acquisition):
                 self._look_around(best, deadline)
             left = self._search(acquisition, best, deadline)
@@ -290,15 +290,15 @@ class BranchAndBound:
         """Whether a proof is forecast to take long; a quick one finds good graphs by itself."""
         exponential = isinstance(acquisition.posterior, _ENUMERATED)
         if exponential not in self._slow:
-            cost = branch_cost(self.space, "exponential" if exponential else "linear", 1)
+            cost = forecast_branch(self.space, "exponential" if exponential else "linear", 1)
             self._slow[exponential] = isinstance(cost, Reason) or cost.seconds > _QUICK_PROOF
         return self._slow[exponential]
 
     def structures(self, nodes: int, deadline: float | None = None) -> CellBlock | None:
-        """The block of all cells' structures with so many nodes; None if they are not listed."""
+        """The block of all cells' structures with this many nodes; None if they are not listed."""
         if self._declared is not None or self.space.cells:
             return None
-        for block in self._linear.blocks(deadline):
+        for block in self._linear.list_blocks(deadline):
             if block.prefix_states is None and (block.shapes.nodes == nodes).any():
                 return block
         return None
@@ -357,7 +357,7 @@ class BranchAndBound:
         while (found := run.go_on(best.cutoff)) is not None:
             for shape, states, value in found:
                 if value < best.cutoff:
-                    best.offer(run.block.graph(shape, states), value)
+                    best.offer(run.block.make_graph(shape, states), value)
             self.nodes_ = before + run.nodes
             if deadline is not None and time.perf_counter() > deadline:
                 return False

@@ -43,7 +43,7 @@ RHO, WIDE = 0, 1
 class Builds(Protocol):
     """Makes graphs of shapes and the states of their variables."""
 
-    def graph(self, s: int, states: Integers, /) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers, /) -> LabeledGraph:
         """The graph of shape s with these states."""
 
 
@@ -83,7 +83,7 @@ class Potentials(NamedTuple):
 
 
 class NodeSizes(NamedTuple):
-    """What a bound needs to know of the completions of a search node, beside its potentials."""
+    """What a bound needs to know of the completions of a search node, apart from its potentials."""
 
     open: int  # open variables
     mean: float  # m of the reference graph

@@ -35,6 +35,7 @@ from nasgoat.acquisition.branch.declared.tables import (
     start_declared,
 )
 from nasgoat.acquisition.branch.exponential.enumeration import ExponentialRun
+from nasgoat.acquisition.branch.exponential.minorant_search import SiftedRun
 from nasgoat.acquisition.branch.exponential.model import (
     ExponentialProblem,
     bound_exponential,
@@ -42,7 +43,6 @@ from nasgoat.acquisition.branch.exponential.model import (
     make_model,
 )
 from nasgoat.acquisition.branch.exponential.several_objectives import note_block
-from nasgoat.acquisition.branch.exponential.sifting import SiftedRun
 from nasgoat.acquisition.branch.exponential.split_labellings import start_labellings
 from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import bound_graphs
@@ -75,7 +75,7 @@ class RunMaker:
         acquisition: What is minimised.
         deadline: When listing structures must have ended.
         threads: Threads for large blocks.
-        codes: What is known of the blocks beside the paper's, by their names and a block of shapes.
+        codes: What is known of blocks other than the paper's, by their names and a block of shapes.
         memory: Bytes that the tables of a block may take.
     """
 
@@ -89,7 +89,7 @@ class RunMaker:
     def list_linear(self, listing: Listing) -> Iterator[Run]:
         """Runs of cells under the linear kernel."""
         posterior, sqrt_beta = self._require_linear(), self.acquisition.sqrt_beta
-        floor, blocks = self._make_floor(), listing.blocks(self.deadline)
+        floor, blocks = self._make_floor(), listing.list_blocks(self.deadline)
         if blocks:
             largest = max(block.largest for block in blocks)
             tables = make_tables(self.features, posterior, sqrt_beta, largest=largest)
@@ -109,7 +109,7 @@ class RunMaker:
     def list_declared(self, listing: DeclaredListing) -> Iterator[Run]:
         """Runs of declared graphs, whose nodes and edges may carry labels, under that kernel."""
         posterior, floor = self._require_linear(), self._make_floor()
-        for block in listing.blocks(self.deadline):
+        for block in listing.list_blocks(self.deadline):
             if block.measure_tables(len(self.features.source)) > self.memory:
                 listing.left_out.append(block.n)
                 continue
@@ -133,7 +133,7 @@ class RunMaker:
         posterior = cast(ExponentialPosterior | NormalisedPosterior, self.acquisition.posterior)
         factors = make_factors(self.features, posterior)
         model = make_model(posterior, self.acquisition.sqrt_beta)
-        for block in listing.blocks(self.deadline):
+        for block in listing.list_blocks(self.deadline):
             if self.features.codes:
                 coded = cast(ExponentialPosterior, posterior)  # others take the paper's blocks
                 terms = self._code(block), factors, model, coded
@@ -156,7 +156,7 @@ class RunMaker:
         return SiftedRun(problem, self.acquisition, threads, others, total / _PER_NODE)
 
     def _code(self, block: CellBlock) -> BlockCodes:
-        """The codes of the blocks beside the paper's, counted once for a space."""
+        """The codes of the blocks other than the paper's, counted once for a space."""
         key = self.features.blocks, id(block)
         found: BlockCodes = self.codes.setdefault(key, BlockCodes(self.features, block))
         return found
@@ -260,7 +260,7 @@ def load_declared() -> None:
     features = FeatureMap(space)
     width = len(features.source)
     posterior = LinearPosterior(np.zeros(width), np.eye(width))
-    for block in DeclaredListing(space).blocks():
+    for block in DeclaredListing(space).list_blocks():
         tables = make_declared_tables(features, posterior, 1.0, block)
         run = DeclaredRun(block, tables, lambda: -np.inf)
         while run.go_on(np.inf) is not None:
@@ -269,7 +269,7 @@ def load_declared() -> None:
 
 def _make_tiny_problem(prefixes: bool) -> tuple[CellBlock, FeatureMap]:
     space = NodeLabeledSpace(4, ["a", "b"])
-    (block,) = Listing(space, prefixes).blocks()
+    (block,) = Listing(space, prefixes).list_blocks()
     return block, FeatureMap(space)
 
 

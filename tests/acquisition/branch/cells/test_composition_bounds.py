@@ -11,7 +11,7 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
 from nasgoat.acquisition.proposals import Proposal
 from nasgoat.formulations.structure_columns import StructureColumns
-from nasgoat.kernels.deciding import list_compositions
+from nasgoat.kernels.summaries import list_compositions
 from nasgoat.spaces.structures import acyclic_structures
 
 SPACES = {

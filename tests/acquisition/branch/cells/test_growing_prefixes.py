@@ -13,7 +13,7 @@ from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch.cells.classes import measure_distances
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.records import Tables
-from nasgoat.acquisition.branch.cells.reference import no_changes
+from nasgoat.acquisition.branch.cells.reference import make_no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.stem_tables import (
     _bound_products,
@@ -98,7 +98,7 @@ def bound_stems(
 def bound_named_stems(
     space: NodeLabeledSpace,
     homes: list[Prefix],
-    names: np.ndarray,
+    known_labels: np.ndarray,
     tables: Tables,
     known: int,
     best: float,
@@ -106,13 +106,13 @@ def bound_named_stems(
     rng: np.random.Generator,
 ) -> tuple[LinearRun, np.ndarray]:
     """Bounds of the stems of some graphs, of whose nodes these labels are known (-1: not)."""
-    n = names.shape[1] + 2
+    n = known_labels.shape[1] + 2
     rows = np.array([home.rows[:known] for home in homes])
     last = np.array([home.last_label for home in homes])
     block = make_floating_block(space, n, matrices_of(rows), last)
     assert block.prefix_states is not None
     turned = turn(tables, block, way, rng)
-    allowed = (names[..., None] < 0) | (names[..., None] == block.prefix_states.label)
+    allowed = (known_labels[..., None] < 0) | (known_labels[..., None] == block.prefix_states.label)
     run = LinearRun(
         block,
         turned,
@@ -120,8 +120,8 @@ def bound_named_stems(
         lambda: -np.inf,
         scout=False,
         allowed=allowed.astype(np.uint8),
-        names=names,
-        changes=no_changes(turned) if know_all_labels(turned) else None,
+        known_labels=known_labels,
+        changes=make_no_changes(turned) if know_all_labels(turned) else None,
     )
     return run, np.array(bound_shapes(run, best))
 
@@ -173,11 +173,11 @@ def check_named_stems(seed: int, way: str, share: float) -> float:
     values = np.asarray(acquisition.score(graphs))
     homes = [find_prefix(graph, list(space.ops)) for graph in graphs]
     state_labels = np.array([[state[0] for state in home.states] for home in homes])
-    names = np.where(rng.random(state_labels.shape) < share, state_labels, -1)
-    names[:, 0] = -1
+    known_labels = np.where(rng.random(state_labels.shape) < share, state_labels, -1)
+    known_labels[:, 0] = -1
     named = 0
     for k in range(2, n - 1):
-        asked = space, homes, names, tables, k
+        asked = space, homes, known_labels, tables, k
         _, bounds = bound_named_stems(*asked, np.inf, way, rng)
         assert (bounds <= values + ROUNDING).all()
         found = float(bounds.mean()) if k == 3 else found
@@ -190,10 +190,10 @@ def check_named_stems(seed: int, way: str, share: float) -> float:
             states = [numbers[state] for state in homes[g].states]
             if k < n - 2:  # whole prefixes drop equal labellings of twins
                 assert run.states.allowed[g, np.arange(n - 2), states].all()
-                node = run.states.next_name[g]
+                node = run.states.next_variable[g]
                 if node >= 0:
                     named += 1
-                    assert run.states.name_bound[g, state_labels[g, node]] <= values[g]
+                    assert run.states.label_bound[g, state_labels[g, node]] <= values[g]
     assert (named > 0) == (share < 1.0)  # else no label is left to be named next
     return found
 

@@ -17,7 +17,7 @@ from nasgoat.acquisition.branch.cells.structures import Listing
 from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace
-from nasgoat.surrogate.posterior import LinearPosterior, posterior_of
+from nasgoat.surrogate.posterior import LinearPosterior, make_posterior
 from tests.acquisition.branch.problems import bound_shapes
 
 SPACES = {
@@ -35,9 +35,9 @@ def run_of(space: CellSpace) -> LinearRun:
     features, rng = gp.features, np.random.default_rng(1)
     rows = features.rows(space.sample(30, rng))
     y, noise = rng.normal(size=len(rows)), np.full(len(rows), 1e-3)
-    posterior = posterior_of(gp.kernel, rows, noise, y)
+    posterior = make_posterior(gp.kernel, rows, noise, y)
     assert isinstance(posterior, LinearPosterior)
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     tables = make_tables(features, posterior, 3.0)
     return LinearRun(block, tables, make_limit_rows(block), lambda: -np.inf)
 
@@ -58,7 +58,7 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
     acquisition = random_problem(space, 15, seed=seed).acquisition
     posterior = acquisition.gp.posterior_
     assert isinstance(posterior, LinearPosterior)
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     (group,) = block.groups
     tables = make_tables(FeatureMap(space), posterior, acquisition.sqrt_beta)
     changes = measure_changes(tables, block.shapes, block.classes, 3)
@@ -69,7 +69,7 @@ def test_any_prices_and_any_c_bound_all_labels(seed: int) -> None:
     least = np.array(
         [
             (
-                acquisition.score([block.graph(row, labels) for labels in every])
+                acquisition.score([block.make_graph(row, labels) for labels in every])
                 + prices[every].sum(axis=1)
             ).min()
             for row, prices in zip(group.rows.tolist(), multipliers.prices, strict=True)

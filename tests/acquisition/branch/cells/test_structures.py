@@ -45,7 +45,7 @@ def test_every_node_of_a_prefix_is_reached() -> None:
 
 
 def test_a_block_of_prefixes_has_every_label_of_the_last_inner_node() -> None:
-    (block,) = Listing(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).blocks()
+    (block,) = Listing(NodeLabeledSpace(5, ["a", "b"]), prefixes=True).list_blocks()
     assert len(block.shapes.home) == 2 * 3
     assert block.prefix_states is not None
 
@@ -55,7 +55,7 @@ def test_it_is_said_once_that_structures_are_listed(edges: int) -> None:
     said: list[str] = []
     space = NodeLabeledSpace(8, ["a", "b", "c"], max_edges=edges)
     listing = Listing(space, progress=said.append)
-    assert listing.blocks(time.perf_counter()) == []  # the time is up after the first chunk
-    listing.limit(space).blocks()
-    listing.blocks()
+    assert listing.list_blocks(time.perf_counter()) == []  # the time is up after the first chunk
+    listing.limit(space).list_blocks()
+    listing.list_blocks()
     assert said == ["listing the structures of the space"]

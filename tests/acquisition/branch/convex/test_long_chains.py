@@ -37,7 +37,7 @@ def make_space(layers: int | tuple[int, int], labels: int, seed: int, share: flo
 
 def make_columns(space: ChainSpace, seed: int, observations: int = 12) -> AddedColumns:
     acquisition = random_problem(space, observations, seed=seed).acquisition
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     posterior = acquisition.posterior
     assert isinstance(posterior, LinearPosterior)
     tables = make_tables(FeatureMap(space), posterior, acquisition.sqrt_beta)

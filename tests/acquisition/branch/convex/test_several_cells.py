@@ -18,7 +18,7 @@ from nasgoat import (
 from nasgoat.acquisition import make_optimizer, random_problem
 from nasgoat.acquisition.branch.convex.cell_rows import CellPairs
 from nasgoat.acquisition.branch.convex.several_cells import CellsRun
-from nasgoat.acquisition.costs import branch_cost, mip_cost
+from nasgoat.acquisition.costs import forecast_branch, forecast_mip
 from nasgoat.acquisition.proposals import Cost, Reason, Status
 from nasgoat.errors import EmptySpaceError, SettingError
 from nasgoat.surrogate import LinearPosterior
@@ -128,7 +128,7 @@ def test_bounds_of_pairs_are_below_all_their_graphs() -> None:
         values = columns.evaluate(every)
         assert bound <= values.min() + 1e-9
         assert bound >= values.min() - 0.2 * abs(values.min())  # and of some use
-        graphs = [pairs.graph(number, row) for row in every[:50]]
+        graphs = [pairs.make_graph(number, row) for row in every[:50]]
         assert lcb.score(graphs) == pytest.approx(values[:50], abs=1e-9)
 
 
@@ -161,14 +161,14 @@ def test_large_cells_are_certified() -> None:
 
 def test_what_does_not_apply_is_said_in_one_line() -> None:
     both = Cells(normal=darts(), reduction=darts())
-    assert isinstance(branch_cost(both, "linear", 1), Cost)
-    exponential = branch_cost(both, "exponential", 1)
+    assert isinstance(forecast_branch(both, "linear", 1), Cost)
+    exponential = forecast_branch(both, "exponential", 1)
     assert isinstance(exponential, Reason)
     assert "linear kernel alone" in exponential.said
-    program = mip_cost(both, "linear", 1)
+    program = forecast_mip(both, "linear", 1)
     assert isinstance(program, Reason)
     assert "several cells" in program.said
-    large = branch_cost(Cells(x=NodeLabeledSpace((2, 9), ["a"]), y=darts()), "linear", 1)
+    large = forecast_branch(Cells(x=NodeLabeledSpace((2, 9), ["a"]), y=darts()), "linear", 1)
     assert isinstance(large, Reason)
     assert "of the cell x" in large.said
     with pytest.raises(SettingError, match="the MIP must have one cell"):

@@ -79,7 +79,7 @@ def runs_of(
     assert isinstance(linear.posterior, LinearPosterior)
     assert isinstance(problem.space, GraphSpace)
     runs = []
-    for block in DeclaredListing(problem.space).blocks():
+    for block in DeclaredListing(problem.space).list_blocks():
         tables = make_declared_tables(linear.features, linear.posterior, linear.sqrt_beta, block)
         runs.append(DeclaredRun(block, tables, lambda: -np.inf, listed=listed))
     return linear, runs
@@ -105,7 +105,7 @@ def test_molecules_equal_the_catalogue_in_two_threads() -> None:
     space = resized(molecules(), 5)
     check(problem_of(space, k=5, t=50))
     acyclic = GraphSpace(5, ["a", "b"], direction="acyclic")
-    assert len(DeclaredListing(acyclic).blocks()[0].adjacency) == 302  # two threads
+    assert len(DeclaredListing(acyclic).list_blocks()[0].adjacency) == 302  # two threads
     check(problem_of(acyclic, k=5, t=50))
 
 
@@ -127,7 +127,7 @@ def test_bounds_without_listing_lose_nothing(seed: int, listed: tuple[int, int])
     for run in runs:
         while (found := run.go_on(best.cutoff)) is not None:
             for s, states, value in found:
-                best.offer(run.block.graph(s, states), value)
+                best.offer(run.block.make_graph(s, states), value)
     best.rescore()
     wanted = Catalogue(problem.space).optimize(problem.acquisition, problem.k, problem.exclude)
     values = [proposal.certificate.value for proposal in wanted]
@@ -137,9 +137,9 @@ def test_bounds_without_listing_lose_nothing(seed: int, listed: tuple[int, int])
 def test_it_is_said_once_that_structures_are_listed() -> None:
     said: list[str] = []
     listing = DeclaredListing(molecules(4), said.append)
-    assert listing.blocks(time.perf_counter()) == []  # the time is up after the first chunk
-    listing.limit(listing.space).blocks()
-    listing.blocks()
+    assert listing.list_blocks(time.perf_counter()) == []  # the time is up after the first chunk
+    listing.limit(listing.space).list_blocks()
+    listing.list_blocks()
     assert said == ["listing the structures of the space"]
 
 
@@ -193,7 +193,7 @@ def test_every_bound_of_a_stopped_search_holds(seed: int) -> None:
     for at, run in enumerate(runs):
         while (found := run.go_on(best.cutoff)) is not None:
             for s, states, offered in found[:1]:  # one at a time: many stops
-                best.offer(run.block.graph(s, states), offered)
+                best.offer(run.block.make_graph(s, states), offered)
             left = min([best.cutoff, *(other.open_bound() for other in runs[at:])])
             assert left <= value + ROUNDING
 

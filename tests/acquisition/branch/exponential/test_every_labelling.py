@@ -34,7 +34,7 @@ SPACES = {
 
 def note(space: CellSpace, form: str, t: int) -> tuple[Labellings, GraphGP]:
     gp = fitted(space, ShortestPathKernel(form, 0.7, 0.4, 1.3), t, seed=t)
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     noted = note_block(block, gp.features, gp.posterior_, ALONE, None)  # type: ignore[arg-type]
     assert noted is not None
     return Labellings(block, noted), gp
@@ -46,7 +46,7 @@ def note(space: CellSpace, form: str, t: int) -> tuple[Labellings, GraphGP]:
 def test_means_are_exact_and_deviations_bounded(kind: str, t: int, form: str) -> None:
     labellings, gp = note(SPACES[kind], form, t)
     noted = labellings.noted
-    graphs = [labellings.graph(i) for i in range(len(noted.mean))]
+    graphs = [labellings.make_graph(i) for i in range(len(noted.mean))]
     assert {gp.space.key(g) for g in graphs} == {gp.space.key(g) for g in list_graphs(gp.space)}
     mean, std = gp.predict(graphs)
     assert noted.mean == pytest.approx(mean, abs=ROUNDING)
@@ -59,7 +59,7 @@ def test_means_are_exact_and_deviations_bounded(kind: str, t: int, form: str) ->
 def test_graphs_as_arrays_are_those_at_their_places(kind: str) -> None:
     labellings, gp = note(SPACES[kind], "exponential", 9)
     places = np.random.default_rng(0).permutation(len(labellings.noted.mean))[:200]
-    graphs = [labellings.graph(int(place)) for place in places]
+    graphs = [labellings.make_graph(int(place)) for place in places]
     cost = KnownCost.of(gp.space, "edges + 0.5*a + 1")
     mean, std = labellings.measure([cost], places)
     assert mean[0] == pytest.approx(cost.predict(graphs)[0], abs=ROUNDING)
@@ -70,6 +70,6 @@ def test_graphs_as_arrays_are_those_at_their_places(kind: str) -> None:
 def test_nothing_is_noted_once_the_time_is_up() -> None:
     space = SPACES["nodes"]
     gp = fitted(space, ShortestPathKernel("exponential"), 5, seed=0)
-    (block,) = Listing(space, False).blocks()
+    (block,) = Listing(space, False).list_blocks()
     asked = block, gp.features, gp.posterior_, ALONE
     assert note_block(*asked, time.perf_counter() - 1.0) is None  # type: ignore[arg-type]

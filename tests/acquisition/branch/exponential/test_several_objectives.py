@@ -19,7 +19,7 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.exponential import several_objectives
-from nasgoat.acquisition.several import Part
+from nasgoat.acquisition.several_objectives import Part
 from nasgoat.spaces import SearchSpace
 from nasgoat.testing.contract import list_graphs
 

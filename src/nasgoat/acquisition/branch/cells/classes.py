@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.records import ChangeClasses, Shapes
 from nasgoat.acquisition.branch.records import Integers
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 
 Matrices = NDArray[np.bool_]
 _CHUNK = 8_192  # structures between two looks at the clock, some 10 ms
@@ -25,7 +25,7 @@ _CHUNK = 8_192  # structures between two looks at the clock, some 10 ms
 
 def measure_distances(adjacency: Matrices) -> NDArray[np.int8]:
     """Lengths of shortest paths, 0 where there is none."""
-    distance = shortest_distances(adjacency)
+    distance = find_distances(adjacency)
     distance[distance == adjacency.shape[1]] = 0
     return np.ascontiguousarray(distance.astype(np.int8))
 

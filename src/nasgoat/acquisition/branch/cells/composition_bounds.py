@@ -30,12 +30,12 @@ from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.cells.tables import make_tables
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Integers
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
-from nasgoat.compiled import one_blas_thread
+from nasgoat.compiled import limit_blas_threads
 from nasgoat.errors import TooLargeError
 from nasgoat.formulations.compositions import PARTS
 from nasgoat.formulations.structure_columns import ColumnBounds, StructureColumns
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import Composition, list_compositions
+from nasgoat.kernels.summaries import Composition, list_compositions
 from nasgoat.surrogate import LinearPosterior
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def bound_compositions(
     every = np.flatnonzero(block.shapes.nodes == nodes)
     bounds: dict[tuple[int, ...], _PricedBounds] = {}
     found: dict[Composition, tuple[Integers, Floats]] = {}
-    with one_blas_thread():
+    with limit_blas_threads():
         for C in compositions:
             ops = tuple(op for op, count in enumerate(C) if count)
             if ops not in bounds:
@@ -98,7 +98,7 @@ def bound_compositions(
 def _bound_without_prices(
     block: CellBlock, tables: Tables, labels: int, every: Integers, value: float
 ) -> _PricedBounds:
-    """The structures that a bound for all compositions at once leaves."""
+    """The structures that may beat ``value``, by a bound that holds for every composition."""
     changes = measure_changes(tables, block.shapes, block.classes, labels)
     group = make_group(block.shapes, labels, every)
     first = bound_structures(tables, block.shapes, changes, group)

@@ -38,7 +38,7 @@ def make_limit_rows(
     Args:
         block: The shapes.
         floating: Whether some of their nodes float.
-        more: Limits beside those of the space.
+        more: Limits in addition to those of the space.
         longest: The most of each label on a path, where that is held.
     """
     shapes, prefix_states = block.shapes, block.prefix_states

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.records import States, Tables
-from nasgoat.acquisition.branch.cells.reference import no_changes
+from nasgoat.acquisition.branch.cells.reference import make_no_changes
 from nasgoat.acquisition.branch.cells.search import LinearRun
 from nasgoat.acquisition.branch.cells.stem_tables import (
     make_floating_block,
@@ -39,7 +39,7 @@ from nasgoat.surrogate.posterior import LinearPosterior
 _FIRST = 3  # nodes of the stems to begin with
 _BOUNDED = 100  # stems between two looks at the clock: one takes up to some ms
 _STEMS = 48  # stems that get a label, or a node, at a time
-_DIVING = 4  # every so many turns the deepest stems come first, for good graphs early
+_DIVING = 4  # once in this many turns the deepest stems come first, for good graphs early
 
 
 class Stem(NamedTuple):
@@ -48,10 +48,10 @@ class Stem(NamedTuple):
     bound: float
     last_label: int  # of the last inner node
     rows: tuple[int, ...]
-    names: tuple[int, ...]  # labels of its nodes that are known, -1 for others
+    known_labels: tuple[int, ...]  # labels of its nodes that are known, -1 for others
     states: bytes  # which states its nodes may be in, as packed bits
-    next_name: int  # the node whose label is next, -1 for none
-    name_bound: tuple[float, ...]  # a bound for each label of it
+    next_variable: int  # the node whose label is next, -1 for none
+    label_bound: tuple[float, ...]  # a bound for each label of it
 
 
 class Stems(NamedTuple):
@@ -61,12 +61,12 @@ class Stems(NamedTuple):
     last_label: Integers  # (S,)
     bound: Floats  # (S,)
     allowed: NDArray[np.uint8]  # (S, V, X) which states their nodes may be in
-    names: Integers  # (S, V) labels that are known, -1 for others
-    next_name: Integers  # (S,) the node whose label is next
-    name_bound: Floats  # (S, L) a bound for each of its labels
+    known_labels: Integers  # (S, V) labels that are known, -1 for others
+    next_variable: Integers  # (S,) the node whose label is next
+    label_bound: Floats  # (S, L) a bound for each of its labels
 
     def take(self, places: Integers, rows: Integers) -> Stems:
-        """What stems at these places have become, with rows of their own."""
+        """Copies of the stems at these places, with the given rows in place of their own."""
         others = {name: column[places] for name, column in self._asdict().items()}
         return Stems(**{**others, "rows": rows})
 
@@ -127,9 +127,9 @@ class GrowingRun:
             return None
         stems = self._take_best(level)
         if level < self._inner:
-            named = self._name(stems, best)
-            if len(named.rows):
-                self._start(named)
+            fixed = self._fix_next_label(stems, best)
+            if len(fixed.rows):
+                self._start(fixed)
         elif level + 1 == len(self._waiting):
             self._start(stems, stems.bound)
         else:
@@ -159,9 +159,9 @@ class GrowingRun:
                 last_label=last_label,
                 bound=np.full(total, -np.inf),
                 allowed=np.ones((total, self._n - 2, len(self._label)), dtype=np.uint8),
-                names=np.full((total, self._n - 2), -1),
-                next_name=np.full(total, -1),
-                name_bound=np.zeros((total, labels)),
+                known_labels=np.full((total, self._n - 2), -1),
+                next_variable=np.full(total, -1),
+                label_bound=np.zeros((total, labels)),
             )
         )
         self._begun = True
@@ -182,7 +182,7 @@ class GrowingRun:
     def _take_best(self, level: int) -> Stems:
         """The stems of a level with the lowest bounds, which wait no longer."""
         waiting = self._waiting[level]
-        bound, last_label, rows, names, states, next_name, name_bound = zip(
+        bound, last_label, rows, known_labels, states, next_variable, label_bound = zip(
             *(heapq.heappop(waiting) for _ in range(min(_STEMS, len(waiting)))), strict=True
         )
         bits = np.array([np.frombuffer(packed, dtype=np.uint8) for packed in states])
@@ -192,27 +192,27 @@ class GrowingRun:
             last_label=np.array(last_label, dtype=np.int64),
             bound=np.array(bound),
             allowed=allowed.reshape(len(bits), self._n - 2, len(self._label)),
-            names=np.array(names, dtype=np.int64),
-            next_name=np.array(next_name, dtype=np.int64),
-            name_bound=np.array(name_bound),
+            known_labels=np.array(known_labels, dtype=np.int64),
+            next_variable=np.array(next_variable, dtype=np.int64),
+            label_bound=np.array(label_bound),
         )
 
-    def _name(self, stems: Stems, best: float) -> Stems:
-        """The stems once for each label of their next node that may lead below ``best``."""
-        place, label = np.nonzero(stems.name_bound < best + MARGIN)
-        named = stems.take(place, stems.rows[place])
-        at, node = np.arange(len(place)), named.next_name
+    def _fix_next_label(self, stems: Stems, best: float) -> Stems:
+        """Copy each stem once for every label of its next node whose bound is below ``best``."""
+        place, label = np.nonzero(stems.label_bound < best + MARGIN)
+        fixed = stems.take(place, stems.rows[place])
+        at, node = np.arange(len(place)), fixed.next_variable
         of_label = self._label == label[:, None]
-        named.allowed[at, node] &= of_label
-        named.names[at, node] = label
-        return named._replace(bound=np.maximum(named.bound, named.name_bound[at, label]))
+        fixed.allowed[at, node] &= of_label
+        fixed.known_labels[at, node] = label
+        return fixed._replace(bound=np.maximum(fixed.bound, fixed.label_bound[at, label]))
 
     def _start(self, stems: Stems, roots: Floats | None = None) -> None:
         """Look below whole prefixes whose bounds are given as roots, or bound stems."""
         k, lowest = stems.rows.shape[1], float(stems.bound.min())
         matrices = matrices_of(stems.rows)
         self.block = make_floating_block(self._space, self._n, matrices, stems.last_label)
-        labelled = bool((stems.names[:, 1:] >= 0).all())
+        labelled = bool((stems.known_labels[:, 1:] >= 0).all())
         if labelled not in self._tables:
             tables = self._make_tables(labelled)
             self._tables[labelled] = split_vectors(tables, self.block)
@@ -227,8 +227,8 @@ class GrowingRun:
             roots=roots,
             allowed=stems.allowed,
             like=self._known.get(labelled),
-            names=stems.names,
-            changes=no_changes(tables) if labelled else None,
+            known_labels=stems.known_labels,
+            changes=make_no_changes(tables) if labelled else None,
         )
         if roots is None:
             self._run.most_nodes = _BOUNDED
@@ -237,7 +237,7 @@ class GrowingRun:
         self._bounded = stems if roots is None else None
 
     def _end(self, run: LinearRun, best: float) -> None:
-        """Let the stems wait that were bounded and may lead to something better than ``best``."""
+        """Queue the bounded stems that may still lead to a graph better than ``best``."""
         stems, self._run, self._bounded = self._bounded, None, None
         self._explored += run.nodes
         states = run.states
@@ -250,10 +250,10 @@ class GrowingRun:
                 bound=float(bounds[s]),
                 last_label=int(stems.last_label[s]),
                 rows=tuple(stems.rows[s].tolist()),
-                names=tuple(stems.names[s].tolist()),
+                known_labels=tuple(stems.known_labels[s].tolist()),
                 states=np.packbits(stems.allowed[s]).tobytes(),
-                next_name=int(states.next_name[s]),
-                name_bound=tuple(states.name_bound[s].tolist()),
+                next_variable=int(states.next_variable[s]),
+                label_bound=tuple(states.label_bound[s].tolist()),
             )
-            level = sum(label >= 0 for label in stem.names) + k - self._first
+            level = sum(label >= 0 for label in stem.known_labels) + k - self._first
             heapq.heappush(self._waiting[level], stem)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nasgoat.acquisition.branch.cells.norm_bounds import find_least_prices, rescale
 from nasgoat.acquisition.branch.cells.products import place_pairs
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_OVER,
@@ -22,7 +23,6 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
 )
 from nasgoat.acquisition.branch.cells.reference import is_labelled
-from nasgoat.acquisition.branch.cells.spread import find_least_prices, rescale
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Index
 from nasgoat.compiled import inner

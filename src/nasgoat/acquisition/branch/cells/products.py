@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from nasgoat.acquisition.branch.cells.norm_bounds import measure_open, measure_spread
 from nasgoat.acquisition.branch.cells.records import (
     FIRST_LENGTH,
     SECOND_LENGTH,
@@ -23,8 +24,7 @@ from nasgoat.acquisition.branch.cells.records import (
     Shapes,
     Stack,
 )
-from nasgoat.acquisition.branch.cells.reference import has_names, is_labelled
-from nasgoat.acquisition.branch.cells.spread import measure_open, measure_spread
+from nasgoat.acquisition.branch.cells.reference import has_known_labels, is_labelled
 from nasgoat.acquisition.branch.records import Floats, Index, NodeSizes, Potentials, dot
 from nasgoat.compiled import called, inner
 
@@ -41,7 +41,7 @@ def measure_products(
         _note_labels(prefixes, stack, scratch, t, total)
     if is_labelled(prefixes):
         pass  # labels change nothing
-    elif t == 0 and not has_names(prefixes):
+    elif t == 0 and not has_known_labels(prefixes):
         _look_up_moves(shapes, changes, prefixes, stack, scratch, s)
     else:
         _measure_moves(prefixes, stack, scratch, t, total)
@@ -88,8 +88,8 @@ def _list_open(
             if prefixes is not None:
                 if i == 0:
                     apart = apart if prefixes.states.options[apart] > 0 else 0
-                elif prefixes.scratch.named[i] + prefixes.scratch.named[j] > 0:
-                    apart = _name_distance(prefixes, apart)
+                elif prefixes.scratch.known[i] + prefixes.scratch.known[j] > 0:
+                    apart = _code_open_distance(prefixes, apart)
             scratch.apart[i, j] = apart
             if apart > 0:
                 scratch.pairs[apart] += 1
@@ -97,9 +97,9 @@ def _list_open(
 
 
 @inner
-def _name_distance(prefixes: Prefixes, d: Index) -> Index:
-    """The code of a distance where a label is known: only what is open of it says something."""
-    return d + prefixes.states.named if prefixes.states.options[d] > 0 else 0
+def _code_open_distance(prefixes: Prefixes, d: Index) -> Index:
+    """The code of distance d if one end's label is known; 0 if d is known too: nothing is open."""
+    return d + prefixes.states.known_offset if prefixes.states.options[d] > 0 else 0
 
 
 @inner
@@ -109,7 +109,7 @@ def _note_labels(prefixes: Prefixes, stack: Stack, scratch: Scratch, t: Index, t
     for y in range(total):
         i = scratch.potentials.open[y]
         found.used_label[i] = 0
-        for c in range(stack.width[t, i] if found.named[i] == 0 else 0):
+        for c in range(stack.width[t, i] if found.known[i] == 0 else 0):
             a = prefixes.states.label[stack.domain[t, i, c]]
             if a < labels:
                 found.used_label[i, a] = 1
@@ -234,7 +234,7 @@ def _measure_links(
     """Products of the vectors of states with p, and of their links with the moves."""
     states, found = prefixes.states, prefixes.scratch
     p, q = shapes.home[s], shapes.last_label[s]
-    known = t == 0 and not has_names(prefixes)
+    known = t == 0 and not has_known_labels(prefixes)
     found.used[:] = 0
     found.used_link[:] = 0
     for y in range(total):

@@ -73,10 +73,10 @@ class Tables(NamedTuple):
     edge: Floats  # (sizes, n, n, L + 1, 1 + r) of an edge that carries a label, "*" the last
     option: Floats  # (codes, L, L, n, 1 + r) interaction of two labels at each open distance
     options: Integers  # (n or more,) how many distances a code leaves open, 0 for a distance
-    codes: Floats  # (columns, 1 + r) of the blocks beside the paper's; the same for every size
+    codes: Floats  # (columns, 1 + r) of the blocks other than the paper's; the same for every size
     split: int  # entries of a vector that form its first part
     spread: Floats  # (2, 2, sizes, n, n, L, L) Ω of both parts: by two tails, and by two heads
-    named: int  # added to the code of an open distance once a label of its ends is known
+    known_offset: int  # added to the code of an open distance once a label of its ends is known
     pull: Floats  # (2, kinds, n, kinds + 1) Ω where all labels are known (``parts``), or empty
 
 
@@ -88,7 +88,7 @@ class Changes(NamedTuple):
     move: Floats  # (C, L, 1 + r) change by a label
     square: Floats  # (C, L) squared length of its vector
     gram: Floats  # (class pairs, L, L) products of the changes of two variables
-    given: Floats  # (P, 1 + r) of what is known of a shape beside its pairs; no rows if nothing is
+    given: Floats  # (P, 1 + r) of what is known of a shape besides its pairs; no rows if nothing is
 
 
 @record
@@ -140,12 +140,12 @@ class States(NamedTuple):
     options: Integers
     split: int
     spread: Floats  # (2, 2, n, n, L, L), of the size that is searched
-    named: int
+    known_offset: int
     pull: Floats
     allowed: NDArray[np.uint8]  # (S, V, X) states that shapes may be in; no rows if all are
-    names: Integers  # (S, V) labels that are known from the start, -1 for others; or no rows
-    next_name: Integers  # (S,) the variable whose labels the bound tells apart best, -1 for none
-    name_bound: Floats  # (S, L) lower bound with each of its labels
+    known_labels: Integers  # (S, V) labels that are known from the start, -1 for others; or no rows
+    next_variable: Integers  # (S,) whose labels the bound tells apart best, -1 for none
+    label_bound: Floats  # (S, L) lower bound with each of its labels
 
 
 @record
@@ -172,7 +172,7 @@ class StateScratch(NamedTuple):
     least: Floats  # (L, L, n + 1) least that two labels add at a distance of that or more
     run: Integers  # (V, D) neighbouring states of one label from here on
     used_label: Integers  # (V, L) whether a label that changes something is in a domain
-    named: Integers  # (V + 1,) whether the label of a variable was known; of how many
+    known: Integers  # (V + 1,) whether the label of a variable was known; of how many
     pairs: Integers  # (V · V, 3) pairs at open distances where all labels are known, their kinds
     price: Floats  # (3, V, V, n) of each open distance: p · p_ij(d), and what it adds to both Ω
 
@@ -271,7 +271,7 @@ def new_state_scratch(states: States, variables: int, labels: int, domain: int) 
         least=np.zeros((labels, labels, len(states.clash) + 1)),
         run=np.zeros((variables, domain), dtype=np.int64),
         used_label=np.zeros((variables, labels), dtype=np.int64),
-        named=np.zeros(variables + 1, dtype=np.int64),
+        known=np.zeros(variables + 1, dtype=np.int64),
         pairs=np.zeros((variables * variables, 3), dtype=np.int64),
         price=np.zeros((3, variables, variables, states.option.shape[3])),
     )

@@ -53,7 +53,7 @@ def measure_changes(tables: Tables, shapes: Shapes, classes: ChangeClasses, labe
     return Changes(own=own, move=move, square=square, gram=gram, given=given)
 
 
-def no_changes(tables: Tables) -> Changes:
+def make_no_changes(tables: Tables) -> Changes:
     """The changes where all labels are known: there are none."""
     labels, width = tables.option.shape[1], tables.option.shape[-1]
     return Changes(
@@ -171,15 +171,15 @@ def load_moves(
 
     Where labels are known from the start, the moves are there already.
     """
-    if t > 0 or has_names(prefixes):
+    if t > 0 or has_known_labels(prefixes):
         return
     _copy_moves(shapes, changes, stack, s)
 
 
 @inner
-def has_names(prefixes: Prefixes | None) -> bool:
+def has_known_labels(prefixes: Prefixes | None) -> bool:
     """Whether the current shape has labels that are known from the start."""
-    return False if prefixes is None else bool(prefixes.scratch.named[-1] > 0)
+    return False if prefixes is None else bool(prefixes.scratch.known[-1] > 0)
 
 
 @inner
@@ -193,50 +193,50 @@ def _load_labelled(
     path: Floats, shapes: Shapes, prefixes: Prefixes, column: Floats, s: Index
 ) -> None:
     """The pairs of a prefix all of whose labels are known."""
-    p, names = shapes.home[s], prefixes.states.names
+    p, known_labels = shapes.home[s], prefixes.states.known_labels
     size = shapes.size[p]
     for i in range(shapes.variables[p]):
-        a = names[s, i] + 1 if i > 0 else 0
+        a = known_labels[s, i] + 1 if i > 0 else 0
         add_to(column, path[size, 0, a, a])
         for j in range(i + 1, shapes.variables[p]):
             d = shapes.distance[p, i, j]
             if d > 0:
-                add_to(column, path[size, d, a, names[s, j] + 1])
+                add_to(column, path[size, d, a, known_labels[s, j] + 1])
 
 
 @inner
-def load_names(
+def load_known_labels(
     both: Floats, shapes: Shapes, changes: Changes, prefixes: Prefixes, stack: Stack, s: Index
 ) -> None:
     """Put labels of shape s that are known from the start into its reference graph (Lemma 14).
 
     Their variables stay open, because their distances are, but change nothing by their labels.
     """
-    names, named = prefixes.states.names, prefixes.scratch.named
+    known_labels, known = prefixes.states.known_labels, prefixes.scratch.known
     p, labels = shapes.home[s], stack.move.shape[2]
-    named[:] = 0
-    for i in range(shapes.variables[p] if len(names) else 0):
-        if names[s, i] >= 0:
-            named[-1] += 1
-    if named[-1] == 0:
+    known[:] = 0
+    for i in range(shapes.variables[p] if len(known_labels) else 0):
+        if known_labels[s, i] >= 0:
+            known[-1] += 1
+    if known[-1] == 0:
         return
     if is_labelled(prefixes):
         for i in range(1, shapes.variables[p]):
-            named[i] = 1
+            known[i] = 1
         return
     _copy_moves(shapes, changes, stack, s)
     for i in range(shapes.variables[p]):
-        label = names[s, i]
+        label = known_labels[s, i]
         if label < 0:
             continue
-        named[i] = 1
+        known[i] = 1
         add_to(stack.reference[0], stack.move[0, i, label])
         for a in range(labels):
             stack.move[0, i, a, :] = 0.0
         for j in range(1, shapes.variables[p]):
             ahead, behind = shapes.distance[p, i, j], shapes.distance[p, j, i]
             d = max(ahead, behind)
-            for other in range(labels if d > 0 and named[j] == 0 else 0):
+            for other in range(labels if d > 0 and known[j] == 0 else 0):
                 a, b = (label, other) if ahead > 0 else (other, label)
                 add_to(stack.move[0, j, other], both[shapes.size[p], d, a, b])
 
@@ -292,8 +292,8 @@ def _change_moves(
             continue
         labelled = interacts and j + first > 0
         if prefixes is not None:  # what two labels do was added with the first that was known
-            named = prefixes.scratch.named
-            labelled = labelled and named[i] == 0 and named[j] == 0
+            known = prefixes.scratch.known
+            labelled = labelled and known[i] == 0 and known[j] == 0
         ahead = shapes.distance[p, i + first, j + first] if labelled else 0
         behind = shapes.distance[p, j + first, i + first] if labelled else 0
         d = max(ahead, behind)

@@ -34,8 +34,8 @@ from nasgoat.acquisition.branch.cells.records import (
 from nasgoat.acquisition.branch.cells.reference import (
     assign,
     evaluate_leaf,
+    load_known_labels,
     load_moves,
-    load_names,
     load_reference,
     measure_changes,
 )
@@ -62,7 +62,7 @@ def _open_shape(
     """Begin with shape s, every variable open; False if it has no graph."""
     load_reference(problem.pairs.path, problem.shapes, problem.changes, prefixes, stack, s)
     if prefixes is not None:
-        load_names(problem.pairs.both, problem.shapes, problem.changes, prefixes, stack, s)
+        load_known_labels(problem.pairs.both, problem.shapes, problem.changes, prefixes, stack, s)
     open_domains(problem.shapes, prefixes, stack, s)
     return _drop_impossible(problem, prefixes, stack, s, np.int64(0))
 
@@ -196,7 +196,7 @@ class LinearRun(DepthFirstRun):
         floor: A valid bound on everything, for as long as no better one is known.
         threads: Threads that share the work.
         scout: Whether to look below some shapes first; where there are threads if None.
-        codes: Of the blocks beside the paper's, for each structure; none if None.
+        codes: Of the blocks other than the paper's, for each structure; none if None.
         roots: Bounds of all shapes, where they are known.
         changes: Changes of all classes, where they are known.
         allowed: Which states of each prefix are searched, (S, V, X); all if None. When a prefix
@@ -219,14 +219,14 @@ class LinearRun(DepthFirstRun):
         changes: Changes | None = None,
         allowed: NDArray[np.uint8] | None = None,
         like: States | None = None,
-        names: Integers | None = None,
+        known_labels: Integers | None = None,
     ) -> None:
         if changes is None:
             changes = measure_changes(tables, block.shapes, block.classes, block.labels)
         if codes is not None:
             changes = changes._replace(given=codes @ tables.codes)
         self._tables = tables
-        self.states = measure_states(block, tables, changes, allowed, like, names)
+        self.states = measure_states(block, tables, changes, allowed, like, known_labels)
         self._problem = Problem(tables.pairs, block.shapes, limits, changes)
         # Groups whose bounds wait; where limits or prefixes narrow domains, one shape at a time.
         in_step = block.prefix_states is None and not len(limits.cap)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.branch.cells.classes import find_twins, measure_distances
 from nasgoat.acquisition.branch.cells.records import PairTables, Tables
-from nasgoat.acquisition.branch.cells.reference import measure_changes, no_changes
+from nasgoat.acquisition.branch.cells.reference import make_no_changes, measure_changes
 from nasgoat.acquisition.branch.cells.structures import CellBlock, make_prefix_block
 from nasgoat.acquisition.branch.cells.tables import (
     find_interactions,
@@ -121,7 +121,7 @@ def make_floating_tables(
         codes=np.zeros((0, wide.shape[-1])),
         split=0,
         spread=np.zeros((2, 2, 1, len(counts), len(counts), labels, labels)),
-        named=0 if labelled else len(distances),
+        known_offset=0 if labelled else len(distances),
         pull=np.zeros((2, 0, 0, 0)),
     )
 
@@ -245,7 +245,7 @@ def turn_tables(tables: Tables, basis: Floats | None, split: int) -> Tables:
 
 def know_all_labels(tables: Tables) -> bool:
     """Whether tables of floating nodes are for prefixes all of whose labels are known."""
-    return tables.named == 0
+    return tables.known_offset == 0
 
 
 def _bound_pulls(tables: Tables, part: slice) -> Floats:
@@ -315,7 +315,7 @@ def list_interactions(tables: Tables) -> list[Floats]:
 def _measure_changes(tables: Tables, block: CellBlock) -> Floats:
     """S_U: of changes by labels, and by what a state has with the last two nodes."""
     if know_all_labels(tables):
-        changes = no_changes(tables)
+        changes = make_no_changes(tables)
     else:
         changes = measure_changes(tables, block.shapes, block.classes, block.labels)
     states = measure_states(block, tables, changes)

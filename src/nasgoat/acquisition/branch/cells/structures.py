@@ -25,7 +25,7 @@ from nasgoat.acquisition.branch.cells.classes import (
 )
 from nasgoat.acquisition.branch.cells.records import ChangeClasses, Shapes
 from nasgoat.acquisition.branch.records import Integers
-from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, shape_cost
+from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, forecast_shapes
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import CellSpace, SearchSpace
@@ -69,7 +69,7 @@ class CellBlock:
         """Structures of one size and number of variables, to be bounded together."""
         return group_structures(self.shapes, self.labels)
 
-    def graph(self, s: int, states: Integers) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers) -> LabeledGraph:
         """Shape s with these states of its variables."""
         p = int(self.shapes.home[s])
         n = int(self.shapes.nodes[p])
@@ -124,9 +124,11 @@ class Listing:
 
     @cached_property
     def _costs(self) -> dict[int, ShapeCost]:
-        return {n: shape_cost(self.space, n, self.prefixes, self.most) for n in self.space.sizes}
+        return {
+            n: forecast_shapes(self.space, n, self.prefixes, self.most) for n in self.space.sizes
+        }
 
-    def blocks(self, deadline: float | None = None) -> list[CellBlock]:
+    def list_blocks(self, deadline: float | None = None) -> list[CellBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.

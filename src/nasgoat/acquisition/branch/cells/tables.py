@@ -54,7 +54,7 @@ def make_tables(
         codes=columns[0][len(features.path_types) + len(features.edge_types) :],
         split=0,
         spread=np.stack([np.zeros_like(spread), spread]),
-        named=0,
+        known_offset=0,
         pull=np.zeros((2, 0, 0, 0)),
     )
 
@@ -154,7 +154,7 @@ def measure_states(
     changes: Changes,
     allowed: NDArray[np.uint8] | None = None,
     like: States | None = None,
-    names: Integers | None = None,
+    known_labels: Integers | None = None,
 ) -> States | None:
     """What the states of prefixes add besides the changes of their labels; None for structures.
 
@@ -180,9 +180,9 @@ def measure_states(
         else changes.gram,
         reach=found.reach,
         allowed=np.zeros((0, 0, 0), dtype=np.uint8) if allowed is None else allowed,
-        names=np.zeros((0, 0), dtype=np.int64) if names is None else names,
-        next_name=np.full(0 if allowed is None else len(allowed), -1),
-        name_bound=np.zeros((0 if allowed is None else len(allowed), block.labels)),
+        known_labels=np.zeros((0, 0), dtype=np.int64) if known_labels is None else known_labels,
+        next_variable=np.full(0 if allowed is None else len(allowed), -1),
+        label_bound=np.zeros((0 if allowed is None else len(allowed), block.labels)),
     )
 
 
@@ -226,12 +226,12 @@ def _measure_ends(found: PrefixStates, tables: Tables, size: int, labels: int) -
         options=tables.options,
         split=tables.split,
         spread=np.ascontiguousarray(tables.spread[:, :, size]),
-        named=tables.named,
+        known_offset=tables.known_offset,
         pull=tables.pull,
         allowed=np.zeros((0, 0, 0), dtype=np.uint8),
-        names=np.zeros((0, 0), dtype=np.int64),
-        next_name=np.zeros(0, dtype=np.int64),
-        name_bound=np.zeros((0, 0)),
+        known_labels=np.zeros((0, 0), dtype=np.int64),
+        next_variable=np.zeros(0, dtype=np.int64),
+        label_bound=np.zeros((0, 0)),
     )
 
 

@@ -58,7 +58,7 @@ class AddedColumns:
     ) -> AddedColumns:
         """The columns of structure s of a block whose edges carry the labels.
 
-        ``codes`` are those of the blocks beside the paper's, of every structure.
+        ``codes`` are those of the blocks other than the paper's, of every structure.
         """
         shapes = block.shapes
         n, total, size = int(shapes.nodes[s]), int(shapes.variables[s]), int(shapes.size[s])

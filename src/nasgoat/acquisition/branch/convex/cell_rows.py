@@ -107,7 +107,7 @@ class CellRows:
     def list_codes(
         self, features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float
     ) -> Floats:
-        """Columns of the codes of blocks beside the paper's, (S, 1 + r), of each row."""
+        """Columns of the codes of blocks other than the paper's, (S, 1 + r), of each row."""
         found = np.zeros((len(self.batch), 1 + posterior.R.shape[1]))
         end = sum(features.widths) - sum(code.width for code in features.codes.values())
         for name, code in features.codes.items():
@@ -129,7 +129,7 @@ class CellRows:
         shape = (len(limits), len(self.places), len(words))
         return self.space.add_up(fixed, self.batch), np.array(label).reshape(shape)
 
-    def graph(self, row: int, labels: Integers) -> LabeledGraph:
+    def make_graph(self, row: int, labels: Integers) -> LabeledGraph:
         """The graph of a row with these labels at its places."""
         if not self.places:
             return self.batch[row]
@@ -173,7 +173,7 @@ class Side:
         found = {}
         for cell, own in zip(self.cells, self.rows[row].tolist(), strict=True):
             many = int(cell.present[own].sum())
-            found[cell.name], labels = cell.graph(own, labels[:many]), labels[many:]
+            found[cell.name], labels = cell.make_graph(own, labels[:many]), labels[many:]
         return found
 
 
@@ -215,7 +215,7 @@ class CellPairs:
         """The same rows, with the limits of this space."""
         return replace(self, space=space)
 
-    def graph(self, s: int, states: Integers) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers) -> LabeledGraph:
         """The graph of a pair of rows, by its number, with labels at all places of both."""
         i, j = divmod(s, len(self.second.rows))
         many = int(self.first.present[i].sum())
@@ -285,7 +285,7 @@ def _stack(parts: Sequence[Floats], axis: int) -> Floats:
 
 
 def widen(part: Floats, most: int, axis: int) -> Floats:
-    """An array with so many labels along an axis, the last one several times."""
+    """An array with this many labels along an axis, the last one several times."""
     if part.shape[axis] == 0:
         shape = list(part.shape)
         shape[axis] = most

@@ -210,7 +210,7 @@ class CellsRun:
         return numbers[possible]
 
     def _value(self, numbers: Integers, best: float) -> list[Found]:
-        """Pairs without places are graphs: those that are better, best first."""
+        """Score pairs without free labels, each of which is one graph; keep the better ones."""
         i, j = np.divmod(numbers, len(self._second.start))
         one, two = self._first.start, self._second.start
         low, high = (int(i[0]), int(i[-1]) + 1) if len(i) else (0, 0)

@@ -282,7 +282,7 @@ def _rescale(
     s: Index,
     t: Index,
 ) -> None:
-    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    """Recompute c and ‖U‖ at the noted states; the next round of the bound starts from them."""
     choice, opened = scratch.choice, scratch.potentials.open
     own = cross = 0.0
     for y in range(sizes.open):

@@ -222,7 +222,7 @@ def is_leaf(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
 
 @called
 def has_declared_longest(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
-    """Whether open labels can still make the held ones the most of each label on a path.
+    """Whether the open labels can still make each held number the most of its label on a path.
 
     For each label two paths are looked for: the richest one if nothing open gets the label, and if
     all that is open does. What is held must lie between.

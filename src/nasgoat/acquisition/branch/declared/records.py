@@ -77,7 +77,7 @@ class DeclaredTables(NamedTuple):
     delta: Floats  # (M, L, L, 1 + r) δ(l, a, b)
     reach: Floats  # (L, L, 2) least mean part, longest vector of δ(l, a, b) for all l
     gram: Floats  # (K + 1, K + 1) largest products of interactions; the last row is δ's
-    codes: Floats  # (columns, 1 + r) of the blocks beside the paper's
+    codes: Floats  # (columns, 1 + r) of the blocks other than the paper's
 
 
 @record

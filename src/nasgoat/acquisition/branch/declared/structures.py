@@ -18,7 +18,7 @@ from nasgoat.acquisition.branch.declared.records import DeclaredRows, DeclaredSh
 from nasgoat.acquisition.branch.records import Bytes, Floats, Integers
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.shortest_paths import shortest_distances
+from nasgoat.graphs.shortest_paths import find_distances
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
 
@@ -68,11 +68,11 @@ class DeclaredBlock:
         return _make_rows(space, self.n, self.shapes.edges, self.adjacency, self.roles, more)
 
     def measure_tables(self, features: int) -> float:
-        """Bytes of the tables of a posterior with so many features."""
+        """Bytes of the tables of a posterior with this many features."""
         labels = len(self.space.node_vocabulary) + 1
         return 32.0 * len(self.classes) * labels**2 * (1 + features)
 
-    def graph(self, s: int, states: Integers) -> LabeledGraph:
+    def make_graph(self, s: int, states: Integers) -> LabeledGraph:
         """Structure s with these labels of its nodes, then of its edges."""
         space, edges = self.space, int(self.shapes.edges[s])
         ends = [(int(u), int(v)) for u, v in self.shapes.ends[s, :edges]]
@@ -100,7 +100,7 @@ class DeclaredListing:
     _refused: set[int] = field(default_factory=set)  # sizes with too many
     _said: bool = False  # that listing has begun
 
-    def blocks(self, deadline: float | None = None) -> list[DeclaredBlock]:
+    def list_blocks(self, deadline: float | None = None) -> list[DeclaredBlock]:
         """All blocks that can be listed until the deadline; :attr:`left_out` has the other sizes.
 
         Listing goes on where it stopped when it is asked for again.
@@ -162,7 +162,7 @@ def make_declared_block(
     allowed = _find_allowed(space, adjacency, roles, rules)
     fits = np.all(np.any(allowed, axis=2), axis=1)
     adjacency, roles, allowed = adjacency[fits], roles[fits], allowed[fits]
-    d = shortest_distances(adjacency).astype(np.int64)
+    d = find_distances(adjacency).astype(np.int64)
     codes, place = np.unique(d * (n + 1) + d.swapaxes(1, 2), return_inverse=True)
     twin = find_twins(adjacency)
     alone = (roles >= 0) | (np.arange(n) < space.rules.fixed.pinned)

@@ -1,8 +1,8 @@
 """From a posterior to what the compiled search of declared graphs knows: its tables, and codes.
 
-As with cells (``branch.block_codes``), the codes of kernel blocks beside the paper's are constants
-for all graphs of one structure and summary (Lemma 10): a column that is known of each structure
-from the start.
+As with cells (``branch.block_codes``), the codes of kernel blocks other than the paper's are
+constants for all graphs of one structure and summary (Lemma 10): a column that is known of each
+structure from the start.
 
 Notation: see ``declared.records``.
 """
@@ -26,7 +26,8 @@ from nasgoat.acquisition.branch.records import Floats, Integers, Run
 from nasgoat.compiled import Threads
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.graph_counts import count_labels, find_richest_path, list_operations
+from nasgoat.kernels.summaries import (
     NOTHING,
     STRUCTURE,
     Summary,
@@ -34,7 +35,6 @@ from nasgoat.kernels.deciding import (
     list_summaries,
     may_have_numbers,
 )
-from nasgoat.kernels.graph_counts import count_labels, find_richest_path, list_operations
 from nasgoat.surrogate.posterior import LinearPosterior
 
 _GRAM_ROWS = 2_000  # interactions whose products are all computed; of more, the largest norms
@@ -151,7 +151,7 @@ def _spread(gram: Floats, place: Integers) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredCodes:
-    """The codes of the blocks beside the paper's (Lemma 10), for structures of one size.
+    """The codes of the blocks other than the paper's (Lemma 10), for structures of one size.
 
     Args:
         features: The features of the kernel.
@@ -160,7 +160,7 @@ class DeclaredCodes:
     Example:
         >>> from nasgoat import molecules
         >>> from nasgoat.acquisition.branch.declared.structures import DeclaredListing
-        >>> (block,) = DeclaredListing(molecules(2)).blocks()
+        >>> (block,) = DeclaredListing(molecules(2)).list_blocks()
         >>> codes = DeclaredCodes(FeatureMap(molecules(2), ("paths", "operations")), block)
         >>> len(codes.summaries)  # two of C, N, O and F that a single, double or triple bond joins
         22
@@ -213,7 +213,7 @@ class DeclaredCodes:
         shapes = self.block.shapes
         labels = np.argmax(shapes.allowed, axis=2)
         states = np.hstack([labels, np.zeros(shapes.ends.shape[:2], dtype=np.int64)])
-        graphs = [self.block.graph(s, states[s]) for s in range(len(states))]
+        graphs = [self.block.make_graph(s, states[s]) for s in range(len(states))]
         return self.features.encode_decided(self.block.space.batch(graphs), STRUCTURE)
 
     @cached_property

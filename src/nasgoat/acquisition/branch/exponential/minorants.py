@@ -156,7 +156,7 @@ class Expansion:
         norm = float(np.sqrt(max(square, 0.0)))
         return float(variance * dual.sum()), variance * v.T @ dual, curvature, norm
 
-    def deviate(self, share: float) -> Floats:
+    def bound_variance(self, share: float) -> Floats:
         """C: (1, u)ᵀ C (1, u) + (1 + 1/share) σ² e_2(q) bounds the variance over s(x)²."""
         variance, v = self.posterior.variance, self.observed
         affine = np.column_stack([np.ones(len(v)), v])
@@ -170,7 +170,7 @@ class Expansion:
 
     @cached_property
     def _covariances(self) -> list[tuple[float, Floats]]:
-        return [(share, self.deviate(share)) for share in _SHARES]
+        return [(share, self.bound_variance(share)) for share in _SHARES]
 
     def bound(self, shell: Shell, cut: float, scales: tuple[float, float]) -> Minorant:
         """ℓ: a lower bound on (value - cut) / s(x) of every graph of a shell (Lemma 12).
@@ -201,8 +201,8 @@ class Expansion:
         falls = (vectors[:, ~convex] * np.sqrt(values[~convex])).T
         return make_minorant(self.roots, self.centre, const, m, falls, high)
 
-    def curve(self, shell: Shell) -> float:
-        """How much the bound of a usual graph curves with q, at the far end of a shell."""
+    def measure_curvature(self, shell: Shell) -> float:
+        """The curvature in q of the bound at the shell's usual graph, at the shell's far end."""
         share, _, deviation = self._find_share(shell)
         rest = (1 + 1 / share) * self.posterior.variance * float(np.exp(shell.high))
         return self.sqrt_beta / (2 * deviation) * rest

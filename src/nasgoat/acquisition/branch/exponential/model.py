@@ -48,7 +48,7 @@ class Factors(NamedTuple):
     edge: Floats  # (sizes, n, n, L, m)
     edge_column: Integers  # (n, n, L)
     square: Floats  # (sizes, columns) λ_f
-    given: Floats  # (P or 1, m) σ² times the factor of what is known of a shape beside its pairs
+    given: Floats  # (P or 1, m) σ² times the factor of what is known of a shape besides its pairs
     given_square: Floats  # (P or 1,) what that adds to k_lin with itself
 
 
@@ -98,7 +98,7 @@ def make_factors(
 def give_codes(
     factors: Factors, features: FeatureMap, posterior: ExponentialPosterior, codes: Floats
 ) -> Factors:
-    """The same with the codes of the blocks beside the paper's, which are known of every shape."""
+    """The same with the codes of blocks other than the paper's, which are known of every shape."""
     first = len(features.path_types) + len(features.edge_types)
     on_counts = posterior.on_counts(features, features.space.sizes[0])  # alike for every size
     return factors._replace(

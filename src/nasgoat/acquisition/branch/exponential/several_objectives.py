@@ -21,7 +21,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.acquisition.boxes import Boxes, Places
+from nasgoat.acquisition.bounding_boxes import Boxes, Places
 from nasgoat.acquisition.branch.cells.domains import make_limit_rows
 from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.exponential.enumeration import (
@@ -46,10 +46,10 @@ from nasgoat.acquisition.branch.records import (
     Integers,
 )
 from nasgoat.acquisition.costs import FEW_TOGETHER
-from nasgoat.acquisition.engines import is_over
 from nasgoat.acquisition.k_best import AGREEMENT, KBest
 from nasgoat.acquisition.lower_confidence_bound import LinearAcquisition
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition
+from nasgoat.acquisition.part_sums import is_over
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition
 from nasgoat.compiled import Threads, compiled
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
@@ -72,7 +72,7 @@ class Noted(NamedTuple):
     std: Floats  # (labellings,) an upper bound on the deviation
 
     def take_first(self, count: int) -> Noted:
-        """The first so many, as arrays of their own."""
+        """The first ``count`` of them, as arrays of their own."""
         return Noted(
             shape=self.shape[:count].copy(),
             labels=self.labels[:count].copy(),
@@ -167,10 +167,10 @@ class Labellings:
     block: CellBlock
     noted: Noted
 
-    def graph(self, place: int) -> LabeledGraph:
+    def make_graph(self, place: int) -> LabeledGraph:
         """The graph at a place."""
         labels = self.noted.labels[place].astype(np.int64)
-        return self.block.graph(int(self.noted.shape[place]), labels)
+        return self.block.make_graph(int(self.noted.shape[place]), labels)
 
     def measure(self, parts: Sequence[Part], places: Places) -> tuple[Floats, Floats]:
         """Mean and deviation of each part at some places, both of shape (parts, places)."""
@@ -206,7 +206,7 @@ class Labellings:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """A part at every labelling.
+    """The mean, and an upper bound on the deviation, of one part at every labelling.
 
     Args:
         source: The posterior, or the terms of the cost.
@@ -311,7 +311,7 @@ def _keep_best(best: KBest, labellings: Labellings, places: Places, values: Floa
         chosen = chosen[values[chosen] < best.cutoff]
         if len(chosen) == 0:
             break
-        graphs = [labellings.graph(place) for place in places[chosen].tolist()]
+        graphs = [labellings.make_graph(place) for place in places[chosen].tolist()]
         best.add([g for g in graphs if not best.space.all_limits or g in best.space])
 
 
@@ -319,7 +319,7 @@ def _find_source(part: Part) -> Posterior | Limit:
     """What a part's means and bounds on deviations depend on, graphs that are believed aside."""
     if isinstance(part, KnownCost):
         return part.total
-    return (part.before() or part).posterior
+    return (part.forget_believed() or part).posterior
 
 
 def is_joint(function: SeveralAcquisition) -> bool:

@@ -172,7 +172,7 @@ class StructureSearch:
         return np.where(self._factors.is_affordable(labels), values, values + _BROKEN)
 
     def _take_tangent(self) -> tuple[Tangents, float]:
-        """A tangent between low labellings, and more than the rounding in its bounds."""
+        """A tangent near the mean of low labellings, and an upper bound on its rounding error."""
         factors = self._factors
         _, white, deviation = score_rows(self._model, factors.multiply(self._low))
         spread = np.array([float(deviation.mean()) or 1.0])

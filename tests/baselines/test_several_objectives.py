@@ -10,7 +10,7 @@ import pytest
 
 from nasgoat import ChainSpace, LabeledGraph, nasbench201
 from nasgoat.acquisition.hypervolume import find_nondominated
-from nasgoat.baselines.several import (
+from nasgoat.baselines.several_objectives import (
     SEVERAL_METHODS,
     LocalSeveral,
     Nsga2,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.acquisition.lower_confidence_bound import Array
-from nasgoat.acquisition.several import SeveralAcquisition
+from nasgoat.acquisition.several_objectives import SeveralAcquisition
 
 Places = NDArray[np.intp]
 _BOXES = 40_000  # at most; a box has a number of 16 bits, which are sorted quickly
@@ -66,7 +66,7 @@ class Boxes:
     def walk(
         self, function: SeveralAcquisition, reach: Callable[[], float]
     ) -> Iterator[tuple[float, Places]]:
-        """Graphs that may be better than what was reached, about the best bounds first.
+        """Yield graphs that may be below ``reach()``, roughly in the order of their bounds.
 
         Args:
             function: h.

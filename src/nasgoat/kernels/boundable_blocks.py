@@ -1,7 +1,7 @@
 """Which blocks branch and bound and the mixed-integer program can bound in a space, and why not.
 
 A block that less than the whole graph decides is searched value by value of what decides it
-(:mod:`nasgoat.kernels.deciding`), if there are few of them.
+(:mod:`nasgoat.kernels.summaries`), if there are few of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nasgoat.errors import SettingError
 from nasgoat.kernels.blocks import BLOCKS, PAPER_BLOCKS, Block, block_names
-from nasgoat.kernels.deciding import (
+from nasgoat.kernels.summaries import (
     GRAPH,
     LONGEST,
     MOST_MATRICES,
@@ -28,7 +28,7 @@ MOST_ROWS = 100_000
 
 
 def count_searches(space: SearchSpace, names: Sequence[str]) -> int:
-    """How many searches of its structures a space takes: one for each summary that decides.
+    """How many times the structures must be searched: once for each summary of the blocks.
 
     Example:
         >>> from nasgoat import nasbench101
@@ -43,7 +43,7 @@ def count_searches(space: SearchSpace, names: Sequence[str]) -> int:
 
 
 def _find_counting(space: SearchSpace, names: Sequence[str]) -> list[Block]:
-    """The blocks beside the paper's that have something to count in a space."""
+    """The blocks other than the paper's that have something to count in a space."""
     return [BLOCKS[name] for name in names if name in BLOCKS and BLOCKS[name].bounds(space)]
 
 
@@ -72,7 +72,7 @@ def explain_unbounded(
 
 
 def _explain_block(space: SearchSpace, name: str, program: bool) -> str | None:
-    """Why one block beside the paper's can't be bounded."""
+    """Why one block other than the paper's can't be bounded."""
     block = BLOCKS[name]
     if space.layout == "list":
         return f"{name} can be bounded in cells and declared graphs alone"
@@ -129,7 +129,7 @@ def _explain_number(space: SearchSpace, names: Sequence[str]) -> str | None:
 def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]:
     """The blocks under which the graphs of a space can be bounded: the paper's among them.
 
-    Each is one that can be had beside the paper's; a kernel with several of them may still have
+    Each is one that can be used besides the paper's; a kernel with several of them may still have
     too many numbers of operations and richest paths to search.
 
     Example:
@@ -179,7 +179,7 @@ def require_bounded_blocks(
 
 
 def require_paper_blocks(names: Sequence[str]) -> None:
-    """Refuse blocks beside the paper's, as branch and bound does under the normalised kernel.
+    """Refuse blocks other than the paper's, as branch and bound does under the normalised kernel.
 
     Raises:
         SettingError: If there is one.

@@ -19,19 +19,20 @@ def methods(json: Json = False) -> None:
     from nasgoat import search_methods
 
     known = search_methods.methods()
+    here = {name: search_methods.is_available(name) for name in known}
     if json:
         found = {
             name: {
                 "summary": summary,
-                "available": search_methods.available(name),
-                "batch": search_methods.own_batch(name) if search_methods.available(name) else None,
+                "available": here[name],
+                "batch": search_methods.find_own_batch(name) if here[name] else None,
             }
             for name, summary in known.items()
         }
         print_json({"methods": found})
         return
     for name, summary in known.items():
-        missing = "" if search_methods.available(name) else f"  ({search_methods.remedy(name)})"
+        missing = "" if here[name] else f"  ({search_methods.find_remedy(name)})"
         print(f"{name:14s} {summary}{missing}")
 
 

@@ -1,4 +1,4 @@
-"""Results that were had before a search: learnt from, and not evaluated again.
+"""Results from before a search: learnt from, and not evaluated again.
 
 They come as pairs of a graph and its error, or its metrics; from a file, as
 :func:`~nasgoat.bayesopt.transfer.read_table` reads it; or from an earlier run. Unlike what another
@@ -46,7 +46,7 @@ class KnownResult:
 
     @property
     def error(self) -> float:
-        """The error; the first metric where none is called so."""
+        """The error; the first metric if none has that name."""
         return read_error(self.metrics)
 
     def to_dict(self) -> dict[str, Any]:

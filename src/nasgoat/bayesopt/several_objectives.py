@@ -26,7 +26,7 @@ from nasgoat.acquisition import (
     Proposal,
     SeveralAcquisition,
 )
-from nasgoat.acquisition.several import Part
+from nasgoat.acquisition.several_objectives import Part
 from nasgoat.bayesopt.evidence import Voice, make_bound
 from nasgoat.bayesopt.front_functions import Limited, make_front_function, weigh
 from nasgoat.bayesopt.objectives import Objectives

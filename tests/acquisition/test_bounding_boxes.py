@@ -18,7 +18,7 @@ from nasgoat.acquisition import (
     SeveralAcquisition,
     random_problem,
 )
-from nasgoat.acquisition.boxes import Boxes
+from nasgoat.acquisition.bounding_boxes import Boxes
 
 SPACE = NodeLabeledSpace(4, ["a", "b"])
 PARTS = [random_problem(SPACE, 6, seed=seed).acquisition for seed in range(3)]

@@ -44,7 +44,7 @@ NOTHING = Summary(None, None)
 
 
 def list_compositions(total: int, parts: int) -> Iterator[Composition]:
-    """All ways to write ``total`` as an ordered sum of so many numbers.
+    """All ways to write ``total`` as an ordered sum of this many numbers.
 
     Example:
         >>> list(list_compositions(2, 2))
@@ -106,7 +106,7 @@ def _list_longest(numbers: Composition, longest: bool) -> Iterator[Summary]:
 
 
 def _list_up_to(totals: set[int], parts: int) -> list[Composition]:
-    """All lists of so many numbers that add up to the largest total at most; to 0 if it is one."""
+    """All lists of ``parts`` numbers with sums up to the largest total; 0 only if it is a total."""
     every = range(0 if 0 in totals or not parts else 1, max(totals) + 1)
     return [each for total in every for each in list_compositions(total, parts)]
 
@@ -186,7 +186,7 @@ def may_have_numbers(space: SearchSpace, numbers: Composition | None) -> bool:
 
 
 def _count_ways(parts: int, most: int, ways: Callable[[int], int]) -> list[int]:
-    """For each total up to ``most`` the sum, over all lists of so many numbers, of Π ways."""
+    """For each total up to ``most`` the sum, over all lists of this many numbers, of Π ways."""
     found = [1] + [0] * most
     for _ in range(parts):
         found = [sum(found[t - k] * ways(k) for k in range(t + 1)) for t in range(most + 1)]
@@ -218,7 +218,7 @@ def _list_most(space: SearchSpace, labels: tuple[int, int]) -> list[tuple[int, i
 
 
 def bound_matrices(space: SearchSpace) -> float:
-    """The adjacency matrices of a declared graph's largest size, times its roles, at most.
+    """An upper bound on the (adjacency matrix, roles) pairs of the largest declared graphs.
 
     Example:
         >>> from nasgoat import GraphSpace

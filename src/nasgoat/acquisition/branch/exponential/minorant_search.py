@@ -125,7 +125,7 @@ class Scorer:
 
 
 @dataclass
-class _Part:
+class _ShellSearch:
     """The search of one shell."""
 
     run: LinearRun
@@ -159,7 +159,7 @@ class SiftedRun:
         self._seen: Seen | None = None
         self._shells: Shells | None = None
         self._steps: Iterator[None] | None = None
-        self._parts: list[_Part] = []
+        self._parts: list[_ShellSearch] = []
         self._waiting: list[Found] = []
         self._scored = self._before = 0
         self._retries = [0, *_RETRIES]
@@ -200,12 +200,12 @@ class SiftedRun:
         return max(self._lift(min(left, default=np.inf)), self._bound)
 
     def _lower(self, best: float) -> float:
-        """What minorants are below wherever the acquisition is below a value."""
+        """The cut-off of the minorants below which every graph better than ``best`` lies."""
         least, largest = self._shells.scales if self._shells else (1.0, 1.0)
         return (best - self._cut) / (largest if best < self._cut else least)
 
     def _lift(self, lowest: float) -> float:
-        """What a lower bound on minorants says about the acquisition."""
+        """The lower bound on the acquisition that follows from one on the minorants."""
         if self._shells is None:
             return -np.inf
         return self._cut + self._shells.scales[1 if lowest < 0 else 0] * lowest
@@ -235,7 +235,7 @@ class SiftedRun:
             run = yield from bound_minorant(self._scorer, minorant)
             roots = np.where(shells.widest >= shell.low, run.roots, np.inf)
             run.search_below(roots, self._threads)
-            parts.append(_Part(run))
+            parts.append(_ShellSearch(run))
         self._before, self._waiting, self._cut = self.nodes, [], best
         self._parts = parts
         lowest = min(float(part.run.roots.min(initial=np.inf)) for part in parts)
@@ -258,7 +258,7 @@ class SiftedRun:
         """Graphs that are worth a call of the surrogate: few at first."""
         return min(max(16, self._scored // 8), _WAITING)
 
-    def _search_part(self, part: _Part, threshold: float) -> None:
+    def _search_part(self, part: _ShellSearch, threshold: float) -> None:
         start = part.run.nodes
         while part.run.nodes - start < _PAUSE and len(self._waiting) < self._enough:
             found = part.run.go_on(threshold)
@@ -314,7 +314,7 @@ class Shells:
         q = np.sum(self.expansion.shift(seen.rows) ** 2, axis=1)
         near = seen.rows[int(np.argmin(np.abs(seen.values - best)))]
         widest = float(self.widest.max())
-        curve = self.expansion.curve(Shell(0.0, widest, near))
+        curve = self.expansion.measure_curvature(Shell(0.0, widest, near))
         error = widest**2 * curve / 8  # of a chord over everything
         fine = _FINE * max(seen.middle - best, 0.01 * abs(best), 1e-6)
         total = int(np.clip(np.ceil(np.sqrt(error / fine)), 1, _SHELLS))

@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import Catalogue, GraphGP, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel
 from nasgoat.acquisition.branch import BranchAndBound, runs
-from nasgoat.acquisition.branch.exponential import sifting
+from nasgoat.acquisition.branch.exponential import minorant_search
 from nasgoat.acquisition.branch.exponential.minorants import Expansion, Shell, exp_from
 from nasgoat.compiled import ALONE
 from tests.acquisition.branch.problems import fitted, observed, random_problem
@@ -94,9 +94,9 @@ def test_a_minorant_of_counts_is_that_of_rows() -> None:
 def test_every_bound_of_a_stopped_search_is_valid(
     form: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sifting, "_PAUSE", 20)
-    monkeypatch.setattr(sifting, "_DRAWN", 60)
-    monkeypatch.setattr(sifting, "_RETRIES", (60, 200))
+    monkeypatch.setattr(minorant_search, "_PAUSE", 20)
+    monkeypatch.setattr(minorant_search, "_DRAWN", 60)
+    monkeypatch.setattr(minorant_search, "_RETRIES", (60, 200))
     kernel = ShortestPathKernel(form, 20.0, 2.0, 1.0)
     acquisition = LowerConfidenceBound().given(fitted(SPACE, kernel, 30, seed))
     pool = Catalogue(SPACE).optimize(acquisition, 30)
@@ -108,7 +108,7 @@ def test_every_bound_of_a_stopped_search_is_valid(
         cutoff = np.inf
         while (found := run.go_on(cutoff)) is not None:
             for shape, labels, value in found:
-                known[SPACE.key(run.block.graph(shape, labels))] = value
+                known[SPACE.key(run.block.make_graph(shape, labels))] = value
             cutoff = sorted([*known.values(), *[np.inf] * 30])[29]
             missing = [value for key, value in expected.items() if key not in known]
             if missing:

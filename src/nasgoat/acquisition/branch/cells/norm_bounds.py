@@ -114,7 +114,7 @@ def measure_open(
     for x in range(many):
         i, j, kind = found.pairs[x]
         d = scratch.apart[i, j]
-        a, b = states.names[s, i] if i > 0 else 0, states.names[s, j]
+        a, b = states.known_labels[s, i] if i > 0 else 0, states.known_labels[s, j]
         largest_first = largest_second = 0.0
         for e in range(states.options[d]):
             found.price[0, i, j, e] = dot(stack.reference[t], states.option[d - before, a, b, e])
@@ -145,10 +145,10 @@ def _list_pairs(prefixes: Prefixes, scratch: Scratch, s: Index, total: int) -> i
             i, j = scratch.potentials.open[y], scratch.potentials.open[z]
             if scratch.apart[i, j] == 0:
                 continue
-            code, b = scratch.apart[i, j] - before, states.names[s, j]
+            code, b = scratch.apart[i, j] - before, states.known_labels[s, j]
             found.pairs[many, 0], found.pairs[many, 1] = i, j
             if i > 0:
-                found.pairs[many, 2] = (code * labels + states.names[s, i]) * labels + b
+                found.pairs[many, 2] = (code * labels + states.known_labels[s, i]) * labels + b
             else:
                 found.pairs[many, 2] = codes * labels * labels + (code - codes) * labels + b
             many += 1
@@ -162,7 +162,7 @@ def price_option(
     """What option e of the distance from i to j adds to the bound, its mean part included."""
     states, found = prefixes.states, prefixes.scratch
     code = scratch.apart[i, j] - (len(states.options) - len(states.option))
-    a, b = states.names[s, i] if i > 0 else 0, states.names[s, j]
+    a, b = states.known_labels[s, i] if i > 0 else 0, states.known_labels[s, j]
     mean: float = states.option[code, a, b, e, 0]
     price, parts = found.price, found.parts
     wider = parts[FIRST_OVER] * price[1, i, j, e] + parts[SECOND_OVER] * price[2, i, j, e]
@@ -290,7 +290,7 @@ def rescale(
     s: Index,
     t: Index,
 ) -> None:
-    """The c and ‖U‖ of the noted states: what the next bound is taken around."""
+    """Recompute c and ‖U‖ at the noted states; the next round of the bound starts from them."""
     labels, q = stack.move.shape[2], problem.shapes.last_label[s]
     cross = own = own_first = 0.0
     for y in range(sizes.open):

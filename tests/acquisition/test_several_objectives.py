@@ -25,7 +25,7 @@ from nasgoat.acquisition import (
     register_acquisition,
     several_names,
 )
-from nasgoat.acquisition.several import Part, SeveralAcquisition
+from nasgoat.acquisition.several_objectives import Part, SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.spaces import SearchSpace
 from nasgoat.spaces.limits import Limit

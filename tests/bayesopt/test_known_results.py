@@ -12,7 +12,7 @@ import pytest
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201, search
 from nasgoat.bayesopt import FidelityOptimizer, Settings
-from nasgoat.bayesopt.known import KnownResult, gather_known
+from nasgoat.bayesopt.known_results import KnownResult, gather_known
 from nasgoat.errors import FileError, SettingError, StudyError
 
 SPACE = nasbench201()

@@ -161,7 +161,7 @@ class SeveralAcquisition(Acquisition):
         return self
 
     def split(self, value: float, floor: Array) -> Sequence[SeveralAcquisition]:
-        """Functions of which one has a better bound at every graph that is below a value.
+        """Split into functions with sharper bounds; one of them covers each graph below ``value``.
 
         Each knows a piece of the values that are below (:meth:`cap_sum`), all of them everything.
         It is the function itself, unless its sums leave much between its values and their bounds.
@@ -182,7 +182,7 @@ class SeveralAcquisition(Acquisition):
         return np.eye(len(self.parts))[list(group)]
 
     def cap_sum(self, weights: Array, value: float, floor: Array) -> float:
-        """A number that Σ_i g_i v_i is below wherever h is below a value.
+        """An upper limit on Σ_i g_i v_i over all graphs whose value h is below ``value``.
 
         Of one part it is found by halving: the values of the others are at least their floors.
 
@@ -281,7 +281,7 @@ class SeveralAcquisition(Acquisition):
         )
 
     def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
-        """The same function as if these graphs had come out as every surrogate predicts."""
+        """A copy of the function, as if these graphs had come out as every surrogate predicts."""
         if not graphs:
             return self
         parts = tuple(

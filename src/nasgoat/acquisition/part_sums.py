@@ -32,7 +32,7 @@ import numpy as np
 from nasgoat.acquisition.k_best import KBest, Scored
 from nasgoat.acquisition.lower_confidence_bound import Array, LinearAcquisition
 from nasgoat.acquisition.proposals import Pool
-from nasgoat.acquisition.several import KnownCost, Part, SeveralAcquisition, measure_part
+from nasgoat.acquisition.several_objectives import KnownCost, Part, SeveralAcquisition, measure_part
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.kernels import FeatureMap, Sizes
@@ -148,7 +148,7 @@ class Sieve:
 
     @property
     def cutoff(self) -> float:
-        """Graphs whose sum is not below it are not looked at: the cap, or the level if lower."""
+        """The engine skips graphs whose sum is not below this: the cap, or the level if lower."""
         if len(self._waiting) > max(_TOGETHER, self._seen // 8):  # many at a time is cheaper
             self.flush()
         return -np.inf if self.gave_up else min(self.cap, self.level)
@@ -160,7 +160,7 @@ class Sieve:
 
     @property
     def cap(self) -> float:
-        """What the sum is below wherever the function is below the k-th best value so far."""
+        """An upper limit on the sum of any graph that is better than the k-th best so far."""
         value = self.best.cutoff
         if value not in self._caps:
             caps = [cap_sum(piece, self.weights, value, self.floor) for piece in self.pieces]
@@ -184,7 +184,7 @@ class Sieve:
 
 
 def cap_sum(function: SeveralAcquisition, weights: Array, value: float, floor: Array) -> float:
-    """What a sum is below where the function is below a value by more than rounding."""
+    """An upper limit on the sum of graphs whose value is below ``value`` by more than rounding."""
     if value == np.inf:
         if weights[0] != 0.0:
             return np.inf  # any graph may be among the k best
