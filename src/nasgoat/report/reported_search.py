@@ -78,7 +78,7 @@ class ReportedSearch:
     @property
     def acquisition(self) -> str:
         """The name of the acquisition function; studies do not name the default."""
-        return str(self.settings.get("acquisition", "lcb"))
+        return cut(str(self.settings.get("acquisition", "lcb")), 40)
 
     @property
     def value_name(self) -> str:
