@@ -14,12 +14,13 @@ from nasgoat import Optimizer, Settings, nasbench201
 from nasgoat.bayesopt import Objectives
 from nasgoat.cli import run
 from nasgoat.errors import ExperimentFileError, SettingError
-from nasgoat.experiments import figures_of, read_experiment, tables_of
-from nasgoat.experiments.fronts_problem import Arena, FrontProblem
-from nasgoat.experiments.fronts_results import expand
+from nasgoat.experiments import captions_of, figures_of, read_experiment, tables_of
+from nasgoat.experiments.fronts_problem import KERNEL_ENDINGS, Arena, FrontProblem
+from nasgoat.experiments.fronts_results import expand, make_charts
 from nasgoat.experiments.fronts_study import FrontsStudy, _load_arena, _summarise
 from nasgoat.experiments.records import ExperimentRecords
 from nasgoat.experiments.study import parse_experiment
+from nasgoat.figures.charts import Line
 
 FRONT = "nb201/cifar10: error, latency"
 LIMIT = "nb201/cifar10: error; params <= 20 %"
@@ -179,6 +180,37 @@ def test_tables_say_whether_aims_are_met(tmp_path: Path) -> None:
     )
     assert limits.rows == (("goat", "1", "1/1", "3", "7.0", "0.0"),)
     assert list(figures_of(records)) == ["f-hypervolume"]
+
+
+def test_charts_name_the_default_in_bold_beside_the_methods_of_others(tmp_path: Path) -> None:
+    macro = "macro/cifar10: error, flops"
+    others = ["random", "local-search", "nsga2", "tpe"]
+    methods = [*others, "hypervolume", "hypervolume-e", "hypervolume-t", "chebyshev", "epsilon"]
+    steps = [[1, 0.5, 0.0], [90, 0.98, 0.25]]
+    runs = tuple(record(m, p, front=14, steps=steps) for p in (FRONT, macro) for m in methods)
+    declared = {"problems": [FRONT, macro], "methods": methods, "initial": 10}
+    records = ExperimentRecords(tmp_path, "fronts", "f", "F", "", declared, "", {}, runs)
+    against, among = make_charts(records).values()
+    for chart, default in zip(against, ("hypervolume-e", "hypervolume-t"), strict=True):
+        lines = [mark for mark in chart.marks if isinstance(mark, Line)]
+        assert [line.name for line in lines] == [*others, default]  # the last lies over all others
+        assert [line.name for line in lines if line.bold] == [default]
+        assert len({line.series for line in lines}) == len(lines)
+        assert chart.direct
+    for chart in among:
+        lines = [mark for mark in chart.marks if isinstance(mark, Line)]
+        assert {line.name for line in lines} == {*methods} - {*others}
+        assert len({line.series for line in lines}) == len(lines)
+    (caption,) = captions_of(records).values()
+    assert caption.endswith("the runs of hypervolume-e or hypervolume-t.")
+
+
+@pytest.mark.parametrize("family", ["nb201", "macro"])
+def test_the_default_of_a_problem_is_that_of_the_search(family: str) -> None:
+    problem = FrontProblem.parse(f"{family}/cifar10: error, flops")
+    settings = Optimizer(family, minimise=problem.names).settings
+    name, ending = problem.default[:-2], problem.default[-2:]
+    assert (name, KERNEL_ENDINGS[ending]) == (settings.acquisition, settings.kernel)
 
 
 def test_our_file_is_an_experiment() -> None:

@@ -13,6 +13,7 @@ from nasgoat.evaluation import Outcome
 from nasgoat.figures.charts import Line, Points
 from nasgoat.report import ReportedSearch, search_page, write_report
 from nasgoat.report.front_charts import chart_front, chart_hypervolume, list_front_tickets
+from nasgoat.report.search_charts import chart_proposals
 from nasgoat.spaces import nasbench201
 from tests.report.browser import Browser
 from tests.report.studies import OURS, hostile_space, made
@@ -55,6 +56,16 @@ def test_the_chart_has_every_point_of_the_front_as_a_link() -> None:
     for place in expected:
         assert f'id="front-{place + 1}"' in html
         assert f'href="#front-{place + 1}"' in html
+
+
+def test_what_the_function_of_a_front_says_is_called_a_value() -> None:
+    found = search(settings={"target": "rank", "acquisition": "hypervolume"})
+    html = search_page(found)
+    assert "had a lower value of the acquisition function (hypervolume)." in html
+    assert "LCB" not in html
+    assert "√β" not in html
+    named = [mark.name for mark in chart_proposals(found)[1].marks if isinstance(mark, Points)]
+    assert named == ["value", "proven bound"]
 
 
 def test_the_hypervolume_rises_to_that_of_the_front() -> None:

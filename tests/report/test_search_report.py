@@ -8,11 +8,13 @@ import pytest
 
 from nasgoat.errors import StudyError
 from nasgoat.evaluation import Fidelities, Outcome
+from nasgoat.figures.charts import Points
 from nasgoat.integrations import StorageAddress
 from nasgoat.integrations.stored_search import read_stored_search
 from nasgoat.report import ReportedSearch, search_page
 from nasgoat.report.model_charts import chart_hyperparameters, list_forecasts
 from nasgoat.report.proposals import find_sqrt_beta
+from nasgoat.report.search_charts import chart_proposals
 from nasgoat.spaces import SearchSpace, molecules, nasbench101, nasbench201
 from tests.report.documents import assert_sound
 from tests.report.studies import OURS, RANDOM, hostile_space, made, store
@@ -187,6 +189,41 @@ def test_each_proposal_shows_posterior_bound_and_gap() -> None:
     assert last["gap"] == "0.333"
     assert last["certificate"] == "feasible"
     assert len(rows) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ei", "(ei: −log of the expected improvement). Mean and sd are on the scale"),
+        ("thompson", "(thompson: a function drawn from the posterior, a new one for each graph)"),
+    ],
+)
+def test_values_of_other_acquisition_functions_are_no_lower_bounds(name: str, said: str) -> None:
+    declaration = {**OURS, "settings": {"target": "rank", "acquisition": name}}
+    run = made(nasbench201(), 8, declaration)
+    html = search_page(run)
+    assert said in html
+    page = assert_sound(html)
+    text = "".join(page.itertext())
+    assert "LCB" not in text
+    assert "√β" not in text
+    table = next(part for part in page.iter("table") if "bound" in "".join(part.itertext()))
+    heads = ["".join(th.itertext()) for th in table.iter("th") if th.get("scope") == "col"]
+    assert heads[2:6] == ["mean", "sd", "value", "bound"]
+    posterior, values = chart_proposals(run)[:2]
+    assert [mark.name for mark in posterior.marks if isinstance(mark, Points)] == ["mean ± one sd"]
+    assert [(mark.name, mark.y) for mark in values.marks if isinstance(mark, Points)] == [
+        ("value", [-1.5] * 4),
+        ("proven bound", [-1.5] * 4),
+    ]
+    assert f"({name})" in values.caption
+
+
+def test_a_gap_is_that_of_the_function_which_is_minimised() -> None:
+    declaration = {**OURS, "settings": {"target": "rank", "acquisition": "ei"}}
+    for declared, said in ((OURS, "(LCB - bound)"), (declaration, "(value - bound)")):
+        gaps = chart_proposals(made(nasbench201(), 8, declared, gap=0.5))[-1]
+        assert gaps.caption.startswith(said)
 
 
 def test_the_regret_comes_from_the_table() -> None:

@@ -28,6 +28,8 @@ KERNEL_ENDINGS = {"-e": "evidence", "-t": "together"}
 #: Our own acquisition functions of several values; of one value under limits there is one.
 OURS = ("hypervolume-e", "chebyshev", "epsilon", "hypervolume", "hypervolume-t")
 CONSTRAINED = "goat"
+#: What our search takes by default on the tables of a family, where it is not the first of ours.
+_DEFAULTS = {"macro": "hypervolume-t"}
 #: Numbers of evaluations at which methods are compared.
 MARKS = (50, 100, 160)
 _QUANTILE = 0.8  # of each value over the space: the reference point
@@ -64,6 +66,16 @@ class FrontProblem:
                 f"a problem must be like 'BENCHMARK: error, latency; energy <= 20 %', got {text!r}"
             )
         return cls(name.strip(), names, bounds)
+
+    @property
+    def default(self) -> str:
+        """Which of our methods the search takes for a front if none is asked for.
+
+        Example:
+            >>> FrontProblem.parse("macro/cifar10: error, flops").default
+            'hypervolume-t'
+        """
+        return _DEFAULTS.get(self.benchmark.partition("/")[0], OURS[0])
 
 
 class Arena:

@@ -7,7 +7,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -31,10 +31,10 @@ _VOLUME, _SHARE = 1, 2  # columns of a step
 #: What the hypervolume should be after this many evaluations where the front is large.
 AIMS = {100: 0.97, 160: 0.99}
 LARGE_FRONT = 10
-_OURS, _OTHERS = (
-    (0, 1, 2, 8, 9),
-    (3, 4, 5, 6, 7),
-)  # series of our methods, and of those that are not
+_LEADING = 1  # series of the method that a chart is about
+_OTHERS = (0, 2, 3, 4, 5, 8)  # series of those beside it
+_AGAINST_OTHERS = "Hypervolume against evaluations"
+_AMONG_OURS = "Hypervolume against evaluations, our methods"
 _HOW = (
     "HV: hypervolume of (log error, other value) relative to the true front's, the reference point "
     "at the 80 % quantiles of the space; share: of the true front's points found; mean over seeds "
@@ -195,47 +195,74 @@ def _count_front(contest: FrontContest) -> int:
 
 
 def make_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
-    """Hypervolume against evaluations, problem by problem."""
+    """Hypervolume against evaluations, problem by problem.
+
+    First our default and the methods of others; then all of ours, where several were run.
+    """
     fronts = [contest for contest in list_contests(records) if contest.several]
-    return {"Hypervolume against evaluations": [_chart(records, c) for c in fronts]}
+    others = [m for m in records.declaration["methods"] if m not in (*OURS, CONSTRAINED)]
+    first = int(records.declaration["initial"])
+    found = {_AGAINST_OTHERS: [_chart(contest, others, first) for contest in fronts]}
+    contested = [contest for contest in fronts if sum(name in OURS for name in contest.runs) > 1]
+    if contested:
+        found[_AMONG_OURS] = [_chart(contest, OURS, first) for contest in contested]
+    return found
 
 
 def make_panels(records: ExperimentRecords) -> dict[str, Panels]:
-    """One figure of all problems."""
-    charts = make_charts(records)["Hypervolume against evaluations"]
-    if not charts:
+    """One figure of all problems: our default and the methods of others."""
+    fronts = [contest for contest in list_contests(records) if contest.several]
+    if not fronts:
         return {}
+    charts = make_charts(records)[_AGAINST_OTHERS]
     rows = [charts[i : i + 3] for i in range(0, len(charts), 3)]
-    return {f"{records.name}-hypervolume": Panels(rows, charts[0].caption)}
+    lines = [mark for chart in charts for mark in chart.marks if isinstance(mark, Line)]
+    return {f"{records.name}-hypervolume": Panels(rows, _describe_lines(fronts, lines))}
 
 
-def _chart(records: ExperimentRecords, contest: FrontContest) -> Chart:
-    first, marks = int(records.declaration["initial"]), list[Mark]()
-    others = [m for m in records.declaration["methods"] if m not in (*OURS, CONSTRAINED)]
-    for name, runs in contest.runs.items():
-        lost = 1.0 - np.array([expand(run, _VOLUME)[first - 1 :] for run in runs])
+def _find_leading(contest: FrontContest) -> str | None:
+    """The method of ours that is the default, or the first that was run; None without any."""
+    ours = [name for name in (contest.problem.default, *OURS) if name in contest.runs]
+    return ours[0] if ours else None
+
+
+def _chart(contest: FrontContest, beside: Sequence[str], first: int) -> Chart:
+    """The missing hypervolume of our default and of the methods beside it, from ``first`` on."""
+    leading, bands, lines = _find_leading(contest), list[Mark](), list[Line]()
+    for name in [n for n in contest.runs if n == leading or n in beside]:
+        bold = name == leading
+        lost = 1.0 - np.array([expand(run, _VOLUME)[first - 1 :] for run in contest.runs[name]])
         x = [float(first + i) for i in range(lost.shape[1])]
-        ours = name in OURS
-        series = _OURS[OURS.index(name)] if ours else _OTHERS[others.index(name) % len(_OTHERS)]
-        if name == OURS[0] and len(runs) > 1:
+        series = _LEADING if bold else _OTHERS[[*beside].index(name) % len(_OTHERS)]
+        if bold and len(lost) > 1:
             low, high = np.quantile(lost, [0.25, 0.75], axis=0)
-            marks.append(Band(x, low.tolist(), high.tolist(), series, steps=True))
+            bands.append(Band(x, low.tolist(), high.tolist(), series, steps=True))
         middle = lost.mean(axis=0).tolist()
-        marks.append(Line(x, middle, series, steps=True, name=name, bold=name == OURS[0]))
-    ends = {
-        name: fmean(contest.list_values_at(name, contest.list_marks()[-1])) for name in contest.runs
-    }
+        lines.append(Line(x, middle, series, steps=True, name=name, bold=bold))
+    end = contest.list_marks()[-1]
+    ends = {line.name: fmean(contest.list_values_at(line.name, end)) for line in lines}
     best = max(ends, key=lambda name: ends[name])
-    seeds = [len(runs) for runs in contest.runs.values()]
     return Chart(
         f"{_name(contest)}: missing hypervolume against evaluations",
         f"Largest hypervolume at the end: {best}, {ends[best]:.3f}.",
         Axis("evaluation", integer=True),
         Axis("missing hypervolume", log=True),
-        marks,
+        [*bands, *sorted(lines, key=lambda line: line.bold)],  # nothing lies over a bold line
         heading=contest.problem.benchmark,
-        caption="Share of the true front's hypervolume that is still missing, mean over "
-        f"{median(seeds):.0f} seeds; the band holds the middle half of the runs of {OURS[0]}.",
+        caption=_describe_lines([contest], lines),
         note=f"front of {_count_front(contest)}",
         height=260.0,
+        direct=True,
+    )
+
+
+def _describe_lines(contests: Sequence[FrontContest], lines: Iterable[Line]) -> str:
+    """What lines are, and the band around the bold ones."""
+    named = {line.name: line.bold for line in lines}
+    seeds = [len(runs) for c in contests for name, runs in c.runs.items() if name in named]
+    leading = " or ".join(name for name, bold in named.items() if bold)
+    said = f"; the band holds the middle half of the runs of {leading}" if leading else ""
+    return (
+        "Share of the true front's hypervolume that is still missing, mean over "
+        f"{median(seeds):.0f} seeds{said}."
     )

@@ -54,7 +54,7 @@ def describe_models(search: ReportedSearch) -> str:
         text += (
             f" {blind} of {len(search.chosen)} proposals come from a model that had learnt nothing;"
             " they are marked in the table of proposals, and what is proven of them is only that"
-            " no other graph had a lower bound under that model."
+            f" no other graph had a lower {search.value_name} under that model."
         )
     return text
 

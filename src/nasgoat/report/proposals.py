@@ -20,6 +20,11 @@ _TARGETS = {
     "log": "the standardised logarithm of the error",
     "plain": "the standardised error",
 }
+#: What is minimised under the name of an acquisition function.
+_FUNCTIONS = {
+    "ei": "−log of the expected improvement",
+    "thompson": "a function drawn from the posterior, a new one for each graph",
+}
 #: Cells of a gallery that are shown at once.
 FIRST_CELLS = 12
 _MOST = 300  # drawn at all: a report must stay small enough to be opened
@@ -49,21 +54,26 @@ def _describe_certificates(search: ReportedSearch) -> str:
     if not proven:
         return f"None of {made} after the initial design is proven optimal."
     lead = "All" if proven == len(chosen) else f"{proven} of"
-    if not search.objectives.plain:
-        name = search.settings.get("acquisition", "?")
-        return (
-            f"{lead} {made} after the initial design are proven optimal: no graph of the space "
-            f"that had not been evaluated had a lower value of the acquisition function ({name})."
-        )
-    target = _TARGETS.get(str(search.settings.get("target")), "the target")
     promoted = ""
     if _find_fidelity(search) is not None:
         promoted = " (of promoted ones: none with a shorter training only)"
     return (
         f"{lead} {made} after the initial design are proven optimal: no graph of the space that "
-        f"had not been evaluated{promoted} had a lower "
-        f"confidence bound LCB = mean − √β sd. The scale is that of the target: {target}."
+        f"had not been evaluated{promoted} had a lower {_describe_function(search)}"
     )
+
+
+def _describe_function(search: ReportedSearch) -> str:
+    """What proposals minimise, and on which scale it is where that is the target's."""
+    target = _TARGETS.get(str(search.settings.get("target")), "the target")
+    if search.value_name == "LCB":
+        return f"confidence bound LCB = mean − √β sd. The scale is that of the target: {target}."
+    name = search.acquisition
+    said = f"{name}: {_FUNCTIONS[name]}" if name in _FUNCTIONS else name
+    said = f"value of the acquisition function ({said})."
+    if search.objectives.plain:
+        said += f" Mean and sd are on the scale of the target: {target}."
+    return said
 
 
 def _find_fidelity(search: ReportedSearch) -> str | None:
@@ -90,13 +100,12 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
             "mean": lambda t: format_fixed(t.proposal.mean),
             "sd": lambda t: format_fixed(t.proposal.std),
             "√β": lambda t: format_fixed(find_sqrt_beta(t), 2),
-            "LCB": lambda t: format_fixed(t.proposal.lcb),
+            search.value_name: lambda t: format_fixed(t.proposal.lcb),
             "bound": lambda t: format_fixed(t.proposal.certificate.bound),
             "gap": lambda t: _format_gap(t.proposal.certificate.gap),
         }
-    if not search.objectives.plain:
+    if search.value_name != "LCB":
         shown.pop("√β", None)
-        shown = {"value" if name == "LCB" else name: column for name, column in shown.items()}
     if search.objectives.limits:
         shown["probability"] = lambda t: format_fixed(t.proposal.probability, 2)
     shown["certificate"] = _show_status
@@ -120,11 +129,23 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
     if search.ours:
         if search.objectives.limits:
             caption += " Probability: that the limits hold, as it was believed."
-        caption += (
-            " Mean, sd, LCB and bound are on the scale of the target; they are of the time of the "
-            "proposal, before its evaluation."
-        )
+        caption += _describe_columns(search)
     return markup.table(caption, columns, rows, "Table of proposals", sortable=True, best=best)
+
+
+def _describe_columns(search: ReportedSearch) -> str:
+    """On which scale the numbers of proposals are, and of when."""
+    when = "they are of the time of the proposal, before its evaluation."
+    if search.value_name == "LCB":
+        return f" Mean, sd, LCB and bound are on the scale of the target; {when}"
+    name = search.acquisition
+    if search.objectives.plain:
+        said = "Mean and sd are on the scale of the target, value and bound are"
+        return f" {said} those of the acquisition function ({name}); {when}"
+    return (
+        f" Mean and sd are of the first value with a model in the acquisition function ({name}), "
+        f"on the scale of its target; value and bound are those of the function; {when}"
+    )
 
 
 def find_sqrt_beta(ticket: Ticket) -> float | None:

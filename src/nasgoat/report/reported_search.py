@@ -75,6 +75,16 @@ class ReportedSearch:
         """Kernel, target and batch strategy of ours; empty for other methods."""
         return self.declaration.get("settings") or {}
 
+    @property
+    def acquisition(self) -> str:
+        """The name of the acquisition function; studies do not name the default."""
+        return cut(str(self.settings.get("acquisition", "lcb")), 40)
+
+    @property
+    def value_name(self) -> str:
+        """What an acquisition value is called: the LCB of a posterior, or the value of another."""
+        return "LCB" if self.acquisition == "lcb" and self.objectives.plain else "value"
+
     @cached_property
     def objectives(self) -> Objectives:
         """What is minimised, and which measured limits must hold."""

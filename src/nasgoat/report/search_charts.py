@@ -2,7 +2,8 @@
 
 Notation
     μ, σ   posterior mean and standard deviation of a proposal, on the scale of the target
-    LCB    μ - √β σ, the acquisition value that a proposal minimises
+    LCB    μ - √β σ, the acquisition value that a proposal minimises by default
+    value  that of another acquisition function, which need not be on the scale of the target
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def chart_history(search: ReportedSearch) -> list[Chart]:
 
 def chart_proposals(search: ReportedSearch) -> list[Chart]:
     """What was believed of each proposal, and what it took to find it, where that is known."""
-    makers = (_chart_posterior, _chart_forecasts, _chart_seconds, _chart_gaps)
+    makers = (_chart_posterior, _chart_values, _chart_forecasts, _chart_seconds, _chart_gaps)
     return [chart for make in makers if (chart := make(search))]
 
 
@@ -135,28 +136,69 @@ def _chart_test_error(search: ReportedSearch) -> Chart | None:
 
 
 def _chart_posterior(search: ReportedSearch) -> Chart | None:
-    """Mean, deviation, acquisition value and bound of each proposal; None without a surrogate."""
-    known = {t.number + 1: t.proposal for t in search.tickets if t.proposal.mean is not None}
+    """Mean and deviation of each proposal, with LCB and bound where these are minimised.
+
+    None without a surrogate.
+    """
+    known = _list_believed(search)
     if not known:
         return None
-    bounds = {x: p.certificate.bound for x, p in known.items()}
+    posteriors = _draw_posteriors([*known], [*known.values()])
+    marks, said = [replace(posteriors, name="mean ± one sd")], "mean with one standard deviation"
+    caption = (
+        "What the surrogate believed of each graph when it proposed it, before its evaluation."
+    )
+    if search.value_name == "LCB":
+        marks += _draw_values(known, "LCB")
+        said += ", LCB and bound"
+        caption += " The LCB touches its bound where the proposal is proven optimal."
+    else:
+        caption += " Bars: one standard deviation."
     return Chart(
-        "Posterior and acquisition value of every proposal",
-        f"{format_count(len(known), 'proposal')}; mean with one standard deviation, LCB and bound.",
+        "Posterior of every proposal",
+        f"{format_count(len(known), 'proposal')}; {said}.",
         _EVALUATION,
         Axis("scaled target"),
-        [
-            replace(_draw_posteriors([*known], [*known.values()]), name="mean ± one sd"),
-            _keep_known({x: p.lcb for x, p in known.items()}, 2, "down", "LCB"),
-            _keep_known(bounds, 3, "dash", "proven bound"),
-        ],
+        marks,
         heading="Proposals.",
-        caption="What the surrogate believed of each graph when it proposed it, before its "
-        "evaluation. The LCB touches its bound where the proposal is proven optimal.",
+        caption=caption,
         identity="posterior",
         width=FULL_WIDTH,
         height=320.0,
     )
+
+
+def _chart_values(search: ReportedSearch) -> Chart | None:
+    """Acquisition value and bound of each proposal; None if they stand with the posterior."""
+    known = {x: p for x, p in _list_believed(search).items() if p.lcb is not None}
+    if not known or search.value_name == "LCB":
+        return None
+    return Chart(
+        "Acquisition value of every proposal, and its bound",
+        f"{format_count(len(known), 'proposal')}; value and bound.",
+        _EVALUATION,
+        Axis("acquisition value"),
+        _draw_values(known, "value"),
+        heading="Values.",
+        caption=f"Value of the acquisition function ({search.acquisition}) at each proposal; the "
+        "function is another one each time. The value touches its bound where the proposal is "
+        "proven optimal.",
+        identity="values",
+        width=FULL_WIDTH,
+    )
+
+
+def _list_believed(search: ReportedSearch) -> dict[int, Proposal]:
+    """The proposals that a surrogate believed something of, by the numbers of evaluations."""
+    return {t.number + 1: t.proposal for t in search.tickets if t.proposal.mean is not None}
+
+
+def _draw_values(known: dict[int, Proposal], name: str) -> list[Points]:
+    """Acquisition values under a name, and the bounds that are proven."""
+    return [
+        _keep_known({x: p.lcb for x, p in known.items()}, 2, "down", name),
+        _keep_known({x: p.certificate.bound for x, p in known.items()}, 3, "dash", "proven bound"),
+    ]
 
 
 def _chart_forecasts(search: ReportedSearch) -> Chart | None:
@@ -207,6 +249,7 @@ def _chart_gaps(search: ReportedSearch) -> Chart | None:
     points = _keep_known(gaps, 5, "square")
     if not any(gap > 1e-9 for gap in points.y):
         return None
+    name = search.value_name
     return Chart(
         "Gap of each proposal",
         f"The largest is {format_number(max(points.y))}.",
@@ -214,7 +257,7 @@ def _chart_gaps(search: ReportedSearch) -> Chart | None:
         Axis("gap", log=True),
         [points],
         heading="Gaps.",
-        caption="(LCB - bound) / |LCB|: how much better another graph might be.",
+        caption=f"({name} - bound) / |{name}|: how much better another graph might be.",
         identity="gaps",
     )
 
