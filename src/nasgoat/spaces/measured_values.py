@@ -211,24 +211,24 @@ class CostFit:
         table: Its table, as a file declares it.
         cost: The cost.
         graphs: How many graphs were measured.
+        fitted: How many coefficients were fitted, the constant among them.
+        unseen: How many costs no measured graph has, so that they are 0 for want of a measurement.
         r_squared: Share of the variance that it explains.
         largest_error: Largest distance between a price and the measured value.
         mean_error: The mean distance.
         left_out: Measured graphs that are not in the space.
-        fitted: How many coefficients were fitted, the constant among them.
-        unseen: How many costs no measured graph has, so that they are 0 for want of a measurement.
         first: The digit of the first operation in the file of graphs.
     """
 
     table: dict[str, Any]
     cost: Cost
     graphs: int
+    fitted: int
+    unseen: int
     r_squared: float
     largest_error: float
     mean_error: float
     left_out: int = 0
-    fitted: int = 1
-    unseen: int = 0
     first: int = 1
 
     @property
@@ -303,28 +303,35 @@ def fit_cost(
         >>> fit.r_squared, fit.largest_error
         (1.0, 0.0)
     """
-    if len(graphs) < 2 or len(graphs) != len(values):
-        counts = f"{len(graphs)} graphs and {len(values)} values"
-        raise SettingError(f"a cost must be fitted to at least two measured graphs, got {counts}")
+    _require_enough(len(graphs), len(values))
     parts = _list_parts(space, by)
-    y = np.asarray(values, dtype=float)
-    X = _price_parts(space, graphs, parts)
+    y, X = np.asarray(values, dtype=float), _price_parts(space, graphs, parts)
     kept = _find_independent(X)
-    found = _solve(X, y, kept)
-    table = _make_table(space, parts, found, by)
+    table = _make_table(space, parts, _solve(X, y, kept), by)
     cost = space.vocabulary({name: table}).make_cost(name)
     errors = np.abs(space.price(graphs, cost) - y)
-    spread, left = float(((y - y.mean()) ** 2).sum()), float((errors**2).sum())
     return CostFit(
         table=table,
         cost=cost,
         graphs=len(graphs),
-        r_squared=1.0 - left / spread if spread else float(left == 0.0),
+        r_squared=_explain_share(y, errors),
         largest_error=float(errors.max()),
         mean_error=float(errors.mean()),
         fitted=len(kept),
         unseen=int((X == 0.0).all(axis=0).sum()),
     )
+
+
+def _require_enough(graphs: int, values: int) -> None:
+    if graphs < 2 or graphs != values:
+        counts = f"{graphs} graphs and {values} values"
+        raise SettingError(f"a cost must be fitted to at least two measured graphs, got {counts}")
+
+
+def _explain_share(y: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
+    """R²: the share of the variance of y that is explained, given what is left of each."""
+    spread, left = float(((y - y.mean()) ** 2).sum()), float((errors**2).sum())
+    return 1.0 - left / spread if spread else float(left == 0.0)
 
 
 def _list_parts(space: SearchSpace, by: str) -> list[list[CostPart]]:
