@@ -52,13 +52,22 @@ class ObservationError(NasgoatError, ValueError):
 
 
 class UnknownNameError(NasgoatError, ValueError):
-    """A benchmark, dataset, kernel, optimiser or preset has no such name."""
+    """A benchmark, dataset, kernel, optimiser or preset has no such name.
 
-    def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
+    Args:
+        kind: What is named.
+        name: The name that was given.
+        valid: The names that there are.
+        said: What stands for them in the message, where they are too many for a line.
+    """
+
+    def __init__(
+        self, kind: str, name: object, valid: Iterable[str], said: str | None = None
+    ) -> None:
         names = sorted(valid)
         near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        super().__init__(f"{kind} must be one of {', '.join(names)}, got {name!r}{hint}")
+        super().__init__(f"{kind} must be one of {said or ', '.join(names)}, got {name!r}{hint}")
 
 
 class SettingError(NasgoatError, ValueError):
@@ -67,6 +76,10 @@ class SettingError(NasgoatError, ValueError):
 
 class DataError(NasgoatError, RuntimeError):
     """A benchmark's table is missing, damaged or lacks what was asked for."""
+
+
+class NoDataError(DataError, ValueError):
+    """A file that a call names, or a table that it needs, is not there or not what it should be."""
 
 
 class SurrogateError(NasgoatError, RuntimeError):

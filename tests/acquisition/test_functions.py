@@ -270,7 +270,7 @@ def test_auto_says_which_optimisers_a_draw_is_out_of_reach_for() -> None:
     assert isinstance(reason, Reason)
     assert "not a sum over features" in reason.said
     assert not isinstance(choose(space, acquisition="thompson").forecasts["branch"], Reason)
-    with pytest.raises(SettingError, match="branch must be able to bound the acquisition thompson"):
+    with pytest.raises(SettingError, match="branch must come with the linear kernel"):
         make_optimizer("branch", space, kernel="exponential", acquisition="thompson")
     with pytest.raises(UnknownNameError, match="did you mean thompson"):
         choose(space, acquisition="tompson")

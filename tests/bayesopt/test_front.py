@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,6 +99,12 @@ def test_points_must_be_finite_rows_and_fit_the_reference() -> None:
         find_nondominated([1.0, 2.0])
     with pytest.raises(SettingError, match="reference must be 2 numbers"):
         hypervolume([[1.0, 2.0]], [3.0])
+
+
+@pytest.mark.parametrize("reference", [["a", 2], "ab", 5, [[1.0, 2.0], 3.0], [float("nan"), 2.0]])
+def test_a_reference_that_is_no_numbers_is_refused(reference: Any) -> None:
+    with pytest.raises(SettingError, match="the reference must be 2 numbers, got "):
+        hypervolume([[1.0, 2.0]], reference)
 
 
 METRICS = [

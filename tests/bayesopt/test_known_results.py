@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nasgoat import LabeledGraph, Optimizer, nasbench201, search
+from nasgoat import ChainSpace, LabeledGraph, Optimizer, nasbench201, search
 from nasgoat.bayesopt import FidelityOptimizer, Settings
 from nasgoat.bayesopt.known_results import KnownResult, gather_known
 from nasgoat.errors import FileError, SettingError, StudyError
@@ -206,3 +206,11 @@ def test_a_pair_must_be_one() -> None:
 def test_a_known_result_survives_json() -> None:
     known = KnownResult(CELLS[0], {"error": 5.0})
     assert KnownResult.from_dict(json.loads(json.dumps(known.to_dict()))) == known
+
+
+def test_digits_of_chains_may_count_from_0_in_a_file_of_results(tmp_path: Path) -> None:
+    chains = ChainSpace(2, ["skip", "conv"])
+    file = tmp_path / "results.csv"
+    file.write_text("digits,error\n01,1.0\n11,2.0\n")
+    found = gather_known(str(file), chains)
+    assert [chains.operations(each.graph) for each in found] == [("skip", "conv"), ("conv", "conv")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -14,7 +15,13 @@ from nasgoat.acquisition import Acquisition, Catalogue, Constrained, Pool, Statu
 from nasgoat.bayesopt import Objectives
 from nasgoat.bayesopt.front_functions import spread_weights
 from nasgoat.bayesopt.measured_limits import split_limits
-from nasgoat.errors import ObjectiveError, ObservationError, SettingError, UnknownNameError
+from nasgoat.errors import (
+    ObjectiveError,
+    ObservationError,
+    SettingError,
+    SpaceError,
+    UnknownNameError,
+)
 from nasgoat.graphs import LabeledGraph
 
 SPACE = EdgeLabeledSpace(nodes=3, ops=["conv", "pool", "skip"])
@@ -120,6 +127,47 @@ def test_a_cost_of_the_space_is_an_objective_that_nobody_measures() -> None:
     assert len(result.front) > 1
     with pytest.raises(SettingError, match="at least one value must be measured"):
         nasgoat.search(objective, space, 20, minimise=["params"], progress=None)
+
+
+def test_one_limit_may_be_a_text() -> None:
+    space, measured = split_limits(SPACE, "latency <= 5")
+    assert space == SPACE and [limit.text for limit in measured] == ["latency <= 5"]
+    assert Objectives.of("error", "latency <= 5") == Objectives.of("error", ["latency <= 5"])
+    result = nasgoat.search(measure, SPACE, 6, initial=3, limits="latency <= 5", progress=None)
+    assert [limit.text for limit in result.objectives.limits] == ["latency <= 5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "said"),
+    [
+        ("latency <= abc", SettingError, "a limit must read 'NAME <= NUMBER'"),
+        ("latency", SettingError, "a limit must read 'NAME <= NUMBER'"),
+        ("conv", SpaceError, "must have <=, >= or == here"),
+        ("convv <= pool", UnknownNameError, "did you mean conv"),
+        ("conv + latency <= 5", UnknownNameError, "an operation in a limit must be one of"),
+        ("'conv'[7>9] <= 1", SpaceError, "must be an edge such as 0>1, got '7>9'"),
+        ("sum(parms) <= 1", UnknownNameError, "did you mean params"),
+        ("edge:convv <= 1", UnknownNameError, "did you mean conv"),
+    ],
+)
+def test_a_limit_that_can_not_be_read_names_what_is_wrong(
+    text: str, problem: type[Exception], said: str
+) -> None:
+    with pytest.raises(problem, match=re.escape(said)):
+        split_limits(SPACE.constrain(costs=COSTS), [text])
+
+
+def test_names_near_to_those_of_the_space_are_refused_before_the_first_evaluation() -> None:
+    def refuse(cell: LabeledGraph) -> float:
+        raise AssertionError("nothing must be evaluated")
+
+    space = SPACE.constrain(costs=COSTS)
+    with pytest.raises(SettingError, match=r"did you mean params \(a cost of the space\)"):
+        nasgoat.search(refuse, space, 20, minimise=["error", "parms"], progress=None)
+    with pytest.raises(SettingError, match=r"did you mean pool \(an operation of the space\)"):
+        nasgoat.search(refuse, space, 20, limits=["poool <= 1"], progress=None)
+    for own in ("params_gpu", "parans", "latency", "error"):  # names of what may be measured
+        Objectives.of(["error", own] if own != "error" else "error").refuse_misspelt(space)
 
 
 def test_a_limit_on_what_the_space_knows_always_holds() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
 
 
@@ -24,8 +25,28 @@ def test_status_says_what_is_missing_and_how_to_get_it(capsys: pytest.CaptureFix
 
 
 def test_import_of_a_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["data", "import", "nb101", "nowhere.tfrecord"]) == 1
-    assert "must be a file or folder that exists" in capsys.readouterr().err
+    assert run(["data", "import", "nb101", "nowhere.tfrecord"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "must be a file or folder that exists" in said
+
+
+@pytest.mark.parametrize("benchmark", ["nb101", "macro/cifar10", "nb201/cifar10+fpga"])
+def test_a_benchmark_without_its_table_is_a_wrong_call(
+    benchmark: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["search", "--benchmark", benchmark, "--quiet"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "must be in the data folder, got none" in said and "nasgoat data import" in said
+
+
+def test_status_lists_every_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "status", "--json"]) == 0
+    tables = json.loads(capsys.readouterr().out)["tables"]
+    listed = [name for table in tables for name in table["names"]]
+    assert sorted(listed) == sorted(benchmark_names())
+    assert run(["data", "status"]) == 0
+    words = capsys.readouterr().out.replace(",", " ").split()
+    assert {*benchmark_names()} <= {*words}
 
 
 def test_import_of_an_unknown_table_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,13 +100,31 @@ def test_a_hard_limit_holds_in_every_proposal(capsys: pytest.CaptureFixture[str]
     ("options", "said"),
     [
         (["--minimise", "error", "--minimise", "parms"], "did you mean params?"),
-        (["--limit", "latncy <= 5"], "a measured limit must be one of"),
+        (["--limit", "latncy <= 5"], "what is limited must be one of"),
+        (["--limit", "nor_conv_33 <= 2"], "did you mean nor_conv_3x3 or"),
+        (["--limit", "latency <= abc"], "a limit must read 'NAME <= NUMBER'"),
+        (["--limit", "latency <= "], "a limit must read 'NAME <= NUMBER'"),
+        (["--limit", "latency"], "a limit must read 'NAME <= NUMBER'"),
+        (["--limit", "nor_conv_3x3[9>9] <= 1"], "the place of a cost must be an edge such as 0>1"),
+        (["--limit", "sum(latncy) <= 1"], "the cost of a limit must be one of"),
         (["--limit", "latency < "], "limit"),
         (["--limit", "latency <= 5", "--limit", "latency >= 6"], "some value of latency"),
         ([*BOTH, "--method", "random"], "must come with the method goat, got random"),
         ([*BOTH, "--stop-when", "gain <= 1"], "no --stop-when, got gain <= 1"),
         ([*BOTH, "--acquisition", "ei"], "the acquisition of 2 objectives must be one of"),
+        ([*BOTH, "--acquisition", "lcb"], "one of chebyshev, epsilon, hypervolume, got 'lcb'"),
+        (["--limit", "latency <= 5", "--acquisition", "ei"], "must be lcb for measured limits"),
         (["--acquisition", "chebyshev"], "must come with several objectives"),
+        (["--acquisition", "constrained"], "must come with measured limits, got one error"),
+        (
+            ["--acquisition", "lbc"],
+            "one of chebyshev, ei, epsilon, hypervolume, lcb, thompson, got",
+        ),
+        ([*BOTH, "--preset", "paper"], "the preset paper has; add --batch-strategy portfolio"),
+        (
+            ["--optimizer", "branch", "--acquisition", "thompson"],
+            "kernel (--kernel linear) for the",
+        ),
         ([*BOTH, "--choose", "parms <= 1"], "a value to choose by must be one of"),
         (["--choose", "params < 1"], "a limit must read 'NAME <= NUMBER'"),
     ],
@@ -118,6 +136,30 @@ def test_what_can_not_be_asked_is_one_line(
     message = capsys.readouterr().err.strip()
     assert said in message
     assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--minimise", "error", "--minimise", "latncy"], "mean latency (a cost of the space)?"),
+        (["--limit", "cnv <= 2"], "did you mean conv (an operation of the space)?"),
+        (["--limit", "egdes <= 2"], "did you mean edges (a count of the space)?"),
+    ],
+)
+def test_a_misspelt_name_of_the_space_costs_no_evaluation(
+    options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("own.toml").write_text(
+        '[space]\nkind = "chain"\nlayers = 3\nops = ["conv", "skip"]\n[costs.latency]\nconv = 2.0\n'
+    )
+    Path("own.py").write_text(
+        "def train(chain):\n    open('called', 'w').close()\n    return 1.0\n"
+    )
+    target = ["--space", "own.toml", "--objective", "own:train", "--quiet"]
+    assert run([*SEARCH, *target, *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not Path("called").exists() and not Path("run").exists()
 
 
 def test_nothing_to_choose_costs_a_line_and_not_the_search(

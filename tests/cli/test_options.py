@@ -10,10 +10,14 @@ import typer
 
 from nasgoat import EdgeLabeledSpace, Settings, nasbench101, nasbench201
 from nasgoat.acquisition.registry import optimizer_names
+from nasgoat.bayesopt.evidence import OPEN_KERNELS
+from nasgoat.bayesopt.settings import FUNCTIONS_OF_SEVERAL
 from nasgoat.benchmarks import benchmark_names
 from nasgoat.cli import run
 from nasgoat.cli.options import Evaluating, Seed, Solving, option, with_groups
 from nasgoat.cli.search import Output, Proposing, Target, search
+from nasgoat.cli.solve import solve
+from nasgoat.kernels import FORMS
 from nasgoat.search_methods import find_own_batch
 
 
@@ -81,7 +85,7 @@ def test_help_shows_every_option_of_search_under_its_heading(
         (["--storage", "/"], "the storage must be a file or the URL of a database, got the folder"),
         (["--storage", "."], "the storage must be a file or the URL of a database, got the folder"),
         (["--space", "nb201", "--objective", ""], "must be module:function, got ''"),
-        (["--benchmark", ""], "benchmark must be one of"),
+        (["--benchmark", ""], "benchmark must be one of those that nasgoat data status lists"),
         (["--known", "."], "known must be the folder of a run, got ., which has none"),
         (["--space", "nb201", "--objective", "m:f", "--noisy"], "--noisy must come with a bench"),
         (["--space", "nb201", "--objective", "m:f", "--benchmark", "nb101"], "--benchmark must"),
@@ -95,6 +99,27 @@ def test_odd_values_are_refused_in_one_line(
     assert line in said
 
 
+def test_an_unknown_benchmark_is_a_short_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "--benchmark", "nb201/cifar11"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "did you mean nb201/cifar10 or " in said
+    assert len(said) < 200
+
+
+def test_solve_has_the_functions_of_one_objective(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["solve", "--space", "nb201", "--acquisition", "hypervolume"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "the acquisition of one objective must be one of ei, lcb, thompson" in said
+
+
+def test_help_of_solve_names_every_kernel_and_function() -> None:
+    hints = inspect.get_annotations(solve)
+    kernel, function = (get_args(hints[name])[1].help for name in ("kernel", "acquisition"))
+    assert all(name in kernel for name in FORMS)
+    assert all(name in function for name in ("lcb", "ei", "thompson"))
+    assert "hypervolume" not in function
+
+
 def test_help_names_every_choice_and_default() -> None:
     hints = inspect.get_annotations(search)
 
@@ -105,6 +130,8 @@ def test_help_names_every_choice_and_default() -> None:
     for name in benchmark_names():
         assert all(part in words("benchmark") for part in re.split(r"[/+]", name))
     assert all(name in words("optimizer") for name in optimizer_names())
+    assert all(name in words("acquisition") for name in ("lcb", "ei", *FUNCTIONS_OF_SEVERAL))
+    assert all(name in words("kernel") for name in (*FORMS, *OPEN_KERNELS))
     spaces = nasbench101(), nasbench201(), EdgeLabeledSpace(3, ["conv", "pool"])
     nodes, skipping, edges = (Settings().choose_kernel(space, "auto").kernel for space in spaces)
     assert nodes == skipping

@@ -216,7 +216,7 @@ class TestWrongCalls:
     ) -> None:
         monkeypatch.setenv("NASGOAT_DATA", str(tmp_path))
         code, err = call(capsys, "search", "--quiet", "--fidelity", "epochs=12,200")
-        assert code == 1
+        assert code == 2
         assert "trainings of 12 epochs must be in an imported table" in err
         assert "nasgoat data import nb201" in err
 

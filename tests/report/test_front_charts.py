@@ -53,6 +53,8 @@ def test_the_chart_has_every_point_of_the_front_as_a_link() -> None:
     assert len(marks[0].x) == len(found.done) - len(expected) - 1  # the one far out is left out
     assert "1 evaluation further out not shown" in chart.caption
     html = search_page(found)
+    on_front = f"Of {len(found.done)} evaluations, {len(expected)} are on the front: no other is"
+    assert len(expected) > 1 and on_front in html
     for place in expected:
         assert f'id="front-{place + 1}"' in html
         assert f'href="#front-{place + 1}"' in html

@@ -162,7 +162,7 @@ def test_an_unknown_cost_names_the_nearest() -> None:
 
 
 def test_places_need_nodes_that_are_told_apart() -> None:
-    with pytest.raises(SpaceError, match="nothing in this space, got '0>1'"):
+    with pytest.raises(SpaceError, match="told apart, got '0>1'; leave the place out"):
         NodeLabeledSpace((2, 4), ["a"]).constrain(costs={"l": {"0>1": 1.0}})
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import lzma
+import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,9 @@ import pytest
 
 from nasgoat import ChainSpace, EdgeLabeledSpace, NodeLabeledSpace, load_space
 from nasgoat.cli import run
-from nasgoat.errors import DataError, NasgoatError, SettingError
-from nasgoat.spaces import SearchSpace, parse_space
-from nasgoat.spaces.measured_values import fit_cost, read_measured
+from nasgoat.errors import GraphError, NasgoatError, NoDataError, SettingError
+from nasgoat.spaces import SearchSpace, parse_space, to_toml
+from nasgoat.spaces.measured_values import fit_cost, read_graph, read_measured
 from nasgoat.testing.contract import list_graphs
 
 CELLS = EdgeLabeledSpace(3, ["a", "b"])
@@ -96,8 +99,61 @@ def test_files_hold_json_or_digits_and_rows_outside_are_counted(tmp_path: Path) 
     digits = ["".join(map(str, CELLS.digits(g))) for g in graphs]
     by_digits = [["digits", "mj", "ms"], *([d, 0, i] for i, d in enumerate(digits)), ["000", 9, 9]]
     expected = (list(graphs), [float(i) for i in range(len(graphs))], "ms")
-    assert read_measured(CELLS, write(tmp_path / "a.csv", by_json)) == (*expected, 0)
-    assert read_measured(CELLS, write(tmp_path / "b.csv", by_digits), "ms") == (*expected, 1)
+    assert read_measured(CELLS, write(tmp_path / "a.csv", by_json)) == (*expected, 0, 1)
+    assert read_measured(CELLS, write(tmp_path / "b.csv", by_digits), "ms") == (*expected, 1, 1)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_digits_of_chains_count_from_0_or_from_1(tmp_path: Path, first: int) -> None:
+    space = ChainSpace(3, ["a", "b"])
+    chains = list(list_graphs(space))
+    digits = ["".join(str(int(digit) - 1 + first) for digit in space.digits(g)) for g in chains]
+    file = write(tmp_path / "f.csv", [["digits", "ms"], *zip(digits, range(8), strict=True)])
+    assert read_measured(space, file) == (chains, [float(i) for i in range(8)], "ms", 0, first)
+
+
+def test_digits_of_chains_must_count_from_one_number_throughout(tmp_path: Path) -> None:
+    rows = [["digits", "ms"], ["01", 1.0], ["12", 2.0]]
+    with pytest.raises(NoDataError, match="digit 2 instead of at most 1; operations count from 0"):
+        read_measured(ChainSpace(2, ["a", "b"]), write(tmp_path / "f.csv", rows))
+    several = ChainSpace((1, 3), ["a", "b"])
+    assert several.operations(read_graph(several, "210")) == ("b", "a")
+    with pytest.raises(GraphError, match="'201' with a 0, which is no layer, before another"):
+        read_graph(several, "201")
+
+
+def test_the_costs_of_nas_bench_macro_are_those_of_its_layers(
+    tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with lzma.open(shared_data / "macro.csv.xz", "rt") as file:
+        table = [
+            ["digits", "flops"],
+            *([row["arch"], row["flops"]] for row in csv.DictReader(file)),
+        ]
+    chains = ChainSpace(8, ["Identity", "MB3_K3", "MB6_K5"])
+    (tmp_path / "macro.toml").write_text(to_toml(chains))
+    call = ["space", "costs", str(tmp_path / "macro.toml"), "--by", "place"]
+    assert run([*call, "--fit", str(write(tmp_path / "f.csv", table))]) == 0
+    shown = capsys.readouterr()
+    costs = tomllib.loads(shown.out)["costs"]["flops"]
+    assert costs["constant"] == 7713280 and costs["MB3_K3"][0] == 4415488
+    assert "fitted to 6561 graphs; digits count operations from 0: R² 1.000" in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_a_fit_that_says_little_is_warned_of() -> None:
+    graphs = list_graphs(CELLS)
+    fit = fit_cost(CELLS, graphs[:3], [1.0, 5.0, 2.0], by="place")
+    assert fit.r_squared == pytest.approx(1.0) and fit.fitted == 3
+    few, unseen = fit.list_warnings()
+    assert few.startswith("3 coefficients fit any values of 3 graphs: R² says nothing")
+    assert unseen.startswith(f"{fit.unseen} costs are 0 because no measured graph has")
+    whole = fit_cost(CELLS, graphs, [float(i) for i in range(len(graphs))], by="place")
+    assert whole.list_warnings() == []
+    assert len(graphs) == 12
+    (outside,) = replace(whole, left_out=13).list_warnings()
+    assert outside.startswith("most rows, 13 of 25, are not in the space")
+    assert replace(whole, left_out=12).list_warnings() == []
 
 
 @pytest.mark.parametrize(
@@ -108,7 +164,8 @@ def test_files_hold_json_or_digits_and_rows_outside_are_counted(tmp_path: Path) 
         ([["digits", "ms"], ["101", "fast"]], "line 2 of f.csv must have a finite number as ms"),
         ([["digits", "ms"], ["101", "nan"]], "got 'nan'"),
         ([["digits", "ms"], ["10", "1"]], "line 2 of f.csv must hold a graph, got '10' instead"),
-        ([["digits", "ms"], ["109", "1"]], "'109' instead of 3 digits"),
+        ([["digits", "ms"], ["109", "1"]], "'109' with the digit 9 instead of at most 2"),
+        ([["digits", "ms"], ["1x2", "1"]], "'1x2' instead of 3 digits"),
         ([["graph", "ms"], ["{}", "1"]], "line 2 of f.csv must hold a graph"),
         ([["digits", "ms"], ["101"]], "must have a finite number as ms, got None"),
     ],
@@ -123,10 +180,17 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, rows: list[list[str]], said: s
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     for name in ("x.csv", "x.csv.xz"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00")
-        with pytest.raises(DataError, match="must be a CSV file"):
+        with pytest.raises(NoDataError, match="must be a CSV file"):
             read_measured(CELLS, tmp_path / name)
-    with pytest.raises(DataError, match="must be a CSV file"):
-        read_measured(CELLS, tmp_path / "nowhere.csv")
+
+
+def test_a_file_that_is_not_there_is_a_wrong_call(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["space", "costs", "nb201", "--fit", str(tmp_path / "nowhere.csv")]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "the file of measured values must be there, got " in said
+    assert run(["space", "costs", "nb201", "--fit", str(write(tmp_path / "f.csv", ["x"]))]) == 2
 
 
 def test_the_command_prints_a_table_and_how_well_it_fits(
@@ -166,7 +230,7 @@ def test_devices_are_as_linear_as_we_say(
     shared_data: Path, column: str, by: str, r_squared: float
 ) -> None:
     space = load_space("nb201-all")
-    graphs, values, _, left_out = read_measured(space, shared_data / "hw201.csv.xz", column)
+    graphs, values, _, left_out, _ = read_measured(space, shared_data / "hw201.csv.xz", column)
     every = slice(None, None, 1 if r_squared < 1 else 25)
     kept = [i for i, value in enumerate(values) if value >= 0]  # -1: the compiler refused the cell
     chosen = kept[every]

@@ -33,6 +33,8 @@ _SEVERAL: dict[str, type[SeveralAcquisition]] = {
     "epsilon": Constrained,
     "hypervolume": HypervolumeImprovement,
 }
+#: Taken where limits are measured, and there alone: nothing to ask for.
+_UNDER_LIMITS = "constrained"
 _OUR_FUNCTIONS = frozenset({*_ONE, *_SEVERAL})
 
 
@@ -65,7 +67,7 @@ def find_acquisition(name: str) -> type[Acquisition]:
     """
     known = _ONE | _SEVERAL
     if name not in known:
-        raise UnknownNameError("acquisition", name, known)
+        raise UnknownNameError("acquisition", name, known.keys() - {_UNDER_LIMITS})
     return known[name]
 
 
@@ -183,7 +185,14 @@ class Entry:
         require_bounded_blocks(space, blocks, f"the optimizer {name}", self.program)
         if kernel == "normalised" and not self.all_normalised:
             require_paper_blocks(blocks)
-        if refusal := find_acquisition(acquisition).explain_unbounded(kernel):
+        function = find_acquisition(acquisition)
+        if refusal := function.explain_unbounded(kernel):
+            if function.explain_unbounded("linear") is None:
+                raise SettingError(
+                    f"the optimizer {name} must come with the linear kernel (--kernel linear) for "
+                    f"the acquisition {acquisition}, got {kernel!r}: {refusal}; or use the "
+                    "catalogue"
+                )
             raise SettingError(
                 f"the optimizer {name} must be able to bound the acquisition {acquisition}, got "
                 f"one that it can't: {refusal}; use the catalogue"

@@ -43,11 +43,16 @@ def hypervolume(points: ArrayLike, reference: Sequence[float]) -> float:
         >>> hypervolume([[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]], [2.0, 2.0, 2.0])
         8.0
     """
-    values, corner = check_points(points), np.asarray(reference, dtype=float)
-    if len(values) and corner.shape != (values.shape[1],):
-        raise SettingError(
-            f"the reference must be {values.shape[1]} numbers, got {list(reference)!r}"
-        )
+    values = check_points(points)
+    count = values.shape[1] if len(values) else None
+    try:
+        corner = np.asarray(reference, dtype=float)
+        wrong = corner.ndim != 1 or np.isnan(corner).any() or count not in (None, len(corner))
+    except (TypeError, ValueError):
+        wrong = True
+    if wrong:
+        said = "numbers" if count is None else f"{count} numbers"
+        raise SettingError(f"the reference must be {said}, got {reference!r}")
     return _measure(values[(values < corner).all(axis=1)], corner)
 
 

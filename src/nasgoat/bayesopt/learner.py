@@ -45,7 +45,7 @@ class LearnerOptions(TypedDict, total=False):
     progress: Callable[[str], None] | None
     gain_margin: float | None
     minimise: Sequence[str] | str | Objectives | None
-    limits: Sequence[str]
+    limits: Sequence[str] | str
     learn_failures: bool
     transfer: Sequence[Source]
     known: Known
@@ -70,7 +70,7 @@ class Learner(AskTell):
         progress: Callable[[str], None] | None = show_progress,
         gain_margin: float | None = None,
         minimise: Sequence[str] | str | Objectives | None = None,
-        limits: Sequence[str] = (),
+        limits: Sequence[str] | str = (),
         learn_failures: bool = False,
         transfer: Sequence[Source] = (),
         known: Known = (),

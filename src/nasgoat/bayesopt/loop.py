@@ -55,7 +55,7 @@ def search(  # noqa: D417 what belongs together is described together
     fresh_process: bool = False,
     stop_when: str | StopRule | None = None,
     minimise: Sequence[str] | str | None = None,
-    limits: Sequence[str] = (),
+    limits: Sequence[str] | str = (),
     learn_failures: bool = False,
     fidelities: Fidelities | str | Mapping[str, Any] | None = None,
     checkpoints: str | Path | None = None,
@@ -125,6 +125,7 @@ def search(  # noqa: D417 what belongs together is described together
     progress, margin = find_progress(progress), stop.gain if stop else None
     limited, measured = split_limits(load_space(space), limits)
     sought = Objectives.of(minimise, measured, learn_failures, limited)
+    sought.refuse_misspelt(limited)
     others = gather_sources(transfer, limited)
     # With fidelities a budget is a cost: more graphs than it may be in the initial design.
     results = gather_known(known, limited, sought)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from nasgoat.errors import NasgoatError, SettingError, SpaceError, UnknownNameError
 from nasgoat.spaces import SearchSpace
+from nasgoat.spaces.costs import COUNTED
 
+#: From this similarity on a name is taken for another one, misspelt.
+_MISSPELT = 0.8
+_DOUBLED = re.compile(r"([a-z])\1+")  # a letter that is typed twice
+_HEAD = re.compile(r"[^<>=]*")  # what stands before the comparison
+_SPACE_ALONE = re.compile(r"\bsum\s*\(|\b(node|edge):")  # what only a limit of the space has
+_SUM = re.compile(r"[][+*'\"]")  # what the name of a metric hardly has
 _LIMIT = re.compile(r"\s*([^<>=]+?)\s*(<=|>=)\s*([0-9.eE+-]+)\s*")
 
 
@@ -67,10 +75,53 @@ class MeasuredLimit:
         return self.excess(metrics) == 0.0
 
 
+def name_words(space: SearchSpace) -> dict[str, str]:
+    """The names that a limit may use in a space, and what each of them is.
+
+    Example:
+        >>> from nasgoat import nasbench201
+        >>> words = name_words(nasbench201().constrain(costs={"latency": {"nor_conv_3x3": 2.0}}))
+        >>> words["latency"], words["nor_conv_3x3"]
+        ('a cost of the space', 'an operation of the space')
+    """
+    words = space.vocabulary()
+    counts = dict.fromkeys(COUNTED, "a count of the space")
+    costs = dict.fromkeys(words.costs, "a cost of the space")
+    return {**counts, **costs, **dict.fromkeys(words.ops, "an operation of the space")}
+
+
+def find_misspelt(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a name looks like, misspelt; None if it may well be one of its own.
+
+    One that goes on where the known name ends, or has other letters in the same places, is one of
+    its own.
+
+    Example:
+        >>> [find_misspelt(name, ["latency"]) for name in ("latncy", "lattency", "latecny")]
+        ['latency', 'latency', 'latency']
+        >>> [find_misspelt(name, ["latency_cpu"]) for name in ("latency_cpu2", "latency_gpu")]
+        [None, None]
+    """
+    for other in known:
+        given, meant = name.lower(), other.lower()
+        if _DOUBLED.sub(r"\1", given) == _DOUBLED.sub(r"\1", meant):
+            return other
+        replaced = len(given) == len(meant) and sorted(given) != sorted(meant)
+        near = difflib.SequenceMatcher(None, given, meant).ratio() >= _MISSPELT
+        if near and not replaced and meant not in given:
+            return other
+    return None
+
+
 def split_limits(
-    space: SearchSpace, limits: Sequence[str]
+    space: SearchSpace, limits: Sequence[str] | str
 ) -> tuple[SearchSpace, list[MeasuredLimit]]:
     """The space under those limits that it knows the names of, and the others as measured ones.
+
+    Raises:
+        SpaceError: If a limit names what the space knows, in a form that it does not.
+        UnknownNameError: If it can only be one of the space, which does not know its names.
+        SettingError: If it names nothing of the space, and is no comparison with a number.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -79,15 +130,31 @@ def split_limits(
         (['nor_conv_3x3 <= 2'], ['latency <= 5'])
     """
     measured = []
-    for text in limits:
+    for text in (limits,) if isinstance(limits, str) else limits:
         try:
             space = space.constrain(text)
-        except (SpaceError, UnknownNameError) as unknown:
-            try:
-                measured.append(MeasuredLimit.parse(text))
-            except NasgoatError:
-                raise unknown from None
+        except (SpaceError, UnknownNameError) as refusal:
+            measured.append(_read_measured_limit(text, name_words(space), refusal))
     return space, measured
+
+
+def _read_measured_limit(
+    text: str, words: Mapping[str, str], refusal: NasgoatError
+) -> MeasuredLimit:
+    """A limit that is none of the space: one on a metric, or neither."""
+    if not isinstance(text, str):
+        raise refusal
+    head = _HEAD.match(text)
+    name = head[0].strip() if head else ""
+    named = [word for word in re.findall(r"\w+", name) if word in words]
+    if _SPACE_ALONE.search(name) or (named and _SUM.search(name)):
+        raise refusal
+    try:
+        return MeasuredLimit.parse(text)
+    except SettingError:
+        if not name or named or _SUM.search(name) or find_misspelt(name, words):
+            raise refusal from None
+        raise
 
 
 def refuse_contradictions(limits: Sequence[MeasuredLimit]) -> None:

@@ -12,7 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nasgoat.bayesopt.measured_limits import MeasuredLimit, refuse_contradictions
+from nasgoat.bayesopt.measured_limits import (
+    MeasuredLimit,
+    find_misspelt,
+    name_words,
+    refuse_contradictions,
+)
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.evaluation import Outcome, check_metrics
 from nasgoat.evaluation.objectives import ERROR
@@ -63,7 +68,7 @@ class Objectives:
     def of(
         cls,
         minimise: Sequence[str] | str | None = None,
-        limits: Sequence[str | MeasuredLimit] = (),
+        limits: Sequence[str | MeasuredLimit] | str = (),
         learn_failures: bool = False,
         space: SearchSpace | None = None,
     ) -> Objectives:
@@ -76,7 +81,8 @@ class Objectives:
             space: The space, which knows its costs.
         """
         names = (minimise,) if isinstance(minimise, str) else tuple(minimise or ERROR)
-        found = [MeasuredLimit.of(each) for each in limits]
+        given = (limits,) if isinstance(limits, str) else limits
+        found = [MeasuredLimit.of(each) for each in given]
         costs = {cost.name for cost in (() if space is None else space.costs)}
         known = tuple(name for name in names if name in costs)
         return cls(names, tuple(found), known, learn_failures)
@@ -158,8 +164,12 @@ class Objectives:
         minimise, limits = declaration.get("minimise"), declaration.get("limits") or ()
         return cls.of(minimise, limits, bool(declaration.get("learn_failures")), space)
 
-    def check_names(self, metrics: Sequence[str]) -> None:
+    def check_names(self, metrics: Sequence[str], space: SearchSpace | None = None) -> None:
         """Refuse names that are neither among the metrics of a benchmark nor costs of the space.
+
+        Args:
+            metrics: What the benchmark's table has.
+            space: The space: a wrong name may be near to one that it knows.
 
         Example:
             >>> Objectives.of(["error", "latncy"]).check_names(["error", "latency"])
@@ -167,11 +177,48 @@ class Objectives:
             nasgoat.errors.UnknownNameError: a value to minimise must be one of error, latency, got
             'latncy'; did you mean latency?
         """
-        limited = [limit.name for limit in self.limits]
-        for kind, names in (("a value to minimise", self.measured), ("a measured limit", limited)):
+        words = {} if space is None else name_words(space)
+        costs = () if space is None else (cost.name for cost in space.costs)
+        for kind, names, others in (
+            ("a value to minimise", self.measured, {*costs, *self.known}),
+            ("what is limited", [limit.name for limit in self.limits], {*words, *self.known}),
+        ):
             for name in names:
                 if name not in metrics:
-                    raise UnknownNameError(kind, name, [*metrics, *self.known])
+                    raise UnknownNameError(kind, name, {*metrics, *others})
+
+    def refuse_misspelt(self, space: SearchSpace) -> None:
+        """Refuse names that look like one that the space knows, misspelt.
+
+        What an objective function returns is known only once a graph is evaluated, which may take
+        hours; a name of the space that is not quite one would be taken for a metric until then.
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> space = nasbench201().constrain(costs={"latency": {"nor_conv_3x3": 2.0}})
+            >>> Objectives.of(["error", "latncy"], space=space).refuse_misspelt(space)
+            Traceback (most recent call last):
+            nasgoat.errors.SettingError: a value to minimise must be a metric that the objective
+            returns or a cost of the space, got 'latncy'; did you mean latency (a cost of the
+            space)?
+        """
+        words = name_words(space)
+        costs = [cost.name for cost in space.costs]
+        known = "a metric that the objective returns or"
+        for said, names, others in (
+            (f"a value to minimise must be {known} a cost of the space", self.measured, costs),
+            (
+                f"what is limited must be {known} a name that the space knows",
+                [limit.name for limit in self.limits],
+                [*words],
+            ),
+        ):
+            for name in names:
+                near = None if name in ERROR else find_misspelt(name, others)
+                if near is not None:
+                    raise SettingError(
+                        f"{said}, got {name!r}; did you mean {near} ({words[near]})?"
+                    )
 
 
 #: One error to minimise, and nothing else: what is sought unless somebody says otherwise.

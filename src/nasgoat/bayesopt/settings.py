@@ -27,6 +27,7 @@ from nasgoat.upper_layers import SOLVERS
 STRATEGIES = ("portfolio", "spread", "top")
 #: Acquisition functions of several objectives, the default first; the first is of two alone.
 FUNCTIONS_OF_SEVERAL = ("hypervolume", "chebyshev", "epsilon")
+_UNDER_LIMITS = "constrained"  # the lower confidence bound where limits are measured
 _HOPELESS = 10.0  # times the time limit: beyond it, even the gap will hardly be small
 #: Times as quick: neither kernel may be proven in time, but one has a far smaller gap by then.
 _FAR_QUICKER = 100.0
@@ -82,7 +83,9 @@ class Settings:
         blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
             and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
         priors: Whether hyperparameters have weak priors, instead of bounds alone.
-        acquisition: ``"lcb"``, ``"ei"`` or ``"thompson"``, or a name that was registered.
+        acquisition: ``"lcb"``, ``"ei"`` or ``"thompson"``, or a name that was registered; of
+            several objectives ``"hypervolume"``, ``"chebyshev"`` or ``"epsilon"``, and ``"lcb"``
+            stands for the one of them that suits the space.
 
     Example:
         >>> Settings.preset("paper", kernel="linear").batch_strategy
@@ -154,24 +157,26 @@ class Settings:
             >>> Settings().adapt_to(limited, nasbench201()).acquisition
             'constrained'
         """
-        name, values = self.acquisition, len(objectives.names)
+        name = self.acquisition
         if objectives.plain:
-            if name in (*FUNCTIONS_OF_SEVERAL, "constrained"):
-                raise SettingError(
-                    f"the acquisition {name} must come with several objectives, got one error"
-                )
+            if name in (*FUNCTIONS_OF_SEVERAL, _UNDER_LIMITS):
+                needs = "measured limits" if name == _UNDER_LIMITS else "several objectives"
+                raise SettingError(f"the acquisition {name} must come with {needs}, got one error")
             return self
         if self.batch_strategy == "top":
             raise SettingError(
-                "the batch strategy must be portfolio for several objectives and measured limits, "
-                f"got {self.batch_strategy!r}"
+                "the batch strategy must be portfolio or spread for several objectives and "
+                "measured limits, got 'top', which the preset paper has; add --batch-strategy "
+                "portfolio"
             )
-        known = FUNCTIONS_OF_SEVERAL[values > 2 :] if objectives.several else ("constrained",)
-        if name not in (*known, "lcb"):
-            what = f"{values} objectives" if objectives.several else "measured limits"
-            raise UnknownNameError(f"the acquisition of {what}", name, known)
+        if not objectives.several:
+            if name not in ("lcb", _UNDER_LIMITS):
+                raise SettingError(f"the acquisition must be lcb for measured limits, got {name!r}")
+            return replace(self, acquisition=_UNDER_LIMITS, repeats=1)
         if name == "lcb":
+            known = list_functions(objectives)
             name = known[0] if self._prefers(known[0], space, optimizer) else known[1]
+        check_function(name, objectives)
         return replace(self, acquisition=name, repeats=1)
 
     def choose_kernel(
@@ -332,6 +337,25 @@ PRESETS = {
         kernel="linear", target="log", batch_strategy="top", sqrt_beta=3.0, time_limit=1800.0
     ),
 }
+
+
+def list_functions(objectives: Objectives) -> tuple[str, ...]:
+    """The acquisition functions of several objectives: that of the hypervolume is of two alone."""
+    return FUNCTIONS_OF_SEVERAL if objectives.pair else FUNCTIONS_OF_SEVERAL[1:]
+
+
+def check_function(name: str, objectives: Objectives) -> None:
+    """Refuse an acquisition function that is none of several objectives.
+
+    Example:
+        >>> check_function("ei", Objectives.of(["error", "latency"]))
+        Traceback (most recent call last):
+        nasgoat.errors.UnknownNameError: the acquisition of 2 objectives must be one of chebyshev,
+        epsilon, hypervolume, got 'ei'
+    """
+    if name not in (known := list_functions(objectives)):
+        what = f"the acquisition of {len(objectives.names)} objectives"
+        raise UnknownNameError(what, name, known)
 
 
 def _choose_open_kernel(space: SearchSpace) -> str:

@@ -21,7 +21,7 @@ from nasgoat.errors import FileError, GraphError, SettingError
 from nasgoat.evaluation import Fidelities
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
-from nasgoat.spaces.measured_values import GRAPH_COLUMNS, read_graph
+from nasgoat.spaces.measured_values import GRAPH_COLUMNS, find_first_digit, read_graph
 from nasgoat.surrogate import Source
 from nasgoat.upper_layers import find
 
@@ -99,12 +99,14 @@ def read_table(
         >>> read_table(path, nasbench201())[0][1]
         {'error': 5.5}
     """
-    rows = _list_csv(path, names) if path.suffix == ".csv" else _list_json(path)
+    rows = list(_list_csv(path, names) if path.suffix == ".csv" else _list_json(path))
+    texts = [str(graph) for _, graph, _ in rows if not isinstance(graph, Mapping)]
+    first = find_first_digit(space, texts)
     found = []
     for line, graph, row in rows:
         try:
             text = not isinstance(graph, Mapping)
-            read = read_graph(space, str(graph)) if text else LabeledGraph.from_json(graph)
+            read = read_graph(space, str(graph), first) if text else LabeledGraph.from_json(graph)
             space.check(read)
         except (GraphError, ValueError, TypeError, KeyError) as problem:
             raise FileError(

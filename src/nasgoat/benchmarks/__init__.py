@@ -23,7 +23,7 @@ from nasgoat.benchmarks.nasbench201_files import import_nasbench201
 from nasgoat.benchmarks.nasbench_graph import GRAPH_DATASETS, NasBenchGraph
 from nasgoat.benchmarks.nasbench_macro import MACRO, NasBenchMacro
 from nasgoat.benchmarks.table_files import ImportedTable, find_data_folder
-from nasgoat.errors import DataError, SettingError, UnknownNameError
+from nasgoat.errors import NoDataError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
@@ -95,7 +95,8 @@ def benchmark(name: str, noisy: bool = False) -> Benchmark:
         9280
     """
     if name not in benchmark_names():
-        raise UnknownNameError("benchmark", name, benchmark_names())
+        said = "those that nasgoat data status lists (nb201/cifar10, nb101, ...)"
+        raise UnknownNameError("benchmark", name, benchmark_names(), said)
     family, _, dataset = name.partition("/")
     if family == "nb201":
         dataset, _, device = dataset.partition("+")
@@ -119,6 +120,19 @@ class TableStatus:
     available: bool
     source: str
     lacks: str
+
+    @property
+    def names(self) -> list[str]:
+        """The benchmarks that need the table, by the names that :func:`benchmark` takes.
+
+        Example:
+            >>> [table.names for table in list_tables() if table.benchmark in ("nb101", "macro")]
+            [['nb101'], ['macro/cifar10']]
+        """
+        measured = self.benchmark == HW201.name
+        family = "nb201" if measured else self.benchmark
+        every = [name for name in benchmark_names() if name.partition("/")[0] == family]
+        return [name for name in every if ("+" in name) == measured]
 
 
 def list_tables() -> list[TableStatus]:
@@ -145,7 +159,7 @@ def import_table(name: str, source: Path) -> Path:
     if name not in IMPORTS:
         raise UnknownNameError("table", name, IMPORTS)
     if not source.exists():
-        raise DataError(f"the source must be a file or folder that exists, got {source}")
+        raise NoDataError(f"the source must be a file or folder that exists, got {source}")
     return IMPORTS[name](source)
 
 

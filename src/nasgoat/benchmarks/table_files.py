@@ -21,7 +21,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from nasgoat.errors import DataError
+from nasgoat.errors import DataError, NoDataError
 from nasgoat.safe_files import PLAIN_VALUES, load, replace_file
 
 Table = TypeVar("Table")
@@ -67,11 +67,12 @@ class ImportedTable:
         """The columns of the table.
 
         Raises:
-            DataError: If there is none, or a damaged one.
+            NoDataError: If there is none.
+            DataError: If it is damaged.
         """
         path = self.find()
         if path is None:
-            raise DataError(
+            raise NoDataError(
                 f"{self.title} must be in the data folder, got none in {find_data_folder()}; run "
                 f"nasgoat data import {self.name} {self.official}"
             )
@@ -132,11 +133,11 @@ def find_packaged(package: str, file: str, title: str, install: str) -> Path:
         install: What ``pip install`` needs to get the package.
 
     Raises:
-        DataError: If the package is not installed.
+        NoDataError: If the package is not installed.
     """
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise DataError(f"{title} must be installed, got none; pip install {install}")
+        raise NoDataError(f"{title} must be installed, got none; pip install {install}")
     return Path(spec.submodule_search_locations[0]) / file
 
 

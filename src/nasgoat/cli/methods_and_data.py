@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -44,13 +45,14 @@ def data_status(json: Json = False) -> None:
 
     tables = list_tables()
     if json:
-        print_json(
-            {"folder": str(find_data_folder()), "tables": [asdict(table) for table in tables]}
-        )
+        listed = [{**asdict(table), "names": table.names} for table in tables]
+        print_json({"folder": str(find_data_folder()), "tables": listed})
         return
     print(f"tables are kept in {find_data_folder()} (NASGOAT_DATA)")
     for table in tables:
         print(f"{table.benchmark:8s} {table.source if table.available else 'not there'}")
+        names = f"for {', '.join(table.names)}"
+        print(fill(names, 100, initial_indent=" " * 9, subsequent_indent=" " * 13))
         if table.lacks:
             print(f"{'':8s} lacks {table.lacks}")
 
@@ -64,7 +66,8 @@ def import_(
     """Turn an official file into a compact table, once."""
     from nasgoat.benchmarks import import_table
 
-    note(f"reading {source}")
+    if source.exists():
+        note(f"reading {source}")
     where = import_table(table, source)
     if json:
         print_json({"table": table, "source": str(source), "written": str(where)})

@@ -63,14 +63,17 @@ class Seeking:
         return replace(task, evaluator=evaluator, comparable=False), objectives
 
     def _check_names(self, task: Task, objectives: Objectives) -> None:
-        """Refuse, before anything is evaluated, names that the benchmark does not have."""
+        """Refuse, before anything is evaluated, names that neither benchmark nor space can mean."""
         from nasgoat.bayesopt.measured_limits import MeasuredLimit
 
         chosen = [MeasuredLimit.parse(text) for text in self.choose or ()]
-        if task.benchmark is None or (objectives.plain and not chosen):
+        if task.benchmark is None:
+            objectives.refuse_misspelt(task.space)
+            return
+        if objectives.plain and not chosen:
             return
         metrics = _list_metrics(task.benchmark)
-        objectives.check_names(metrics)
+        objectives.check_names(metrics, task.space)
         for limit in chosen:
             if limit.name not in (known := [*metrics, *objectives.known]):
                 raise UnknownNameError("a value to choose by", limit.name, known)

@@ -64,11 +64,12 @@ Storage = Annotated[
     typer.Option(envvar="NASGOAT_STORAGE", help="SQLite file or PostgreSQL URL of the study."),
 ]
 KERNEL = typer.Option(
-    help="linear (in the preset paper), exponential, normalised; evidence, which chooses before "
-    "each batch; averaged or together, which average by evidence or equally. By default, where "
-    "every graph can be scored, evidence, or together if operations are on edges and none is a "
-    "skip connection; elsewhere, and for other fronts than those of two values where operations "
-    "are on edges, exponential or linear."
+    help="linear (that of the preset paper), exponential or normalised; or several kernels, fitted "
+    "before each batch: evidence takes the one that predicts best, averaged and together average "
+    "them, by evidence or equally. By default, where every graph can be scored, evidence, or "
+    "together if operations are on edges and none is a skip connection; in larger spaces "
+    "exponential, or linear if that is too slow. Fronts and measured limits take exponential or "
+    "linear everywhere, except fronts of two values where operations are on edges."
 )
 Blocks = Annotated[
     str | None,
@@ -80,10 +81,16 @@ Blocks = Annotated[
 Preset = Annotated[
     str, typer.Option(help="default (measured best) or paper (the paper's settings).")
 ]
+_ONE_OBJECTIVE = "lcb (the default), ei or thompson: bound, improvement or a random draw"
 AcquisitionName = Annotated[
     str | None,
-    typer.Option(help="lcb (the default), ei or thompson: bound, improvement or a random draw."),
+    typer.Option(
+        help=f"{_ONE_OBJECTIVE}. Of several objectives: hypervolume (two, where every graph can be "
+        "scored; the default there), chebyshev (the default elsewhere) or epsilon: the expected "
+        "gain of volume, a weighted maximum, or one value while the others are bounded."
+    ),
 ]
+AcquisitionOfOne = Annotated[str | None, typer.Option(help=f"{_ONE_OBJECTIVE}.")]
 BatchStrategy = Annotated[str | None, typer.Option(help="portfolio, spread or top.")]
 TimeLimit = Annotated[
     float | None,

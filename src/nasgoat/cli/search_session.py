@@ -23,7 +23,7 @@ from nasgoat.bayesopt import (
 )
 from nasgoat.bayesopt.evidence import sees_lengths
 from nasgoat.bayesopt.known_results import count_graphs, declare_known
-from nasgoat.bayesopt.settings import LINEAR_INSTEAD
+from nasgoat.bayesopt.settings import LINEAR_INSTEAD, check_function
 from nasgoat.bayesopt.transfer import declare_sources
 from nasgoat.cli.objectives import Learning, Seeking
 from nasgoat.cli.options import Evaluating, Solving, make_slug
@@ -97,6 +97,8 @@ class Session:
     def _suit(self, settings: Settings, optimizer: str) -> Settings:
         """The settings as the space, the objectives and the optimiser need them."""
         space = self.task.space
+        if self.objectives.several and (asked := self.proposing.acquisition) is not None:
+            check_function(asked, self.objectives)  # lcb stands for a default that nobody asked for
         if self.proposing.kernel is None:
             given = settings
             # docs/decisions/0130 and 0139: under noise the choice was worth it with lengths alone.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nasgoat.cli.options import AcquisitionName, Json, Nodes, Seed, Solving, with_groups
+from nasgoat.cli.options import AcquisitionOfOne, Json, Nodes, Seed, Solving, with_groups
 from nasgoat.cli.terminal import note, print_json, show_graph
-from nasgoat.errors import SettingError
+from nasgoat.errors import SettingError, UnknownNameError
 
 if TYPE_CHECKING:
     from nasgoat.acquisition import Acquisition, AcquisitionOptimizer, Pool
@@ -22,8 +22,8 @@ def solve(
     space: Annotated[str, typer.Option(help="A TOML file or a preset.")] = "nb101",
     nodes: Nodes = None,
     observations: Annotated[int, typer.Option(help="Random graphs that were observed.")] = 50,
-    kernel: Annotated[str, typer.Option(help="linear or exponential.")] = "linear",
-    acquisition: AcquisitionName = None,
+    kernel: Annotated[str, typer.Option(help="linear, exponential or normalised.")] = "linear",
+    acquisition: AcquisitionOfOne = None,
     sqrt_beta: Annotated[float, typer.Option(help="Weight of the standard deviation.")] = 3.0,
     top: Annotated[int, typer.Option(help="How many best graphs.")] = 5,
     seed: Seed = 0,
@@ -37,6 +37,7 @@ def solve(
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
     from nasgoat.acquisition import (
         Turn,
+        acquisition_names,
         choose,
         find_acquisition,
         make_optimizer,
@@ -44,10 +45,12 @@ def solve(
     )
     from nasgoat.spaces import load_space
 
+    name = acquisition or "lcb"
+    if name not in acquisition_names():
+        raise UnknownNameError("the acquisition of one objective", name, acquisition_names())
     effort = solving.make_effort()
     found = load_space(space, nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)
-    name = acquisition or "lcb"
     turn = Turn(problem.acquisition.gp, seed=seed, sqrt_beta=sqrt_beta)
     function = find_acquisition(name).make(turn)
     if export is not None:

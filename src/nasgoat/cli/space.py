@@ -236,8 +236,9 @@ def costs(
     fit: Annotated[
         Path | None,
         typer.Option(
-            help="Fit a table to measured values: CSV with a column graph (JSON) or digits, and "
-            "one of values."
+            help="Fit a table to measured values: CSV with a column graph (JSON) or digits (one "
+            "for each edge or layer: 0 for none, 1 for the first operation, and so on; a file of "
+            "chains of one length may count from 0), and one of values."
         ),
     ] = None,
     column: Annotated[str | None, typer.Option(help="The column of values.")] = None,
@@ -262,8 +263,9 @@ def costs(
         lines = "\n".join(f"{cost}: {text}" for cost, text in known.items())
         print_json({"costs": known}) if json else show(lines or "no costs are declared")
         return
-    graphs, values, chosen, left_out = read_measured(found, fit, column)
-    fitted = replace(fit_cost(found, graphs, values, name or chosen, by), left_out=left_out)
+    read = read_measured(found, fit, column)
+    fitted = fit_cost(found, read.graphs, read.values, name or read.column, by)
+    fitted = replace(fitted, left_out=read.left_out, first=read.first)
     if output is not None:
         write_whole(output, fitted.toml + "\n")
     if json:
@@ -271,6 +273,8 @@ def costs(
         return
     show(fitted.toml)
     note(fitted.describe())
+    for warning in fitted.list_warnings():
+        note(warning)
     if output is not None:
         note(f"written: {output}")
 

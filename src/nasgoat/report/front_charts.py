@@ -176,8 +176,9 @@ def chart_hypervolume(search: ReportedSearch) -> Chart:
 
 def _describe_front(search: ReportedSearch, front: list[Ticket]) -> str:
     knee, names = find_knee_ticket(search), search.objectives.names
-    said = f"{format_count(len(front), 'evaluation')} of {len(search.done)} no other dominates: "
-    said += f"none has a lower {' and '.join(names)} at once."
+    said = f"Of {format_count(len(search.done), 'evaluation')}, {len(front)} "
+    said += f"{'is' if len(front) == 1 else 'are'} on the front: no other is at least as good in "
+    said += f"{' and '.join(names)} and better in one of them."
     if knee is not None:
         said += f" The front bends most at evaluation {knee.number + 1}."
     return said

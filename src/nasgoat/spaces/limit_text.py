@@ -126,8 +126,13 @@ class Vocabulary:
         if len(numbers) == 1 and self.layers:
             numbers.append(numbers[0] + 1)
         if len(numbers) != 2 or (numbers[0], numbers[1]) not in self.places:
+            if not self.places:
+                raise SpaceError(
+                    "a cost or a limit must name no place where nodes are not told apart, got "
+                    f"{text!r}; leave the place out, an operation counts the same everywhere"
+                )
             layers = f"a layer from 0 to {self.layers - 1}" if self.layers else ""
-            known = layers or ("an edge such as 0>1" if self.places else "nothing in this space")
+            known = layers or "an edge such as 0>1"
             raise SpaceError(f"the place of a cost must be {known}, got {text!r}")
         return numbers[0], numbers[1]
 

@@ -15,12 +15,12 @@ import lzma
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.errors import DataError, GraphError, SettingError, UnknownNameError
+from nasgoat.errors import GraphError, NoDataError, SettingError, UnknownNameError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces.costs import CONSTANT, Cost, CostPart, add_parts
 from nasgoat.spaces.edge_labeled import IndexedSpace
@@ -36,14 +36,30 @@ _DEPENDENT = 1e-9  # of a column's length: what is left of one that others expla
 _DIGITS = 7  # significant ones that a coefficient keeps
 
 
-def read_measured(
-    space: SearchSpace, path: Path, column: str | None = None
-) -> tuple[list[LabeledGraph], list[float], str, int]:
-    """Graphs and values of a file, the values' column, and how many rows were left out.
+class Measured(NamedTuple):
+    """What a file of measured values holds.
+
+    Args:
+        graphs: Its graphs.
+        values: What was measured of each.
+        column: The column that the values come from.
+        left_out: How many rows hold graphs that are not in the space.
+        first: The digit of the first operation, where graphs are written as digits.
+    """
+
+    graphs: list[LabeledGraph]
+    values: list[float]
+    column: str
+    left_out: int
+    first: int = 1
+
+
+def read_measured(space: SearchSpace, path: Path, column: str | None = None) -> Measured:
+    """Graphs and values of a file, and how many of its rows were left out.
 
     The file is CSV, ``.csv.xz`` if compressed. Its column ``graph`` holds graphs as JSON, or
-    ``digits`` (also ``ops``) a digit for each place of an operation, as
-    :meth:`~nasgoat.spaces.IndexedSpace.digits` has them.
+    ``digits`` (also ``ops``) a digit for each place of an operation, as :func:`read_graph` reads
+    them; :func:`find_first_digit` says which digit the first operation has.
 
     Args:
         space: Rows of graphs that are not in it are left out.
@@ -51,8 +67,11 @@ def read_measured(
         column: The column of values; needed where there are several.
 
     Raises:
-        DataError: If the file can't be read, or holds no such column.
+        NoDataError: If there is no such file, it can't be read, or a line holds no graph.
+        SettingError: If the column of values must be named.
     """
+    if not path.exists():
+        raise NoDataError(f"the file of measured values must be there, got {path}")
     opener = lzma.open if path.suffix == ".xz" else open
     try:
         with opener(path, "rt", newline="", encoding="utf-8") as file:
@@ -60,15 +79,24 @@ def read_measured(
             head = list(rows.fieldnames or [])
             held = next((name for name in GRAPH_COLUMNS if name in head), None)
             if held is None:
-                raise DataError(
+                raise NoDataError(
                     f"{path.name} must have a column of graphs ({', '.join(GRAPH_COLUMNS)}), got "
                     f"{', '.join(head) or 'none'}"
                 )
             chosen = _choose_column(path, [name for name in head if name != held], column)
-            graphs, values, left_out = _collect(_read_rows(space, path, rows, held, chosen))
+            listed = list(rows)
     except (OSError, EOFError, UnicodeDecodeError, lzma.LZMAError, csv.Error) as problem:
-        raise DataError(f"{path} must be a CSV file, got {problem}") from None
-    return graphs, values, chosen, left_out
+        raise NoDataError(f"{path} must be a CSV file, got {problem}") from None
+    first = find_first_digit(space, [str(row[held]) for row in listed])
+    found = list(_read_rows(space, path, listed, held, chosen, first))
+    inside = [(graph, value) for graph, value in found if graph is not None]
+    return Measured(
+        graphs=[graph for graph, _ in inside],
+        values=[value for _, value in inside],
+        column=chosen,
+        left_out=len(found) - len(inside),
+        first=first,
+    )
 
 
 def _choose_column(path: Path, others: Sequence[str], column: str | None) -> str:
@@ -83,7 +111,12 @@ def _choose_column(path: Path, others: Sequence[str], column: str | None) -> str
 
 
 def _read_rows(
-    space: SearchSpace, path: Path, rows: Iterable[dict[str, Any]], held: str, column: str
+    space: SearchSpace,
+    path: Path,
+    rows: Iterable[dict[str, Any]],
+    held: str,
+    column: str,
+    first: int,
 ) -> Iterator[tuple[LabeledGraph | None, float]]:
     """A graph and its value for each row of a table; None for a graph outside the space."""
     for number, row in enumerate(rows, start=2):
@@ -92,48 +125,82 @@ def _read_rows(
             if not np.isfinite(value):
                 raise ValueError
         except (TypeError, ValueError):
-            raise DataError(
+            raise NoDataError(
                 f"line {number} of {path.name} must have a finite number as {column}, got "
                 f"{row[column]!r}"
             ) from None
         try:
-            graph = read_graph(space, str(row[held]))
+            graph = read_graph(space, str(row[held]), first)
         except (GraphError, ValueError, KeyError, TypeError) as problem:
-            raise DataError(
+            raise NoDataError(
                 f"line {number} of {path.name} must hold a graph, got {problem}"
             ) from None
         yield (graph if graph in space else None), value
 
 
-def read_graph(space: SearchSpace, text: str) -> LabeledGraph:
+def find_first_digit(space: SearchSpace, texts: Iterable[str]) -> int:
+    """The digit that the first operation has in the graphs of a file: 1, or 0 in some chains.
+
+    A 0 stands for no edge, which is nothing that a chain of one length can have. Where such chains
+    have a 0 nevertheless, the file counts operations from 0, as NAS-Bench-Macro's does.
+
+    Args:
+        space: The space of the graphs.
+        texts: All graphs of the file.
+
+    Example:
+        >>> from nasgoat import ChainSpace
+        >>> space = ChainSpace(3, ["skip", "conv"])
+        >>> find_first_digit(space, ["112", "212"]), find_first_digit(space, ["112", "011"])
+        (1, 0)
+    """
+    if not space.limit_layers or len(space.sizes) > 1:
+        return 1
+    return 0 if any("0" in text for text in texts if not _is_json(text)) else 1
+
+
+def read_graph(space: SearchSpace, text: str, first: int = 1) -> LabeledGraph:
     """The graph that a text says: JSON, or a digit for each place of an operation.
+
+    A digit is 0 for no edge, else 1 + the number of its operation in the space's list; in a chain
+    the digits of layers behind the last one are 0.
+
+    Args:
+        space: The space of the graph.
+        text: The text.
+        first: The digit of the first operation; 0 where chains of one length count from there.
+
+    Raises:
+        GraphError: If the text says no graph.
 
     Example:
         >>> from nasgoat import nasbench201
         >>> read_graph(nasbench201(), "123123") == nasbench201().from_digits([1, 2, 3, 1, 2, 3])
         True
     """
-    if text.lstrip().startswith("{"):
+    if _is_json(text):
         return LabeledGraph.from_json(text)
     if not isinstance(space, IndexedSpace):
         raise GraphError(f"digits in a space without places, {text[:20]!r}; write JSON")
-    digits = [int(digit) for digit in text]
-    if len(digits) != len(space.places) or max(digits) > len(space.ops):
-        raise GraphError(f"{text[:20]!r} instead of {len(space.places)} digits")
-    return space.from_digits(digits)
+    places = len(space.places)
+    if len(text) != places or not (text.isascii() and text.isdecimal()):
+        raise GraphError(f"{text[:20]!r} instead of {places} digits")
+    largest = len(space.ops) - 1 + first
+    if int(max(text)) > largest:
+        raise GraphError(
+            f"{text[:20]!r} with the digit {max(text)} instead of at most {largest}; operations "
+            f"count from {first} in this file"
+        )
+    if space.limit_layers and first and "0" in text.rstrip("0"):
+        raise GraphError(
+            f"{text[:20]!r} with a 0, which is no layer, before another layer; digits count "
+            "operations from 1"
+        )
+    return space.from_digits([int(digit) + 1 - first for digit in text])
 
 
-def _collect(
-    rows: Iterable[tuple[LabeledGraph | None, float]],
-) -> tuple[list[LabeledGraph], list[float], int]:
-    graphs, values, left_out = list[LabeledGraph](), list[float](), 0
-    for graph, value in rows:
-        if graph is None:
-            left_out += 1
-            continue
-        graphs.append(graph)
-        values.append(value)
-    return graphs, values, left_out
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 @dataclass(frozen=True)
@@ -144,19 +211,25 @@ class CostFit:
         table: Its table, as a file declares it.
         cost: The cost.
         graphs: How many graphs were measured.
+        fitted: How many coefficients were fitted, the constant among them.
+        unseen: How many costs no measured graph has, so that they are 0 for want of a measurement.
         r_squared: Share of the variance that it explains.
         largest_error: Largest distance between a price and the measured value.
         mean_error: The mean distance.
         left_out: Measured graphs that are not in the space.
+        first: The digit of the first operation in the file of graphs.
     """
 
     table: dict[str, Any]
     cost: Cost
     graphs: int
+    fitted: int
+    unseen: int
     r_squared: float
     largest_error: float
     mean_error: float
     left_out: int = 0
+    first: int = 1
 
     @property
     def toml(self) -> str:
@@ -166,12 +239,32 @@ class CostFit:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         measured = ("graphs", "left_out", "r_squared", "largest_error", "mean_error")
-        figures = {name: getattr(self, name) for name in measured}
-        return {**figures, "text": self.cost.text, "toml": self.toml}
+        figures = {name: getattr(self, name) for name in (*measured, "fitted", "unseen")}
+        document = {**figures, "text": self.cost.text, "toml": self.toml}
+        return {**document, "first_digit": self.first, "warnings": self.list_warnings()}
+
+    def list_warnings(self) -> list[str]:
+        """Why the fit may say little, a line each."""
+        found, rows = [], self.graphs + self.left_out
+        if self.left_out > self.graphs:
+            found.append(
+                f"most rows, {self.left_out} of {rows}, are not in the space: do their digits or "
+                "labels mean the operations of this space?"
+            )
+        if self.graphs <= self.fitted:
+            found.append(
+                f"{self.fitted} coefficients fit any values of {self.graphs} graphs: R² says "
+                "nothing; measure more graphs"
+            )
+        if self.unseen:
+            are = "cost is" if self.unseen == 1 else "costs are"
+            found.append(f"{self.unseen} {are} 0 because no measured graph has the operation there")
+        return found
 
     def describe(self) -> str:
         """How well it fits, in a line."""
         outside = f"; {self.left_out} rows are not in the space" if self.left_out else ""
+        outside += "" if self.first else "; digits count operations from 0"
         return (
             f"fitted to {self.graphs} graphs{outside}: R² {self.r_squared:.3f}, largest error "
             f"{self.largest_error:.4g}, mean error {self.mean_error:.4g}"
@@ -210,24 +303,35 @@ def fit_cost(
         >>> fit.r_squared, fit.largest_error
         (1.0, 0.0)
     """
-    if len(graphs) < 2 or len(graphs) != len(values):
-        counts = f"{len(graphs)} graphs and {len(values)} values"
-        raise SettingError(f"a cost must be fitted to at least two measured graphs, got {counts}")
+    _require_enough(len(graphs), len(values))
     parts = _list_parts(space, by)
-    y = np.asarray(values, dtype=float)
-    found = _solve(_price_parts(space, graphs, parts), y)
-    table = _make_table(space, parts, found, by)
+    y, X = np.asarray(values, dtype=float), _price_parts(space, graphs, parts)
+    kept = _find_independent(X)
+    table = _make_table(space, parts, _solve(X, y, kept), by)
     cost = space.vocabulary({name: table}).make_cost(name)
     errors = np.abs(space.price(graphs, cost) - y)
-    spread, left = float(((y - y.mean()) ** 2).sum()), float((errors**2).sum())
     return CostFit(
         table=table,
         cost=cost,
         graphs=len(graphs),
-        r_squared=1.0 - left / spread if spread else float(left == 0.0),
+        r_squared=_explain_share(y, errors),
         largest_error=float(errors.max()),
         mean_error=float(errors.mean()),
+        fitted=len(kept),
+        unseen=int((X == 0.0).all(axis=0).sum()),
     )
+
+
+def _require_enough(graphs: int, values: int) -> None:
+    if graphs < 2 or graphs != values:
+        counts = f"{graphs} graphs and {values} values"
+        raise SettingError(f"a cost must be fitted to at least two measured graphs, got {counts}")
+
+
+def _explain_share(y: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
+    """R²: the share of the variance of y that is explained, given what is left of each."""
+    spread, left = float(((y - y.mean()) ** 2).sum()), float((errors**2).sum())
+    return 1.0 - left / spread if spread else float(left == 0.0)
 
 
 def _list_parts(space: SearchSpace, by: str) -> list[list[CostPart]]:
@@ -261,8 +365,8 @@ def _price_parts(
     return X
 
 
-def _solve(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least squares on the columns that those before them do not explain; 0 for the others."""
+def _find_independent(X: NDArray[np.float64]) -> list[int]:
+    """The columns that those before them do not explain."""
     kept: list[int] = []
     basis = np.zeros((len(X), 0))
     for j, column in enumerate(X.T):
@@ -272,6 +376,11 @@ def _solve(X: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64
         if length > _DEPENDENT * max(float(np.linalg.norm(column)), 1.0):
             basis = np.column_stack([basis, rest / length])
             kept.append(j)
+    return kept
+
+
+def _solve(X: NDArray[np.float64], y: NDArray[np.float64], kept: list[int]) -> NDArray[np.float64]:
+    """Least squares on the columns that are kept; 0 for the others."""
     found = np.zeros(X.shape[1])
     found[kept] = np.linalg.lstsq(X[:, kept], y, rcond=None)[0]
     scale = float(np.abs(y).max())
