@@ -5,7 +5,8 @@ compare with random graphs after the same design, seed by seed: the mean of the 
 standard error (negative is better than random), of the proposals' mean error and of the best error
 found. The last line says which means are above 0 by more than two standard errors.
 
-``--settings`` names what is searched with. ``--records FILE`` keeps every run and goes on where the
+``--settings`` names what is searched with; ``exponential:branch`` and the like stand for another
+acquisition optimiser than the catalogue. ``--records FILE`` keeps every run and goes on where the
 file stops; ``--show`` prints what it holds and runs nothing.
 """
 
@@ -39,6 +40,7 @@ from nasgoat.kernels.graph_counts import count_shape
 OPS = ["conv3", "conv1", "pool"]
 SPACES: Mapping[str, SearchSpace] = {
     "nodes": NodeLabeledSpace((2, 6), OPS, max_edges=9),
+    "readme": NodeLabeledSpace((2, 7), OPS, max_edges=9),
     "edges": nasbench201(),
     "darts-like": DartsSpace(5, OPS),
     "molecules": GraphSpace(
@@ -53,6 +55,10 @@ SETTINGS: Mapping[str, Settings] = {
     "normalised": Settings(kernel="normalised", blocks=tuple(block_names()), priors=True),
     "evidence": Settings(kernel="evidence"),
     "together": Settings(kernel="together"),
+    "explore-1": Settings(explore=1),
+    "explore-3": Settings(explore=3),
+    "explore-4": Settings(explore=4),
+    "explore-5": Settings(explore=5),
 }
 
 Values = NDArray[np.float64]
@@ -101,7 +107,10 @@ FUNCTIONS = (
 
 def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict[str, float]:
     """Mean error of the proposals and lowest error, of a search and of random graphs."""
-    optimizer = Optimizer(table.space, SETTINGS[name], table.catalogue, INITIAL, seed, None)
+    kernel, _, named = name.partition(":")
+    optimizer = Optimizer(
+        table.space, SETTINGS[kernel], named or table.catalogue, INITIAL, seed, None
+    )
     told: list[float] = []
     first: list[int] = []
     while len(told) < evaluations and (proposals := optimizer.ask(5 if told else INITIAL)):
@@ -119,6 +128,13 @@ def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict
         "random mean": float(drawn.mean()),
         "random best": float(min(*told[:INITIAL], *drawn)),
     }
+
+
+def _check_name(text: str) -> str:
+    """Settings by their name, and after a colon an acquisition optimiser."""
+    if text.partition(":")[0] not in SETTINGS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SETTINGS)}, got {text!r}")
+    return text
 
 
 def compare(runs: Sequence[Mapping[str, float]], what: str) -> tuple[float, float]:
@@ -160,7 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 20), metavar=("FIRST", "END"))
     parser.add_argument("--evaluations", type=int, default=40)
-    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["default"])
+    parser.add_argument("--settings", nargs="+", type=_check_name, default=["default"])
     parser.add_argument("--spaces", nargs="+", choices=SPACES, default=list(SPACES))
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
     parser.add_argument("--records", type=Path, help="a file of JSON lines, one a run")

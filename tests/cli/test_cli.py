@@ -34,8 +34,10 @@ def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> 
     assert "optimiser: catalogue" in lines[1]
     head = next(i for i, line in enumerate(lines) if "best error" in line)
     said = [line for line in lines[head + 1 :] if line.startswith("!")]
-    assert len(said) == 1  # though three batches came from a model that had learnt nothing
+    assert len(said) == 2  # though three batches came from a model that had learnt nothing
     assert "has learnt nothing" in said[0]
+    assert said[1] == "! the search goes by it all the same, as by any kernel that is named"
+    assert document["model"]["response"] == said[1].removeprefix("! ")
     rows = [line.split() for line in lines[head + 1 :] if line not in said]
     assert [row[-3] for row in rows if row[-3].endswith("!")]
     assert rows[0][-2] == "-"
