@@ -3,7 +3,9 @@
 For each kind of space and each function it prints how the proposals after the initial design
 compare with random graphs after the same design, seed by seed: the mean of the differences with its
 standard error (negative is better than random), of the proposals' mean error and of the best error
-found. The last line says which means are above 0 by more than two standard errors.
+found. Random graphs are drawn from the list of all of them, each as likely as any other; with
+``--against sampled`` as a search of random graphs draws them, where sparse ones are more likely.
+The last line says which means are above 0 by more than two standard errors.
 
 ``--settings`` names what is searched with; ``exponential:branch`` and the like stand for another
 acquisition optimiser than the catalogue. ``--records FILE`` keeps every run and goes on where the
@@ -122,12 +124,22 @@ def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict
     others = np.setdiff1d(np.arange(len(y)), first)
     rng = np.random.default_rng([seed, 778])
     drawn = y[rng.choice(others, min(evaluations - INITIAL, len(others)), replace=False)]
+    sampled = draw_sampled(table, y, seed, first, evaluations - INITIAL)
     return {
         "mean": float(np.mean(told[INITIAL:])),
         "best": min(told),
         "random mean": float(drawn.mean()),
         "random best": float(min(*told[:INITIAL], *drawn)),
+        "sampled mean": float(sampled.mean()),
+        "sampled best": float(min(*told[:INITIAL], *sampled)),
     }
+
+
+def draw_sampled(table: Table, y: Values, seed: int, first: Sequence[int], count: int) -> Values:
+    """The values of graphs as a search of random graphs draws them, after the first ones."""
+    taken = {key for key, place in table.places.items() if place in {*first}}
+    graphs = table.space.sample(count, np.random.default_rng([seed, 779]), taken)
+    return y[[table.places[table.space.key(graph)] for graph in graphs]]
 
 
 def _check_name(text: str) -> str:
@@ -137,9 +149,11 @@ def _check_name(text: str) -> str:
     return text
 
 
-def compare(runs: Sequence[Mapping[str, float]], what: str) -> tuple[float, float]:
+def compare(
+    runs: Sequence[Mapping[str, float]], what: str, against: str = "random"
+) -> tuple[float, float]:
     """Mean difference to random graphs and its standard error."""
-    differences = np.array([run[what] - run[f"random {what}"] for run in runs])
+    differences = np.array([run[what] - run[f"{against} {what}"] for run in runs])
     spread = differences.std(ddof=1) if len(differences) > 1 else 0.0
     return float(differences.mean()), float(spread / np.sqrt(len(differences)))
 
@@ -164,7 +178,7 @@ def show(given: argparse.Namespace, kept: Mapping[tuple[str, str, str, int], Any
             continue
         cells = []
         for what in ("mean", "best"):
-            difference, error = compare(runs, what)
+            difference, error = compare(runs, what, given.against)
             cells.append(f"{difference:+.3f} ± {error:.3f}")
             if difference > 2 * error:
                 worse.append(f"{kind}, {function}, {name} ({what})")
@@ -179,6 +193,7 @@ def main() -> None:
     parser.add_argument("--settings", nargs="+", type=_check_name, default=["default"])
     parser.add_argument("--spaces", nargs="+", choices=SPACES, default=list(SPACES))
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--against", choices=("random", "sampled"), default="random")
     parser.add_argument("--records", type=Path, help="a file of JSON lines, one a run")
     parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()
