@@ -7,7 +7,8 @@ budget), the regret at the end, and the difference to the first kernel on the sa
 standard error. A run ends when it has found the best graph. On NAS-Bench-101, where the best cell
 is ahead by less than the standard error of its own mean, the second best is counted too. Last come
 seconds of the processor for a proposal, where FILE has them. ``evidence:branch`` and the like stand
-for a kernel with another optimiser than the catalogue. ``--show`` prints what FILE holds and runs
+for a kernel with another optimiser than the catalogue, ``exponential+3`` for one with three random
+graphs of five while it has learnt nothing. ``--show`` prints what FILE holds and runs
 nothing.
 """
 
@@ -42,7 +43,9 @@ def run(
 ) -> dict[str, float]:
     """Evaluations until the best graph and until the second best, regret and seconds."""
     form, _, name = kernel.partition(":")
-    optimizer = Optimizer(table.space, Settings(kernel=form), name or catalogue, 10, seed, None)
+    form, _, explore = form.partition("+")
+    settings = Settings(kernel=form, explore=int(explore or 0))
+    optimizer = Optimizer(table.space, settings, name or catalogue, 10, seed, None)
     errors: list[float] = []
     start = time.process_time()
     while len(errors) < evaluations and min(errors, default=np.inf) > table.optimum + _SAME:

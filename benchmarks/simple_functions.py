@@ -3,9 +3,12 @@
 For each kind of space and each function it prints how the proposals after the initial design
 compare with random graphs after the same design, seed by seed: the mean of the differences with its
 standard error (negative is better than random), of the proposals' mean error and of the best error
-found. The last line says which means are above 0 by more than two standard errors.
+found. Random graphs are drawn from the list of all of them, each as likely as any other; with
+``--against sampled`` as a search of random graphs draws them, where sparse ones are more likely.
+The last line says which means are above 0 by more than two standard errors.
 
-``--settings`` names what is searched with. ``--records FILE`` keeps every run and goes on where the
+``--settings`` names what is searched with; ``exponential:branch`` and the like stand for another
+acquisition optimiser than the catalogue. ``--records FILE`` keeps every run and goes on where the
 file stops; ``--show`` prints what it holds and runs nothing.
 """
 
@@ -39,6 +42,7 @@ from nasgoat.kernels.graph_counts import count_shape
 OPS = ["conv3", "conv1", "pool"]
 SPACES: Mapping[str, SearchSpace] = {
     "nodes": NodeLabeledSpace((2, 6), OPS, max_edges=9),
+    "readme": NodeLabeledSpace((2, 7), OPS, max_edges=9),
     "edges": nasbench201(),
     "darts-like": DartsSpace(5, OPS),
     "molecules": GraphSpace(
@@ -46,6 +50,7 @@ SPACES: Mapping[str, SearchSpace] = {
         degree={"C": (0, 4), "N": (0, 3), "O": (0, 2)}, edge_weights={"double": 2},
     ),
 }  # fmt: skip
+KINDS = ["nodes", "edges", "darts-like", "molecules"]  # by default; the README's takes longer
 SETTINGS: Mapping[str, Settings] = {
     "default": Settings(),
     "exponential": Settings(kernel="exponential"),
@@ -53,6 +58,10 @@ SETTINGS: Mapping[str, Settings] = {
     "normalised": Settings(kernel="normalised", blocks=tuple(block_names()), priors=True),
     "evidence": Settings(kernel="evidence"),
     "together": Settings(kernel="together"),
+    "explore-1": Settings(explore=1),
+    "explore-3": Settings(explore=3),
+    "explore-4": Settings(explore=4),
+    "explore-5": Settings(explore=5),
 }
 
 Values = NDArray[np.float64]
@@ -101,7 +110,10 @@ FUNCTIONS = (
 
 def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict[str, float]:
     """Mean error of the proposals and lowest error, of a search and of random graphs."""
-    optimizer = Optimizer(table.space, SETTINGS[name], table.catalogue, INITIAL, seed, None)
+    kernel, _, named = name.partition(":")
+    optimizer = Optimizer(
+        table.space, SETTINGS[kernel], named or table.catalogue, INITIAL, seed, None
+    )
     told: list[float] = []
     first: list[int] = []
     while len(told) < evaluations and (proposals := optimizer.ask(5 if told else INITIAL)):
@@ -113,17 +125,36 @@ def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict
     others = np.setdiff1d(np.arange(len(y)), first)
     rng = np.random.default_rng([seed, 778])
     drawn = y[rng.choice(others, min(evaluations - INITIAL, len(others)), replace=False)]
+    sampled = draw_sampled(table, y, seed, first, evaluations - INITIAL)
     return {
         "mean": float(np.mean(told[INITIAL:])),
         "best": min(told),
         "random mean": float(drawn.mean()),
         "random best": float(min(*told[:INITIAL], *drawn)),
+        "sampled mean": float(sampled.mean()),
+        "sampled best": float(min(*told[:INITIAL], *sampled)),
     }
 
 
-def compare(runs: Sequence[Mapping[str, float]], what: str) -> tuple[float, float]:
+def draw_sampled(table: Table, y: Values, seed: int, first: Sequence[int], count: int) -> Values:
+    """The values of graphs as a search of random graphs draws them, after the first ones."""
+    taken = {key for key, place in table.places.items() if place in {*first}}
+    graphs = table.space.sample(count, np.random.default_rng([seed, 779]), taken)
+    return y[[table.places[table.space.key(graph)] for graph in graphs]]
+
+
+def _check_name(text: str) -> str:
+    """Settings by their name, and after a colon an acquisition optimiser."""
+    if text.partition(":")[0] not in SETTINGS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SETTINGS)}, got {text!r}")
+    return text
+
+
+def compare(
+    runs: Sequence[Mapping[str, float]], what: str, against: str = "random"
+) -> tuple[float, float]:
     """Mean difference to random graphs and its standard error."""
-    differences = np.array([run[what] - run[f"random {what}"] for run in runs])
+    differences = np.array([run[what] - run[f"{against} {what}"] for run in runs])
     spread = differences.std(ddof=1) if len(differences) > 1 else 0.0
     return float(differences.mean()), float(spread / np.sqrt(len(differences)))
 
@@ -148,7 +179,7 @@ def show(given: argparse.Namespace, kept: Mapping[tuple[str, str, str, int], Any
             continue
         cells = []
         for what in ("mean", "best"):
-            difference, error = compare(runs, what)
+            difference, error = compare(runs, what, given.against)
             cells.append(f"{difference:+.3f} ± {error:.3f}")
             if difference > 2 * error:
                 worse.append(f"{kind}, {function}, {name} ({what})")
@@ -160,9 +191,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 20), metavar=("FIRST", "END"))
     parser.add_argument("--evaluations", type=int, default=40)
-    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=["default"])
-    parser.add_argument("--spaces", nargs="+", choices=SPACES, default=list(SPACES))
+    parser.add_argument("--settings", nargs="+", type=_check_name, default=["default"])
+    parser.add_argument("--spaces", nargs="+", choices=SPACES, default=KINDS)
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--against", choices=("random", "sampled"), default="random")
     parser.add_argument("--records", type=Path, help="a file of JSON lines, one a run")
     parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()

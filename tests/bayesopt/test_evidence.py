@@ -26,6 +26,7 @@ from nasgoat.bayesopt import FidelityOptimizer, MemoryLedger
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     COST_CANDIDATES,
+    GOES_ON,
     LEAD,
     LEAST_SHARE,
     PATH_CANDIDATES,
@@ -35,12 +36,14 @@ from nasgoat.bayesopt.evidence import (
     SOURCED_CANDIDATES,
     Candidate,
     choose_speaker,
+    describe_response,
     find_speaker,
     has_learnt,
     list_candidates,
     list_equals,
     list_voices,
 )
+from nasgoat.bayesopt.settings import EXPLORE
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS
 from nasgoat.surrogate import Source
@@ -305,6 +308,59 @@ def test_part_of_a_batch_is_random_and_marked_until_something_is_learnt() -> Non
     assert len(learnt) == 5
     assert all(proposal.certificate.certified for proposal in learnt)
     assert all(proposal.informed for proposal in learnt)
+
+
+@pytest.mark.parametrize("share", [1, 3, 5])
+def test_a_kernel_alone_explores_as_it_is_told_until_something_is_learnt(share: int) -> None:
+    settings = Settings(explore=share)
+    optimizer = Optimizer(SPACE, settings, Catalogue(SPACE), initial=10)
+    _, constant = ask_and_tell(optimizer, lambda cell: 1.0, 1)
+    statuses = [proposal.certificate.status for proposal in constant]
+    assert statuses.count(Status.HEURISTIC) == share
+    assert statuses.count(Status.OPTIMAL) == RANDOM_EVERY - share
+    assert "random graph" in optimizer.response
+    optimizer = Optimizer(SPACE, settings, Catalogue(SPACE), initial=30)
+    _, learnt = ask_and_tell(optimizer, lambda cell: float(len(cell.edges)), 1)
+    assert all(proposal.certificate.certified for proposal in learnt)
+
+
+def test_a_kernel_that_is_named_proposes_whatever_it_knows() -> None:
+    optimizer = Optimizer(SPACE, Settings(kernel="exponential"), Catalogue(SPACE), initial=10)
+    _, constant = ask_and_tell(optimizer, lambda cell: 1.0, 1)
+    assert all(proposal.certificate.certified for proposal in constant)
+    assert optimizer.response.endswith("as by any kernel that is named")
+
+
+def test_a_space_that_is_too_large_to_score_is_explored_by_default() -> None:
+    optimizer = Optimizer(nasbench101(), None, "branch", initial=5, progress=None)
+    assert optimizer.settings.explore == EXPLORE
+    _, constant = ask_and_tell(optimizer, lambda cell: 1.0, 1)
+    statuses = [proposal.certificate.status for proposal in constant]
+    assert statuses.count(Status.HEURISTIC) == EXPLORE
+    named = Settings(blocks=("paths", "edges")).choose_kernel(nasbench101(), "branch")
+    assert named.explore == 0
+
+
+def test_studies_of_earlier_versions_declare_the_same() -> None:
+    assert Settings(explore=EXPLORE).declare() == Settings().declare()
+
+
+def test_shares_beyond_a_batch_are_refused() -> None:
+    with pytest.raises(SettingError, match="explore must be 0 to 5, got 6"):
+        Settings(explore=6)
+
+
+def test_what_is_done_about_a_model_that_knows_nothing_is_said() -> None:
+    told = [
+        describe_response(random, learnt, named)
+        for random, learnt, named in [(1, False, False), (5, False, False), (0, True, False)]
+    ]
+    assert told[:2] == [
+        "until it has, one of five proposals is a random graph",
+        "until it has, every proposal is a random graph",
+    ]
+    assert "another kernel" in told[2]
+    assert describe_response(0, False, False) == GOES_ON
 
 
 def test_two_hundred_observations_settle_the_choice() -> None:

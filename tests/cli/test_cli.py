@@ -34,8 +34,9 @@ def test_search_prints_one_json_document(capsys: pytest.CaptureFixture[str]) -> 
     assert "optimiser: catalogue" in lines[1]
     head = next(i for i, line in enumerate(lines) if "best error" in line)
     said = [line for line in lines[head + 1 :] if line.startswith("!")]
-    assert len(said) == 1  # though three batches came from a model that had learnt nothing
+    assert len(said) == 2  # though three batches came from a model that had learnt nothing
     assert "has learnt nothing" in said[0]
+    assert said[1] == "! the search goes by it all the same, as by any kernel that is named"
     rows = [line.split() for line in lines[head + 1 :] if line not in said]
     assert [row[-3] for row in rows if row[-3].endswith("!")]
     assert rows[0][-2] == "-"
@@ -63,6 +64,7 @@ def test_search_shows_the_cell_and_writes_its_folder(capsys: pytest.CaptureFixtu
     assert result["history"][-1]["informed"] is False
     assert result["history"][0]["informed"] is None
     assert result["model"] == result["models"][-1]
+    assert result["model"]["response"].startswith("the search goes by it all the same")
     assert "model: the model has learnt nothing" in captured.out
 
 

@@ -32,6 +32,9 @@ def test_a_search_of_two_objectives_is_stored_shown_and_resumed(
     assert run([*call, "12"]) == 0  # in the middle of a batch
     shown = capsys.readouterr()
     assert "best error     best params   front" in shown.err
+    said = [line for line in shown.err.splitlines() if line.startswith("! ")]
+    assert said[0].startswith("! the model of error has learnt nothing yet (rank correlation ")
+    assert said[1] == "! the search goes by it all the same"
     assert "hypervolume: " in shown.out and "front of " in shown.out
     assert run([*call, "20"]) == 0
     found = read(capsys, [*call, "20", "--choose", "params <= 400000"])

@@ -1,5 +1,7 @@
 """Leave-one-out predictions against actual refits, and what is said of a model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
@@ -8,7 +10,12 @@ from nasgoat import GraphGP, LabeledGraph, Optimizer, Settings, nasbench101, nas
 from nasgoat.errors import NasgoatError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import ModelCheck
-from nasgoat.surrogate.model_check import LEAST_CORRELATION, find_weak_points, leave_one_out
+from nasgoat.surrogate.model_check import (
+    LEAST_CORRELATION,
+    correlate_ranks,
+    find_weak_points,
+    leave_one_out,
+)
 from nasgoat.surrogate.posterior import make_posterior
 
 SPACES = {"nb101": nasbench101(), "nb201": nasbench201()}
@@ -88,6 +95,18 @@ def test_what_is_missing_is_none_and_not_learnt() -> None:
 def test_too_sure_is_said() -> None:
     assert "too sure of itself: 50%" in ModelCheck(0.9, 0.5, 1.0).describe()
     assert "no better than a constant" in ModelCheck(0.9, 0.95, -0.1).describe()
+
+
+def test_a_correlation_near_minus_one_is_explained_and_an_objective_named() -> None:
+    space = nasbench201()
+    cells = space.sample(10, np.random.default_rng(0))
+    y = np.arange(10.0)
+    mean = np.array([np.delete(y, i).mean() for i in range(10)])
+    assert correlate_ranks(mean, y) == pytest.approx(-1.0)  # what the words say
+    check = GraphGP(space, "exponential").fit(cells, y.tolist()).check_
+    words = replace(check, rank_correlation=-1.0, objective="latency").describe()
+    assert "the model of latency has learnt nothing yet (rank correlation -1.00, as of" in words
+    assert "the mean of the others" not in replace(check, rank_correlation=0.1).describe()
 
 
 def test_weak_points_are_named() -> None:

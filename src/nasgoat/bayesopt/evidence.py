@@ -4,7 +4,8 @@ No set of kernel features is best in every space, and what the errors depend on 
 they are seen. So several kernels are fitted, and each is asked what it would have said of every
 observation without it (:class:`~nasgoat.surrogate.ModelCheck`). The one that would have said it
 best speaks; some have a handicap, which a lucky run of observations does not make up for. Where
-none has learnt anything, part of the batch is random; that ends as soon as one has. With the kernel
+none has learnt anything, part of the batch is random; that ends as soon as one has, even if another
+speaks. With the kernel
 ``"averaged"`` those that would have said it better have more weight in an average instead; with
 ``"together"`` all that have the form of the paper's kernel speak with equal weights, unless one of
 another form is ahead.
@@ -49,8 +50,12 @@ LEAST_SHARE = 0.05
 #: This many observations settle the choice: after them the others are fitted no more, which would
 #: take longer and longer. The searches that were measured are shorter.
 SETTLED = 200
-#: One in this many proposals is random while no candidate has learnt anything.
+#: Of this many proposals some are random while no candidate has learnt anything: one where the
+#: kernel is open, else as many as :class:`~nasgoat.Settings` say.
 RANDOM_EVERY = 5
+#: What a search does about a model that has learnt nothing, where that is nothing.
+GOES_ON = "the search goes by it all the same"
+_COUNTS = ("no", "one", "two", "three", "four")
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,28 @@ def sees_lengths(space: SearchSpace) -> bool:
 def has_learnt(fits: Sequence[GraphGP]) -> bool:
     """Whether one of the fitted candidates has learnt anything."""
     return any(gp.check_.learnt for gp in fits)
+
+
+def describe_response(random: int, learnt: bool, named: bool) -> str:
+    """What a search does about a model that proposes and has learnt nothing.
+
+    Args:
+        random: How many of ``RANDOM_EVERY`` proposals are random graphs.
+        learnt: Whether another candidate has learnt something.
+        named: Whether the kernel was asked for.
+
+    Example:
+        >>> describe_response(3, learnt=False, named=False)
+        'until it has, three of five proposals are random graphs'
+    """
+    if random == RANDOM_EVERY:
+        return "until it has, every proposal is a random graph"
+    if random:
+        are = "is a random graph" if random == 1 else "are random graphs"
+        return f"until it has, {_COUNTS[random]} of five proposals {are}"
+    if learnt:
+        return "another kernel, fitted beside it, has learnt something: no proposal is random"
+    return f"{GOES_ON}{', as by any kernel that is named' if named else ''}"
 
 
 def choose_speaker(candidates: Sequence[Candidate], fits: Sequence[GraphGP]) -> GraphGP:

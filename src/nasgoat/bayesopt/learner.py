@@ -10,6 +10,7 @@ from nasgoat.acquisition import AcquisitionOptimizer, AskTell
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     EVIDENCE,
+    GOES_ON,
     OPEN_KERNELS,
     PATH_CANDIDATES,
     SOURCED_CANDIDATES,
@@ -95,6 +96,8 @@ class Learner(AskTell):
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()
         self.surrogate: GraphGP | None = None
+        #: What is done about a surrogate that has learnt nothing, in words.
+        self.response = GOES_ON
         self.gain: Gain | None = None
         self._gain_margin = gain_margin
         self._progress = progress

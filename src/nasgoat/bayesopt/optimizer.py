@@ -32,6 +32,7 @@ from nasgoat.bayesopt.evidence import (
     Candidate,
     Voice,
     choose_speaker,
+    describe_response,
     find_speaker,
     has_learnt,
     list_candidates,
@@ -123,8 +124,10 @@ class Optimizer(Learner):
         self._settle_kernel(self._errors)
         fits = self._fit(self._graphs, self._errors, settings.target)
         self.surrogate = choose_speaker(self.candidates, fits)
-        # With one kernel the search trusts it whatever it knows, as it always did.
-        explore = settings.kernel in OPEN_KERNELS and not has_learnt(fits)
+        learnt = has_learnt(fits)
+        explore = 0 if learnt else self._count_random()
+        named = settings.kernel not in OPEN_KERNELS and settings.repeats == 1 and not self.transfer
+        self.response = describe_response(explore, learnt, named)
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
@@ -141,6 +144,12 @@ class Optimizer(Learner):
         else:
             found = self._propose_portfolio(voices, fresh, self._list_taken(), explore)
         return found + repeated
+
+    def _count_random(self) -> int:
+        """How many of ``RANDOM_EVERY`` proposals are random while nothing is learnt."""
+        if self.settings.batch_strategy == "top":
+            return 0
+        return 1 if self.settings.kernel in OPEN_KERNELS else self.settings.explore
 
     def _list_voices(
         self, fits: Sequence[GraphGP], candidates: Sequence[Candidate] | None = None
@@ -233,19 +242,20 @@ class Optimizer(Learner):
         return self._times[key]
 
     def _propose_portfolio(
-        self, voices: list[Voice], k: int, exclude: set[bytes], explore: bool = False
+        self, voices: list[Voice], k: int, exclude: set[bytes], explore: int = 0
     ) -> list[Proposal]:
         """The best graph of each acquisition function in turn.
 
-        The √β of lower confidence bounds go on where the last batch stopped. Where nothing is known
-        yet (``explore``), some are random graphs, marked as uninformed.
+        The √β of lower confidence bounds go on where the last batch stopped. While nothing is known
+        yet, ``explore`` of ``RANDOM_EVERY`` are random graphs, marked as uninformed; the smallest
+        √β and the largest go first.
         """
         betas = self.settings.sqrt_betas
         told = {self.space.key(graph) for graph in self._graphs}
         start = len(told | self._pending.keys())  # repeats are no turn of the portfolio
         proposals: list[Proposal] = []
         for i in range(start, start + k):
-            if explore and i % RANDOM_EVERY == 0:
+            if -i % RANDOM_EVERY < explore:
                 proposals += self._propose_uninformed(i, exclude)
                 continue
             function = self._make_acquisition(voices, i, betas[i % len(betas)])

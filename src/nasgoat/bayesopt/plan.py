@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
@@ -164,18 +164,25 @@ def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | No
     """The hyperparameters of the last fit of a method, and what it had learnt; None without one.
 
     Of several surrogates the names of hyperparameters begin with those of their objectives, and the
-    check is that of the one that orders graphs worst.
+    check is that of the one that orders graphs worst, of those that have learnt nothing if any.
     """
     fits: Mapping[str, Any] = getattr(asker, "surrogates", None) or {}
     if fits:
         every = [(name, gp.hyperparameters) for name, gp in fits.items()]
         fitted = {f"{name} {key}": x for name, values in every for key, x in values.items()}
-        checks = [gp.check_ for gp in fits.values()]
-        return fitted, min(checks, key=lambda check: check.rank_correlation or 0.0)
+        checks = [replace(gp.check_, objective=name) for name, gp in fits.items()]
+        worst = min(checks, key=lambda check: (check.learnt, check.rank_correlation or 0.0))
+        return fitted, _add_response(worst, asker)
     surrogate = getattr(asker, "surrogate", None)
     if surrogate is None:
         return None, None
-    return dict(surrogate.hyperparameters), getattr(surrogate, "check_", None)
+    check: ModelCheck | None = getattr(surrogate, "check_", None)
+    return dict(surrogate.hyperparameters), check and _add_response(check, asker)
+
+
+def _add_response(check: ModelCheck, asker: Asker) -> ModelCheck:
+    """The same with what the method does about it, where nothing was learnt."""
+    return check if check.learnt else replace(check, response=getattr(asker, "response", None))
 
 
 def tell_progress(

@@ -14,7 +14,13 @@ from nasgoat.acquisition import (
     make_optimizer,
 )
 from nasgoat.acquisition.costs import LARGEST_CATALOGUE, bound_graphs
-from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS, TOGETHER, sees_lengths
+from nasgoat.bayesopt.evidence import (
+    EVIDENCE,
+    OPEN_KERNELS,
+    RANDOM_EVERY,
+    TOGETHER,
+    sees_lengths,
+)
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, kernel_names
@@ -41,6 +47,9 @@ LINEAR_INSTEAD = (
 CALM_SQRT_BETAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 #: Graphs of a space for which the evidence may choose: each kernel scores all of them.
 LARGEST_CHOICE = 2_000_000
+#: How many of five proposals are random while a kernel that nobody named has learnt nothing and
+#: stands alone (docs/decisions/0141-one-kernel-that-knows-nothing.md).
+EXPLORE = 3
 #: How often a promising graph is evaluated by default where errors are known to be noisy.
 NOISY_REPEATS = 24
 #: Settings that earlier versions did not have; at these values they are not declared.
@@ -48,7 +57,7 @@ _ADDED = {"repeats": 1, "blocks": PAPER_BLOCKS, "priors": False, "acquisition": 
 
 
 #: Settings that may differ when a search is resumed.
-_FREE = ("time_limit", "optimizer_memory")
+_FREE = ("time_limit", "optimizer_memory", "explore")
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,9 @@ class Settings:
             the same when a search is resumed.
         optimizer_memory: Megabytes that minimising the acquisition may take, half of what is free
             if None. Not part of what must be the same either.
+        explore: How many of five proposals of a portfolio are random graphs while a kernel that
+            stands alone has learnt nothing; 0, the default of kernels that are named, for none.
+            Not part of what must be the same either.
         blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
             and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
         priors: Whether hyperparameters have weak priors, instead of bounds alone.
@@ -105,6 +117,7 @@ class Settings:
     priors: bool = False
     acquisition: str = "lcb"
     optimizer_memory: float | None = None
+    explore: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
@@ -128,6 +141,8 @@ class Settings:
             )
         if not self.sqrt_betas:
             raise SettingError("sqrt_betas must hold at least one number, got none")
+        if not 0 <= self.explore <= RANDOM_EVERY:
+            raise SettingError(f"explore must be 0 to {RANDOM_EVERY}, got {self.explore!r}")
         if self.repeats < 1:
             raise SettingError(f"repeats must be at least 1, got {self.repeats!r}")
 
@@ -198,7 +213,8 @@ class Settings:
         0136-kernels-together-on-fronts.md) as well. Elsewhere the exponential kernel is taken, or
         the linear one where that can't be optimised in time, and the linear one can, or a hundred
         times as quickly: it needs a few evaluations more (docs/benchmarks.md), but a proof in
-        seconds is worth more than none.
+        seconds is worth more than none. While it has learnt nothing, three of five proposals are
+        random (0141-one-kernel-that-knows-nothing.md).
 
         Example:
             >>> from nasgoat import ChainSpace, EdgeLabeledSpace, NodeLabeledSpace, nasbench201
@@ -214,6 +230,8 @@ class Settings:
             ... )
             >>> [Settings().choose_kernel(each, "auto").kernel for each in (dense, sparse)]
             ['linear', 'exponential']
+            >>> Settings().choose_kernel(sparse, "auto").explore
+            3
             >>> Settings().choose_kernel(nasbench201(), "auto", by_evidence=False).kernel
             'exponential'
         """
@@ -224,6 +242,15 @@ class Settings:
         if pair and space.labels_on == "edges" and self._may_choose(space, optimizer):
             gains = self.acquisition in ("lcb", FUNCTIONS_OF_SEVERAL[0])
             return replace(self, kernel=_choose_open_kernel(space)) if gains else self
+        return self._doubt(by_evidence and not sourced)._choose_alone(space, optimizer)
+
+    def _doubt(self, measured: bool) -> Settings:
+        """The same with random graphs while a kernel alone has learnt nothing, where measured."""
+        left_open = self.blocks == PAPER_BLOCKS and not self.priors
+        return replace(self, explore=EXPLORE) if measured and left_open else self
+
+    def _choose_alone(self, space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> Settings:
+        """The same with one kernel: the exponential one if that can be optimised in time."""
         if not isinstance(optimizer, str):
             return self
         if bound_graphs(space) <= LARGEST_CATALOGUE:  # all of it can be scored under any kernel

@@ -59,7 +59,7 @@ class ProgressTable:
         self._done = done
         self._regret = regret
         self._best = float("inf")
-        self._warned = False  # of a model that has learnt nothing: once is enough
+        self._warned: set[tuple[str | None, str | None]] = set()  # once of each is enough
         self._live = sys.stderr.isatty()
         note(self.head)
 
@@ -94,9 +94,16 @@ class ProgressTable:
             f"{shown}  {'/'.join(statuses) or 'failed':<11} {_show_model(iteration.model)} "
             f"{_show_gain(iteration.gain)} {iteration.seconds:9.1f}"
         )
-        if iteration.model and not iteration.model.learnt and not self._warned:
-            self._warned = True
-            self._say(f"! {iteration.model.describe()}")
+        self._warn(iteration.model)
+
+    def _warn(self, model: ModelCheck | None) -> None:
+        """Say that a model has learnt nothing, and what the search does about it."""
+        if model is None or model.learnt or (model.objective, model.response) in self._warned:
+            return
+        self._warned.add((model.objective, model.response))
+        self._say(f"! {model.describe()}")
+        if model.response:
+            self._say(f"! {model.response}")
 
     def _advance(self) -> None:
         self._done += 1
@@ -142,6 +149,7 @@ class FrontTable(ProgressTable):
             f"{self._show_probability(iteration)}  {statuses:<11} {_show_model(iteration.model)} "
             f"{iteration.seconds:9.1f}"
         )
+        self._warn(iteration.model)
 
     def _show_probability(self, iteration: Iteration) -> str:
         """The mean probability that the graphs of a batch keep the limits."""

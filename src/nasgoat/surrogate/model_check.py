@@ -32,6 +32,8 @@ LEAST_CORRELATION = 0.2
 LEAST_COVERAGE = 0.8
 #: Central intervals of a calibration plot, by the share that they should hold.
 LEVELS = tuple(round(0.1 * i, 1) for i in range(1, 10))
+#: Rank correlation below which predictions are little more than the mean of the others.
+_MEAN_ALONE = -0.5
 _LEAST_OBSERVATIONS = 3  # below, no rank correlation means anything
 _OUTLIER = 30.0  # interquartile ranges from the median; 2.5 of them are four standard deviations
 
@@ -50,6 +52,8 @@ class ModelCheck:
         calibration: Share of the observations within the central intervals of ``LEVELS``.
         spread: Root mean square of the residuals in units of their standard deviations; about 1 is
             right, more is too sure. None in studies of earlier versions.
+        objective: What it predicts, where a search has several models.
+        response: What the search does about it, in words, where it has learnt nothing.
 
     Example:
         >>> from nasgoat import GraphGP, nasbench201
@@ -65,6 +69,8 @@ class ModelCheck:
     at_bounds: tuple[str, ...] = ()
     calibration: tuple[float, ...] = ()
     spread: float | None = None
+    objective: str | None = None
+    response: str | None = None
 
     @classmethod
     def of(
@@ -97,21 +103,20 @@ class ModelCheck:
         """What the numbers mean, in plain words."""
         ranked = self.rank_correlation
         shown = f"{ranked or 0.0:.2f}"
+        model = f"the model{f' of {self.objective}' if self.objective else ''}"
         if ranked is None:
             text = (
-                "whether the model has learnt anything can't be told yet (rank correlation not "
+                f"whether {model} has learnt anything can't be told yet (rank correlation not "
                 "defined): that takes three errors of full evaluations, and not all the same"
             )
         elif not self.learnt:
-            beaten = ranked >= LEAST_CORRELATION
             text = (
-                f"the model has learnt nothing yet (rank correlation {shown}"
-                f"{' but no better than a constant' if beaten else ''}, each evaluated graph "
-                "predicted from the others): expect no more of its proposals than of random "
+                f"{model} has learnt nothing yet (rank correlation {shown}"
+                f"{_explain_correlation(ranked)}): expect no more of its proposals than of random "
                 "graphs, proven or not"
             )
         else:
-            text = f"the model ranks graphs that it has not seen (rank correlation {shown})"
+            text = f"{model} ranks graphs that it has not seen (rank correlation {shown})"
         if self.coverage < LEAST_COVERAGE:
             text += (
                 f"; it is too sure of itself: {self.coverage:.0%} of the errors lie within two "
@@ -219,6 +224,14 @@ def correlate_ranks(predicted: Array, targets: Array) -> float | None:
     if np.ptp(predicted) == 0 or np.ptp(targets) == 0:
         return None
     return float(np.corrcoef(rankdata(predicted), rankdata(targets))[0, 1])
+
+
+def _explain_correlation(ranked: float) -> str:
+    """Where the correlation of a model that has learnt nothing comes from."""
+    if ranked <= _MEAN_ALONE:
+        return ", as of the mean of the others: it falls when a high error is left out"
+    beaten = " but no better than a constant" if ranked >= LEAST_CORRELATION else ""
+    return f"{beaten}, each graph predicted from the others"
 
 
 def _list(value: Any) -> Any:
