@@ -99,8 +99,8 @@ class Iteration:
     """A search after a batch: its best graph, the quality of its model, what is left to gain.
 
     ``cost`` is what was spent, in full evaluations, where there are fidelities; ``evaluations``
-    counts those of any fidelity, ``best`` is one of the full ones. ``probability`` is the mean
-    probability that the graphs of the batch, failed ones too, keep measured limits.
+    counts those of any fidelity, ``best`` is one of the full ones. ``probabilities``
+    say how probably each graph of the batch, failed ones too, keeps measured limits.
     """
 
     number: int
@@ -112,7 +112,7 @@ class Iteration:
     gain: Gain | None = None
     front: tuple[Evaluation, ...] = ()
     cost: float | None = None
-    probability: float | None = None
+    probabilities: tuple[float, ...] = ()
 
     @classmethod
     def of(
@@ -135,9 +135,9 @@ class Iteration:
         last = batch[-1]
         spent = sum(ticket.cost for ticket in tickets if ticket.finished)
         cost = None if last.fidelity is None else spent
-        believed = [t.proposal.probability for t in batch if t.proposal.probability is not None]
-        probability = sum(believed) / len(believed) if believed else None
-        said = (last.model, last.gain, front, cost, probability)
+        believed = [ticket.proposal.probability for ticket in batch]
+        known = tuple(share for share in believed if share is not None)
+        said = (last.model, last.gain, front, cost, known)
         return cls(last.iteration, shown, best, done, seconds, *said)
 
 

@@ -151,8 +151,8 @@ class FrontTable(ProgressTable):
         """The mean probability that the graphs of a batch keep the limits and do not fail."""
         if not self._uncertain:
             return ""
-        share = iteration.probability
-        return f"{'-':>14}" if share is None else f"{share:14.2f}"
+        given = iteration.probabilities
+        return f"{sum(given) / len(given):14.2f}" if given else f"{'-':>14}"
 
 
 def _show_statuses(batch: Sequence[Evaluation]) -> str:

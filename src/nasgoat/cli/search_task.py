@@ -17,15 +17,8 @@ from nasgoat.benchmarks.short_trainings import list_trainings
 from nasgoat.cli.options import Evaluating
 from nasgoat.cli.search import Target
 from nasgoat.errors import SettingError
-from nasgoat.evaluation import (
-    Evaluator,
-    FailureKind,
-    Fidelities,
-    Fidelity,
-    Isolated,
-    Outcome,
-)
-from nasgoat.evaluation.objectives import ERROR
+from nasgoat.evaluation import Evaluator, Fidelities, Fidelity, Isolated, Outcome
+from nasgoat.evaluation.objectives import ERROR, FailureKind
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace, load_space
 
