@@ -7,7 +7,16 @@ import pytest
 
 from nasgoat import LabeledGraph, Optimizer, nasbench201, search
 from nasgoat.acquisition import Acquisition, Certificate, Pool, Status
-from nasgoat.bayesopt import Driver, MemoryLedger, Plan, Stop, Ticket, Workers
+from nasgoat.bayesopt import (
+    Driver,
+    MemoryLedger,
+    Objectives,
+    Plan,
+    SearchResult,
+    Stop,
+    Ticket,
+    Workers,
+)
 from nasgoat.errors import ObjectiveError, SolverLostError, SurrogateError, WorkersLostError
 from nasgoat.evaluation import Inline
 from nasgoat.spaces import NodeLabeledSpace
@@ -106,12 +115,53 @@ def test_the_first_failure_stops_and_later_ones_only_three_in_a_row() -> None:
     assert at({8, 9, 10}) == (Stop.FAILING, 8, 3)
 
 
+def fail_while(bad: set[int], evaluations: int = 40) -> SearchResult:
+    """A search that learns from failures: those of the evaluations with these numbers."""
+    calls = iter(range(100))
+
+    def objective(graph: LabeledGraph) -> float:
+        if next(calls) in bad:
+            raise RuntimeError("no")
+        return error(graph)
+
+    asker = Optimizer(SPACE, initial=6, minimise=Objectives(learn_failures=True))
+    return Driver(asker, Inline(objective), Plan(evaluations, 4), MemoryLedger()).run()
+
+
+def test_a_search_that_learns_failures_goes_on_after_some_of_them() -> None:
+    result = fail_while({0, 7, 8, 9, 10, 11, 12})
+    assert (result.stop, len(result.failures)) == (Stop.FINISHED, 7)
+
+
+def test_a_search_that_learns_failures_stops_when_its_initial_design_and_two_batches_fail() -> None:
+    result = fail_while({*range(8, 100)})
+    assert (result.stop, len(result.failures)) == (Stop.FAILING, 6 + 2 * 4)
+
+
+def test_a_budget_without_a_single_success_has_failed() -> None:
+    result = fail_while({*range(100)}, evaluations=8)
+    assert (result.stop, len(result.failures)) == (Stop.FAILING, 8)
+
+
+def test_a_first_training_that_diverges_does_not_end_a_search() -> None:
+    values = iter([float("nan")])
+    result = search(lambda graph: next(values, error(graph)), SPACE, evaluations=8, initial=6)
+    assert (len(result.evaluations), len(result.failures)) == (7, 1)
+    with pytest.raises(ObjectiveError, match=r"again and again \(3 times\), got the error must be"):
+        search(lambda graph: float("inf"), SPACE, evaluations=8, initial=6)
+
+
 def test_search_raises_with_the_objectives_traceback() -> None:
     def objective(graph: LabeledGraph) -> float:
         raise RuntimeError("a telling message")
 
-    with pytest.raises(ObjectiveError, match="a telling message"):
+    with pytest.raises(ObjectiveError) as raised:
         search(objective, SPACE, evaluations=5)
+    said = (
+        "the objective must not fail in the first evaluation, got RuntimeError: a telling message"
+    )
+    assert str(raised.value) == said
+    assert "in objective" in raised.value.__notes__[0]
 
 
 def test_an_exhausted_space_ends_the_search() -> None:

@@ -139,7 +139,12 @@ def test_a_search_stops_when_little_is_left_to_gain_and_again_when_it_is_resumed
         result = search(
             measure, SPACE, 150, stop_when=rule, settings=settings, ledger=ledger, progress=None
         )
-        assert [g.bound for g in result.gains[-1:]] <= [1.0]
+        assert result.converged is not None and result.converged == ledger.converged
+        assert result.gains[-1] == result.converged.gain
+        assert result.gains[-1].bound is not None and result.gains[-1].bound <= 1.0
+        kept = {t.iteration: t.gain for t in ledger.tickets() if t.gain}
+        assert result.gains[:-1] == tuple(kept.values())  # the deciding one has no ticket
+        assert str(result.converged) in str(result)
         return result.stop, len(result.evaluations)
 
     ledger = MemoryLedger()
@@ -169,6 +174,11 @@ def test_odd_numbers_in_a_rule_are_refused() -> None:
         StopRule.parse("gain <= -1")
     with pytest.raises(SettingError, match="patience must be at least 1, got 0"):
         StopRule(1.0, patience=0)
+
+
+def test_an_optimiser_that_proves_nothing_can_not_decide_when_to_stop() -> None:
+    with pytest.raises(SettingError, match="must come with an optimizer that bounds, got 'local'"):
+        search(count_edges, SPACE, 40, stop_when="gain <= 1", optimizer="local")
 
 
 def test_proposals_are_the_same_with_and_without_the_measurement() -> None:

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from nasgoat.acquisition import Certificate, Proposal, Status
+from nasgoat.bayesopt import Iteration, Ticket
 from nasgoat.cli import run
+from nasgoat.cli.search_output import ProgressTable
 from nasgoat.cli.terminal import command_line
+from nasgoat.evaluation import Outcome
+from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import nasbench201
 
 SMALL = ["search", "--no-pictures", "--evaluations", "20", "--initial", "5"]
@@ -242,3 +247,33 @@ def test_a_noisy_search_says_how_sure_its_best_error_is(
     assert result["best"]["uncertainty"] > 0
     assert f"± {result['best']['uncertainty']:.3f} (" in captured.out
     assert result["lowest"] <= result["best"]["error"]
+    assert run(["status", str(tmp_path / "run"), "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["studies"][0]["best"]
+    names = ("error", "uncertainty", "evaluations")
+    assert [best[name] for name in names] == [result["best"][name] for name in names]
+    assert best["number"] + 1 == result["evaluation_of_best"]
+    assert run(["status", str(tmp_path / "run")]) == 0
+    assert (
+        f"best         {best['error']:.3f} ± {best['uncertainty']:.3f} (" in capsys.readouterr().out
+    )
+
+
+def test_a_batch_of_several_certificates_keeps_to_its_column(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = ProgressTable(10, 0, lambda graph: None)
+    graph = LabeledGraph.from_edges(2, [(0, 1)])
+    for kinds in (["optimal"] * 3, ["heuristic", "optimal", "optimal"], ["feasible", "heuristic"]):
+        proposals = [Proposal(graph, Certificate(Status(kind))) for kind in kinds]
+        tickets = [
+            Ticket(i, 1, proposal, outcome=Outcome.of(2.0)) for i, proposal in enumerate(proposals)
+        ]
+        iteration = Iteration.of(tickets, tickets, 1.0)
+        assert iteration is not None
+        table.note_iteration(iteration)
+    head, *rows = capsys.readouterr().err.splitlines()
+    place = head.index("certificate")
+    widths = {len(row) for row in rows}
+    assert widths == {len(head)}
+    shown = [row[place : place + len("certificate")].strip() for row in rows]
+    assert shown == ["optimal", "2/3 optimal", "0/2 optimal"]

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
 import pytest
 
+from nasgoat.benchmarks import benchmark
 from nasgoat.cli import run
+from nasgoat.cli.search_task import TableEvaluator
 
 BOTH = ["--minimise", "error", "--minimise", "params"]
 SEARCH = ["search", "--no-pictures", "--initial", "5", "--report", "run"]
@@ -114,6 +117,8 @@ def test_a_hard_limit_holds_in_every_proposal(capsys: pytest.CaptureFixture[str]
         (["--limit", "latency <= 5", "--limit", "latency >= 6"], "some value of latency"),
         ([*BOTH, "--method", "random"], "must come with the method goat, got random"),
         ([*BOTH, "--stop-when", "gain <= 1"], "no --stop-when, got gain <= 1"),
+        ([*BOTH, "--noisy", "--repeats", "5"], "--repeats must come with one error to minimise"),
+        (["--limit", "params <= 4", "--repeats", "5"], "and no measured limit, got 5"),
         ([*BOTH, "--acquisition", "ei"], "the acquisition of 2 objectives must be one of"),
         ([*BOTH, "--acquisition", "lcb"], "one of chebyshev, epsilon, hypervolume, got 'lcb'"),
         (["--limit", "latency <= 5", "--acquisition", "ei"], "must be lcb for measured limits"),
@@ -201,3 +206,44 @@ def test_nan_in_one_objective_is_a_failed_evaluation_of_a_search_that_goes_on(
     history = json.loads(Path("run/result.json").read_text())["history"]
     assert 0 < len(history) < 12
     assert all(len(e["graph"]["edge_labels"]) != 5 for e in history)
+
+
+def test_a_best_that_breaks_a_limit_is_in_brackets_until_one_keeps_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run([*SEARCH, "--limit", "params <= 80000", "--evaluations", "20"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    rows = [line.split() for line in lines if line[:10].strip().isdigit()]
+    kept = [not row[2].startswith("(") for row in rows]
+    assert len(rows) == 4 and kept == sorted(kept) and not kept[0] and kept[-1]
+    assert lines.count("( ) no evaluation keeps params <= 80000 yet") == 1
+
+
+def test_learning_failures_goes_on_and_shows_how_probable_success_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("large.py").write_text(
+        "def measure(cell):\n"
+        "    edges = len(cell.edge_labels)\n"
+        "    if edges > 4:\n"
+        "        raise MemoryError('too large')\n"
+        "    return 9.0 - edges\n"
+    )
+    call = [*SEARCH, "--space", "nb201", "--objective", "large:measure", "--learn-failures"]
+    assert run([*call, "--evaluations", "16", "--seed", "2"]) == 0
+    shown = capsys.readouterr().err
+    assert "evaluation 1 failed (memory)" in shown and shown.count("out of memory") > 3
+    head = next(line for line in shown.splitlines() if "best error" in line)
+    place = head.index("probability")
+    rows = [line for line in shown.splitlines() if line[:10].strip().isdigit()]
+    shares = [row[place : place + len("probability")].strip() for row in rows]
+    assert shares[0] == "-" and len(shares) == 4
+    assert all(0 <= float(share) <= 1 for share in shares[1:])
+
+
+def test_a_table_that_lacks_a_value_of_a_graph_says_so() -> None:
+    table = benchmark("nb201/cifar10")
+    (graph,) = table.space.sample(1, np.random.default_rng(0))
+    failure = TableEvaluator(table, 0, needed=("error", "energy"))(graph, 0).failure
+    assert failure is not None
+    assert failure.reason == "the table nb201/cifar10 must have energy of the graph, got none"

@@ -11,6 +11,7 @@ from typing import Literal
 import optuna
 import pytest
 from optuna.terminator import StaticErrorEvaluator, Terminator
+from optuna.trial import TrialState
 
 from nasgoat import GoatSampler, LabeledGraph, Settings, suggest_graph
 from nasgoat.acquisition import make_optimizer
@@ -291,6 +292,13 @@ def test_the_terminator_learns_nothing_from_infinite_values() -> None:
     after = ExactGainEvaluator(space).evaluate(study.trials, study.direction)
     assert math.isfinite(before)
     assert 0.0 <= after <= before  # one graph fewer is left
+
+
+def test_a_study_of_too_many_directions_is_one_clear_error() -> None:
+    study = optuna.create_study(directions=["minimize"] * 4, sampler=GoatSampler(SPACE))
+    with pytest.raises(SettingError, match="must have one to 3 directions, got 4"):
+        study.optimize(lambda trial: (1.0, 2.0, 3.0, 4.0), n_trials=3)
+    assert [trial.state for trial in study.trials] == [TrialState.FAIL]
 
 
 def test_a_study_of_two_directions_covers_its_front() -> None:

@@ -65,6 +65,18 @@ class Choice:
         cost = self.forecasts.get(self.name)
         return cost.seconds / self.questions if isinstance(cost, Cost) else None
 
+    @property
+    def proves(self) -> bool:
+        """Whether it bounds what it did not propose, as far as its cost model says.
+
+        Example:
+            >>> from nasgoat import nasbench201
+            >>> choose(nasbench201()).proves, choose(nasbench201(), name="mutation").proves
+            (True, False)
+        """
+        cost = self.forecasts.get(self.name)
+        return not isinstance(cost, Cost) or cost.exact
+
     def warn(self, time_limit: float) -> str | None:
         """What to do where the forecast exceeds the time limit of one question; None otherwise.
 

@@ -5,7 +5,7 @@ from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.evidence import EVIDENCE, OPEN_KERNELS
 from nasgoat.bayesopt.executors import SerialExecutor, Workers
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
-from nasgoat.bayesopt.gain import Gain, StopRule, measure_gain
+from nasgoat.bayesopt.gain import Convergence, Gain, StopRule, measure_gain
 from nasgoat.bayesopt.history import Evaluation, Ledger, MemoryLedger, Ticket
 from nasgoat.bayesopt.loop import run, search
 from nasgoat.bayesopt.measured_limits import MeasuredLimit
@@ -23,6 +23,7 @@ __all__ = [
     "PRESETS",
     "STRATEGIES",
     "Asker",
+    "Convergence",
     "CurveOptimizer",
     "Driver",
     "Evaluation",

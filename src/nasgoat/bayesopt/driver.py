@@ -17,6 +17,7 @@ from typing import Any
 
 from nasgoat.acquisition import Proposal
 from nasgoat.bayesopt.executors import Pace, SerialExecutor, Workers, read_outcome
+from nasgoat.bayesopt.gain import Convergence
 from nasgoat.bayesopt.history import Evaluation, Ledger, Ticket
 from nasgoat.bayesopt.plan import (
     Asker,
@@ -28,11 +29,10 @@ from nasgoat.bayesopt.plan import (
     tell,
 )
 from nasgoat.bayesopt.results import SearchResult, Stop
-from nasgoat.evaluation import Evaluator, FailureKind, Outcome
+from nasgoat.evaluation import Evaluator, Failure, FailureKind, Outcome
 
 logger = logging.getLogger(__name__)
 
-FAILURES_IN_A_ROW = 3
 _POLL = 0.2  # seconds between two looks at signals and workers
 
 
@@ -71,6 +71,7 @@ class Driver:
         self._pace = Pace()
         self._failures = 0  # in a row, in this session
         self._stop: Stop | None = None
+        self._converged: Convergence | None = None
         self._start = time.monotonic()
         self._earlier = 0.0  # seconds of earlier sessions
 
@@ -89,10 +90,16 @@ class Driver:
                 break
             self._collect()
         finished = [t for _, t in sorted(self._tickets.items()) if t.finished]
-        exhausted = self.plan.count_left(self._tickets.values()) > 0
-        stop = self._stop or (Stop.EXHAUSTED if exhausted else Stop.FINISHED)
-        result = SearchResult.of(finished, self._elapsed, stop, find_objectives(self.asker))
+        stop, sought = self._stop or self._find_end(finished), find_objectives(self.asker)
+        result = SearchResult.of(finished, self._elapsed, stop, sought, self._converged)
         return replace(result, known=tuple(getattr(self.asker, "known", ())))
+
+    def _find_end(self, finished: list[Ticket]) -> Stop:
+        """Why a search ended that nothing stopped; one in which nothing succeeded has failed."""
+        if finished and all(ticket.failure for ticket in finished):
+            return Stop.FAILING
+        exhausted = self.plan.count_left(self._tickets.values()) > 0
+        return Stop.EXHAUSTED if exhausted else Stop.FINISHED
 
     @property
     def _elapsed(self) -> float:
@@ -169,11 +176,20 @@ class Driver:
         proposals = self._asking.result()
         self._pace.end("ask", "ask")
         self._asking = None
-        if self.plan.has_converged(self._tickets.values(), getattr(self.asker, "gain", None)):
-            self._stop = self._stop or Stop.CONVERGED
+        gain = getattr(self.asker, "gain", None)
+        if converged := self.plan.find_convergence(self._tickets.values(), gain):
+            self._converge(converged)
             return
         self._exhausted = not proposals
         self._propose(proposals, self._next_iteration())
+
+    def _converge(self, converged: Convergence) -> None:
+        """Stop, unless something else has; what decided it is kept, as no ticket will hold it."""
+        if self._stop is not None:
+            return
+        self._stop, self._converged = Stop.CONVERGED, converged
+        if keep := getattr(self.ledger, "converge", None):
+            keep(converged)
 
     def _propose(self, proposals: list[Proposal], iteration: int) -> None:
         """Give each proposal a ticket, and write it to the ledger before anything is evaluated."""
@@ -237,10 +253,17 @@ class Driver:
             logger.info("evaluation %d failed: %s", ticket.number, outcome.failure.reason)
             if self.events.failure:
                 self.events.failure(ticket)
-            if first or self._failures >= FAILURES_IN_A_ROW:
+            if self._is_failing(first, outcome.failure):
                 self._stop = Stop.FAILING
         if self.plan.asynchronous:
             self._report([ticket])
+
+    def _is_failing(self, first: bool, failure: Failure) -> bool:
+        """Whether the objective itself is probably wrong, and not the graphs that it was given."""
+        learnt = find_objectives(self.asker).learn_failures
+        most = self.plan.count_tolerated(self.asker.initial or 0, learnt)
+        wrong_at_once = first and not learnt and not failure.diverged
+        return wrong_at_once or self._failures >= most
 
     def _report(self, batch: list[Ticket]) -> None:
         tickets = self._tickets.values()

@@ -33,6 +33,7 @@ from scipy.stats import norm
 from nasgoat.acquisition import AcquisitionOptimizer, LowerConfidenceBound, Status
 from nasgoat.bayesopt.recommendation import CAUTION, estimate_errors, recommend
 from nasgoat.errors import SettingError
+from nasgoat.figures.wording import format_count
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
@@ -119,6 +120,40 @@ class StopRule:
             and len(last) == self.patience
             and all(g is not None and g.bound is not None and g.bound <= self.gain for g in last)
         )
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Why a search ended before its budget: little was left to gain.
+
+    Args:
+        gain: What was left; no graph was proposed after it was measured.
+        rule: What the search was to stop at.
+        proposed: How many graphs the search had proposed by then.
+
+    Example:
+        >>> print(Convergence(Gain(0.2817, margin=0.3), StopRule(0.3), proposed=40))
+        gain 0.2817 <= 0.3, 2 iterations in a row
+    """
+
+    gain: Gain
+    rule: StopRule
+    proposed: int
+
+    def __str__(self) -> str:
+        times = format_count(self.rule.patience, "iteration")
+        times += " in a row" * (self.rule.patience > 1)
+        return f"gain {self.gain.bound or 0.0:.4g} <= {self.rule.gain:g}, {times}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Convergence:
+        """What :meth:`to_dict` wrote."""
+        gain, rule = Gain.from_dict(stored["gain"]), StopRule(**stored["rule"])
+        return cls(gain, rule, int(stored["proposed"]))
 
 
 def measure_gain(

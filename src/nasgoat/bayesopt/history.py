@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.gain import Gain
+from nasgoat.bayesopt.gain import Convergence, Gain
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Failure, Fidelity, Outcome
 from nasgoat.evaluation.objectives import read_error
@@ -96,7 +96,11 @@ class Ticket:
 
 
 class Ledger(Protocol):
-    """Keeps the tickets of one search."""
+    """Keeps the tickets of one search.
+
+    One that also has ``converge`` is told by what a search ended early
+    (:class:`~nasgoat.bayesopt.Convergence`).
+    """
 
     def tickets(self) -> list[Ticket]:
         """Every ticket by number; without an outcome if its evaluation never ended."""
@@ -121,6 +125,7 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._tickets: dict[int, Ticket] = {}
+        self.converged: Convergence | None = None
 
     def tickets(self) -> list[Ticket]:
         """Every ticket by number."""
@@ -137,6 +142,10 @@ class MemoryLedger:
     def finish(self, ticket: Ticket) -> None:
         """Keep the outcome of a ticket."""
         self.propose([ticket])
+
+    def converge(self, converged: Convergence) -> None:
+        """Keep what the search stopped at."""
+        self.converged = converged
 
 
 def open_ledger(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nasgoat.acquisition import AcquisitionOptimizer
+from nasgoat.acquisition import AcquisitionOptimizer, choose
 from nasgoat.bayesopt.driver import Driver
 from nasgoat.bayesopt.executors import SerialExecutor, Workers, make_evaluator
 from nasgoat.bayesopt.fidelities import FidelityOptimizer
@@ -111,7 +111,9 @@ def search(  # noqa: D417 what belongs together is described together
 
     Raises:
         StudyError: If the stored search was begun with other values, is damaged or in use.
-        ObjectiveError: If the first evaluation fails, or three in a row.
+        ObjectiveError: If the first evaluation fails, or three in a row; with ``learn_failures``
+            as many in a row as the initial design and two batches have. A first value that is NaN
+            or infinite is a training that diverged, and does not end a search.
 
     Example:
         >>> from nasgoat import nasbench201
@@ -145,6 +147,8 @@ def search(  # noqa: D417 what belongs together is described together
         asker = Optimizer(limited, **options)
     else:
         asker = FidelityOptimizer(limited, levels, evaluations, **options)
+    if stop and not _proves_bounds(limited, optimizer):
+        raise SettingError(f"stop_when must come with an optimizer that bounds, got {optimizer!r}")
     said = _declare(objective, asker, optimizer, initial, plan)
     share = Share(list_devices(gpus), threads_per_worker)
     if share.devices and executor is not None:
@@ -191,6 +195,12 @@ def run(
     events = Events(on_evaluation, iteration=on_iteration)
     needed = find_objectives(asker).needed
     return _drive(asker, Inline(objective, needed), Plan(evaluations, batch), events)
+
+
+def _proves_bounds(space: SearchSpace, optimizer: str | AcquisitionOptimizer) -> bool:
+    """Whether an optimiser bounds what is left to gain; one that is no name may."""
+    named = isinstance(optimizer, str) and optimizer != "auto"
+    return not named or choose(space, name=str(optimizer)).proves
 
 
 def _declare(
@@ -242,6 +252,10 @@ def _drive(
             asks_in=asks_in,
         ).run()
     if result.stop is Stop.FAILING and (failure := result.failures[-1].failure):
-        text = failure.traceback or failure.reason
-        raise ObjectiveError(f"the objective must not fail again and again, got:\n{text}")
+        times = len(result.failures)
+        often = "in the first evaluation" if times == 1 else f"again and again ({times} times)"
+        problem = ObjectiveError(f"the objective must not fail {often}, got {failure.reason}")
+        if failure.traceback:
+            problem.add_note(failure.traceback.rstrip())
+        raise problem
     return result

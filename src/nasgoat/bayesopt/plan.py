@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.gain import Gain, StopRule
+from nasgoat.bayesopt.gain import Convergence, Gain, StopRule
 from nasgoat.bayesopt.history import Evaluation, Ticket
 from nasgoat.bayesopt.objectives import PLAIN, Objectives
 from nasgoat.bayesopt.selection import Recommended, pick_front, recommend_evaluation
@@ -16,6 +16,7 @@ from nasgoat.evaluation import Fidelities
 from nasgoat.graphs import LabeledGraph
 from nasgoat.surrogate import ModelCheck
 
+FAILURES_IN_A_ROW = 3
 _ROUNDING = 1e-9  # of sums of costs
 
 
@@ -74,13 +75,23 @@ class Plan:
         size = (asker.initial if iteration == 0 else 0) or self.batch
         return min(size, self.count_left([t for t in tickets if t.iteration < iteration]))
 
-    def has_converged(self, tickets: Collection[Ticket], gain: Gain | None) -> bool:
-        """Whether too little is left to gain to go on, now and when these were proposed."""
-        if self.stop is None:
-            return False
+    def find_convergence(
+        self, tickets: Collection[Ticket], gain: Gain | None
+    ) -> Convergence | None:
+        """Why to stop now, if too little is left to gain: after these tickets and before them."""
+        if self.stop is None or gain is None:
+            return None
         known = {ticket.iteration: ticket.gain for ticket in tickets if ticket.gain}
         gains = [*(known[i] for i in sorted(known)), gain]
-        return self.stop.is_met(gains, sum(ticket.finished for ticket in tickets))
+        met = self.stop.is_met(gains, sum(ticket.finished for ticket in tickets))
+        return Convergence(gain, self.stop, len(tickets)) if met else None
+
+    def count_tolerated(self, initial: int, learn_failures: bool) -> int:
+        """How many evaluations fail in a row until a search stops.
+
+        Where failures are learnt from, as many as the initial design and two batches have.
+        """
+        return initial + 2 * self.batch if learn_failures else FAILURES_IN_A_ROW
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,8 @@ class Iteration:
     """A search after a batch: its best graph, the quality of its model, what is left to gain.
 
     ``cost`` is what was spent, in full evaluations, where there are fidelities; ``evaluations``
-    counts those of any fidelity, ``best`` is one of the full ones.
+    counts those of any fidelity, ``best`` is one of the full ones. ``probabilities``
+    say how probably each graph of the batch, failed ones too, keeps measured limits.
     """
 
     number: int
@@ -100,6 +112,7 @@ class Iteration:
     gain: Gain | None = None
     front: tuple[Evaluation, ...] = ()
     cost: float | None = None
+    probabilities: tuple[float, ...] = ()
 
     @classmethod
     def of(
@@ -122,7 +135,9 @@ class Iteration:
         last = batch[-1]
         spent = sum(ticket.cost for ticket in tickets if ticket.finished)
         cost = None if last.fidelity is None else spent
-        said = (last.model, last.gain, front, cost)
+        believed = [ticket.proposal.probability for ticket in batch]
+        known = tuple(share for share in believed if share is not None)
+        said = (last.model, last.gain, front, cost, known)
         return cls(last.iteration, shown, best, done, seconds, *said)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nasgoat.acquisition import Proposal
-from nasgoat.bayesopt.gain import Gain
+from nasgoat.bayesopt.gain import Convergence, Gain
 from nasgoat.bayesopt.history import Evaluation, Ticket
 from nasgoat.bayesopt.known_results import KnownResult, describe_known
 from nasgoat.bayesopt.objectives import PLAIN, Objectives
@@ -44,7 +44,8 @@ class SearchResult(FrontResult, ShownAsHtml):
     """Everything a search evaluated, and why it ended.
 
     ``hyperparameters`` and ``models`` hold one entry for each fit of a surrogate: what it found,
-    and what it had learnt; ``gains`` what was left to gain, where that was measured. Evaluations at
+    and what it had learnt; ``gains`` what was left to gain, where that was measured. ``converged``
+    says what a search stopped at that ended early, by the last of its ``gains``. Evaluations at
     lower fidelities are in ``partial``, and ``spending`` says what each source cost and was worth;
     results that were known before are in ``known``.
 
@@ -72,6 +73,7 @@ class SearchResult(FrontResult, ShownAsHtml):
     partial: tuple[Evaluation, ...] = ()
     spending: Spending = _NOTHING
     known: tuple[KnownResult, ...] = ()
+    converged: Convergence | None = None
 
     @classmethod
     def of(
@@ -80,6 +82,7 @@ class SearchResult(FrontResult, ShownAsHtml):
         seconds: float,
         stop: Stop,
         objectives: Objectives = PLAIN,
+        converged: Convergence | None = None,
     ) -> SearchResult:
         """The result of finished tickets, in the order of their numbers."""
         fits = {t.iteration: t.hyperparameters for t in tickets if t.hyperparameters is not None}
@@ -87,6 +90,7 @@ class SearchResult(FrontResult, ShownAsHtml):
         gains = {t.iteration: t.gain for t in tickets if t.gain is not None}
         full = tuple(Evaluation.of(t) for t in tickets if t.metrics and t.full)
         best = recommend_evaluation(full, objectives).number if full else None
+        last = () if converged is None else (converged.gain,)
         return cls(
             full,
             seconds,
@@ -94,10 +98,11 @@ class SearchResult(FrontResult, ShownAsHtml):
             tuple(t for t in tickets if t.failure),
             stop,
             tuple(model for _, model in sorted(models.items())),
-            tuple(gain for _, gain in sorted(gains.items())),
+            (*(gain for _, gain in sorted(gains.items())), *last),
             objectives,
             tuple(Evaluation.of(t) for t in tickets if t.metrics and not t.full),
             Spending.of(tickets, best),
+            converged=converged,
         )
 
     def __repr__(self) -> str:
@@ -139,7 +144,8 @@ class SearchResult(FrontResult, ShownAsHtml):
         """The search in a few sentences."""
         count, taken = format_count(len(self.evaluations), "evaluation"), self.seconds
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        lines = [f"{count} in {format_duration(taken)}, {self.stop}{failed}"]
+        why = f" ({self.converged})" if self.converged else ""
+        lines = [f"{count} in {format_duration(taken)}, {self.stop}{why}{failed}"]
         if self.certified is not None:
             share = format_percent(self.certified)
             lines.append(f"proven optimal: {share} of the proposals after the initial design")

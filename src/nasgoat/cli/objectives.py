@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nasgoat.bayesopt import Evaluation, Objectives, SearchResult
     from nasgoat.bayesopt.known_results import KnownResult
     from nasgoat.benchmarks import Benchmark
+    from nasgoat.cli.search import Proposing
     from nasgoat.cli.search_task import Task
     from nasgoat.evaluation import Fidelities
     from nasgoat.spaces import SearchSpace
@@ -78,16 +79,22 @@ class Seeking:
             if limit.name not in (known := [*metrics, *objectives.known]):
                 raise UnknownNameError("a value to choose by", limit.name, known)
 
-    def refuse(self, objectives: Objectives, method: str, stop_when: str | None) -> None:
+    def refuse(self, objectives: Objectives, proposing: Proposing) -> None:
         """Refuse what does not go together with several objectives or measured limits."""
         if objectives.plain:
             return
+        method, stop_when, repeats = proposing.method, proposing.stop_when, proposing.repeats
         for name, wrong in (("the method goat", method != "goat"), ("no --stop-when", stop_when)):
             if wrong:
                 raise SettingError(
                     f"--minimise, --limit and --learn-failures must come with {name}, got "
                     f"{stop_when or method}"
                 )
+        if repeats is not None and repeats > 1:
+            raise SettingError(
+                "--repeats must come with one error to minimise and no measured limit, got "
+                f"{repeats}; otherwise every graph is evaluated once"
+            )
 
 
 @dataclass(frozen=True)

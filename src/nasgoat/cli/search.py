@@ -77,19 +77,42 @@ class Proposing:
     stop_when: str | None = option(
         "End early: 'gain <= 0.3', when no other graph can be better by more."
     )
-    patience: int = option("Iterations that --stop-when must hold.", 2)
-    least_evaluations: int = option("Evaluations before that.", 30)
+    patience: int | None = option("Iterations that --stop-when must hold; 2.")
+    least_evaluations: int | None = option("Evaluations before that; 30.")
 
-    def make_stop_rule(self) -> StopRule | None:
+    def make_stop_rule(self, learning: Learning) -> StopRule | None:
         """When to end before all evaluations are made."""
         from nasgoat.bayesopt import StopRule
         from nasgoat.search_methods import OURS
 
+        given = {"--patience": self.patience, "--least-evaluations": self.least_evaluations}
+        for name, value in given.items():
+            if value is not None and self.stop_when is None:
+                raise SettingError(f"{name} must come with --stop-when, got {value} alone")
+            if value is not None and value < 1:
+                raise SettingError(f"{name} must be at least 1, got {value}")
         if self.stop_when is None:
             return None
         if self.method != OURS:
             raise SettingError(f"--stop-when must come with the method goat, got {self.method}")
-        return StopRule.parse(self.stop_when, self.patience, self.least_evaluations)
+        counts = {"patience": self.patience, "least": self.least_evaluations}
+        chosen = {name: value for name, value in counts.items() if value is not None}
+        rule = StopRule.parse(self.stop_when, **chosen)
+        if learning.fidelity is None and rule.least >= self.evaluations:
+            self._say_too_late(rule.least)
+        return rule
+
+    def _say_too_late(self, least: int) -> None:
+        """No search stops before its last evaluation: refused, or said of the default."""
+        if self.least_evaluations is not None:
+            raise SettingError(
+                f"--least-evaluations must be below --evaluations {self.evaluations}, got {least}; "
+                "the search could not end early"
+            )
+        note(
+            f"--stop-when ends no search before {least} evaluations, and this one has "
+            f"{self.evaluations}; --least-evaluations changes that"
+        )
 
     def make_settings(self, noisy: bool = False) -> Settings:
         """The settings of our own method: those of the preset, with some of them changed."""
@@ -182,6 +205,9 @@ def _leave(result: SearchResult) -> None:
         if failure := result.failures[-1].failure:
             note(failure.traceback.rstrip() or failure.reason)
         note("stopped: the objective fails")
+    elif result.converged is not None:
+        note(f"stopped: {result.converged}")
+        return
     else:
         return
     note(f"resume with: {command_line()}")

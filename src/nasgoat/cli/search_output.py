@@ -80,8 +80,6 @@ class ProgressTable:
 
     def note_iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
-        given = {e.proposal.certificate.status for e in iteration.batch}
-        statuses = sorted(map(str, given - {Status.REPEAT} or given))
         regret = self._regret(iteration.best.graph)
         shown = f"{'-':>9}" if regret is None else f"{regret:9.3f}"
         self._best = iteration.best.error
@@ -91,7 +89,7 @@ class ProgressTable:
             spent = f"{iteration.cost:12.2f}"
         self._say(
             f"{iteration.number:10d} {spent} {iteration.best.error:11.3f} "
-            f"{shown}  {'/'.join(statuses) or 'failed':<11} {_show_model(iteration.model)} "
+            f"{shown}  {_show_statuses(iteration.batch):<11} {_show_model(iteration.model)} "
             f"{_show_gain(iteration.gain)} {iteration.seconds:9.1f}"
         )
         self._warn(iteration.model)
@@ -131,33 +129,47 @@ class FrontTable(ProgressTable):
         self._objectives = objectives
         names = "".join(f"{f'best {name}':>16}" for name in objectives.names)
         front = "   front" * objectives.several
-        holds = "   probability" * bool(objectives.limits)
+        self._uncertain = bool(objectives.limits) or objectives.learn_failures
+        self._said_broken = False  # that no evaluation keeps the limits: once is enough
+        holds = "   probability" * self._uncertain
         self.head = f" iteration  evaluations{names}{front}{holds}  certificate  model   seconds"
         super().__init__(evaluations, done, lambda graph: None)
 
     def note_iteration(self, iteration: Iteration) -> None:
         """A batch has ended."""
-        given = {e.proposal.certificate.status for e in iteration.batch}
-        statuses = "/".join(sorted(map(str, given))) or "failed"
         shown = iteration.front or (iteration.best,)
         lowest = [min(e.metrics[name] for e in shown) for name in self._objectives.names]
-        values = "".join(f"{value:16.4g}" for value in lowest)
+        # In brackets as long as it breaks a limit: not the best of what is sought.
+        texts = [f"{x:.4g}" if iteration.front else f"({x:.4g})" for x in lowest]
+        values = "".join(f"{text:>16}" for text in texts)
         front = f"{len(iteration.front):8d}" if self._objectives.several else ""
         self._best = lowest[0]
         self._say(
             f"{iteration.number:10d} {iteration.evaluations:12d}{values}{front}"
-            f"{self._show_probability(iteration)}  {statuses:<11} {_show_model(iteration.model)} "
-            f"{iteration.seconds:9.1f}"
+            f"{self._show_probability(iteration)}  {_show_statuses(iteration.batch):<11} "
+            f"{_show_model(iteration.model)} {iteration.seconds:9.1f}"
         )
+        if not iteration.front and not self._said_broken:
+            self._said_broken = True
+            limits = " and ".join(limit.text for limit in self._objectives.limits)
+            self._say(f"( ) no evaluation keeps {limits} yet")
         self._warn(iteration.model)
 
     def _show_probability(self, iteration: Iteration) -> str:
-        """The mean probability that the graphs of a batch keep the limits."""
-        if not self._objectives.limits:
+        """The mean probability that the graphs of a batch keep the limits and do not fail."""
+        if not self._uncertain:
             return ""
-        known = [e.proposal.probability for e in iteration.batch]
-        given = [share for share in known if share is not None]
+        given = iteration.probabilities
         return f"{sum(given) / len(given):14.2f}" if given else f"{'-':>14}"
+
+
+def _show_statuses(batch: Sequence[Evaluation]) -> str:
+    """The certificates of a batch: their status if they agree, else how many are optimal."""
+    given = [e.proposal.certificate.status for e in batch]
+    made = [status for status in given if status is not Status.REPEAT] or given
+    if len({*made}) > 1:
+        return f"{made.count(Status.OPTIMAL)}/{len(made)} optimal"
+    return str(made[0]) if made else "failed"
 
 
 def _show_model(model: ModelCheck | None) -> str:
@@ -198,6 +210,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
         "model": result.models[-1].to_dict() if result.models else None,
         "gain": result.gains[-1].to_dict() if result.gains else None,
         "stop": str(result.stop),
+        "converged": result.converged and result.converged.to_dict(),
         "study": session.study,
         "storage": str(session.address),
         "benchmark": benchmark and benchmark.name,

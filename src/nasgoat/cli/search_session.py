@@ -32,6 +32,7 @@ from nasgoat.cli.search_output import FrontTable, Painter, ProgressTable
 from nasgoat.cli.search_task import make_task
 from nasgoat.cli.stored_runs import choose_run
 from nasgoat.cli.terminal import command_line, note
+from nasgoat.errors import SettingError
 from nasgoat.evaluation import Isolated
 from nasgoat.integrations import StudyLedger
 from nasgoat.progress import say_if_slow
@@ -69,7 +70,7 @@ class Session:
         self.proposing, self._output, self.seeking = proposing, output, seeking
         self._effort = solving.make_effort(settings.time_limit)
         batch = find_own_batch(proposing.method) if proposing.batch is None else proposing.batch
-        stop = proposing.make_stop_rule()
+        stop = proposing.make_stop_rule(learning)
         levels = learning.read_fidelities(proposing.method)
         learning.refuse(len(seeking.minimise or ()) > 1)  # before any table is read
         self.plan = Plan(proposing.evaluations, batch, evaluating.asynchronous, stop, levels)
@@ -77,7 +78,7 @@ class Session:
         with say_if_slow(None if output.quiet else note, "getting the space and objective ready"):
             task = make_task(target, evaluating, proposing.seed, levels)
             self.task, self.objectives = seeking.apply(task)
-        seeking.refuse(self.objectives, proposing.method, proposing.stop_when)
+        seeking.refuse(self.objectives, proposing)
         learning.refuse(not self.objectives.plain)
         self.transfer = learning.read_sources(self.task.space)
         self.known = learning.read_known_results(self.task.space, self.objectives)
@@ -86,6 +87,8 @@ class Session:
         if ours:
             self.settings = self._suit(settings, solving.optimizer)
             self.choice = self._choose(self.settings, solving.optimizer)
+            if stop is not None:
+                self._require_bound(self.choice)
         # As it is read back from a study.
         self.declaration = json.loads(json.dumps(self._declare(solving.optimizer)))
         name = output.study or f"{make_slug(self.task.name)}-seed{proposing.seed}"
@@ -117,6 +120,17 @@ class Session:
         kernel, blocks = settings.find_kernel(space, optimizer)
         asked = settings.questions, optimizer, blocks, settings.acquisition
         return choose(space, kernel, *asked, settings.time_limit)
+
+    def _require_bound(self, choice: Choice) -> None:
+        """Without a bound there is no gain to stop at: refused, or said where ``auto`` chose."""
+        if choice.proves:
+            return
+        if choice.asked_for:
+            raise SettingError(
+                f"--stop-when must come with an optimizer that proves a bound, got {choice.name}; "
+                "leave it to auto"
+            )
+        note(f"--stop-when can't end this search early: {choice.name} proves no bound")
 
     def _declare(self, optimizer: str) -> dict[str, Any]:
         """What must be the same when the search is resumed."""

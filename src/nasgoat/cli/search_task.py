@@ -18,7 +18,7 @@ from nasgoat.cli.options import Evaluating
 from nasgoat.cli.search import Target
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Evaluator, Fidelities, Fidelity, Isolated, Outcome
-from nasgoat.evaluation.objectives import ERROR
+from nasgoat.evaluation.objectives import ERROR, FailureKind
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace, load_space
 
@@ -78,10 +78,14 @@ class TableEvaluator:
     def __call__(
         self, graph: LabeledGraph, number: int, fidelity: Fidelity | None = None
     ) -> Outcome:
-        """The metrics in the table."""
+        """The metrics in the table; a failure where it lacks one of a graph."""
         rng = np.random.default_rng([self.seed, 1, number])
         at = self.benchmark if fidelity is None else self.shorter[fidelity.value]
-        return Outcome.of(at.query(graph, rng), self.needed)
+        found = at.query(graph, rng)
+        if missing := [name for name in self.needed if name not in found]:
+            reason = f"the table {at.name} must have {missing[0]} of the graph, got none"
+            return Outcome.failed(FailureKind.VALUE, reason)
+        return Outcome.of(found, self.needed)
 
 
 def make_task(

@@ -218,6 +218,8 @@ def _show_status(
     from nasgoat.graphs import LabeledGraph
 
     state = "running" if status.running else "finished" if status.finished else "stopped"
+    if status.converged and not status.running:
+        state = f"converged, {status.converged}"
     show(f"{status.study}: {state}")
     show(f"  storage      {status.storage}")
     of = f" of {status.budget or '?'}" if status.cost is None else ""
@@ -229,7 +231,7 @@ def _show_status(
     for use in status.sources:
         show(f"  source       {use.describe()}")
     if status.best is not None:
-        show(f"  best         {status.best['error']:.4g}, evaluation {status.best['number'] + 1}\n")
+        show(f"  best         {_describe_best(status.best)}\n")
         show_graph(LabeledGraph.from_json(status.best["graph"]), _list_labels(status))
         show()
     for each in status.front or ():
@@ -242,6 +244,17 @@ def _show_status(
         show()
     if state == "stopped" and status.command:
         show(f"  resume with  {status.command}")
+
+
+def _describe_best(best: dict[str, Any]) -> str:
+    """The error of the recommended evaluation; where some were repeated, with its uncertainty."""
+    from nasgoat.figures.wording import format_count
+
+    said = f"{best['error']:.4g}"
+    if best.get("uncertainty") is not None:
+        times = format_count(best["evaluations"], "evaluation")
+        said = f"{best['error']:.3f} ± {best['uncertainty']:.3f} ({times})"
+    return f"{said}, evaluation {best['number'] + 1}"
 
 
 def _find_experiment(run: Path) -> Path | None:

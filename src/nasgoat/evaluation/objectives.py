@@ -32,6 +32,8 @@ LARGEST_ERROR = 1e100
 #: Characters of a traceback or of standard error that are kept.
 KEPT_TEXT = 4000
 
+_MUST_BE_FINITE = "must be finite"  # in the reason of a failure by NaN or infinity
+
 #: Characters of JSON that all metrics of an evaluation may have; every reader holds them.
 LARGEST_METRICS = 4 * 2**20
 
@@ -64,6 +66,11 @@ class Failure:
     def to_dict(self) -> dict[str, str]:
         """A JSON-ready mapping."""
         return {"kind": str(self.kind), "reason": self.reason, "traceback": self.traceback}
+
+    @property
+    def diverged(self) -> bool:
+        """Whether a value was NaN or infinite: a training that went wrong, not the objective."""
+        return self.kind is FailureKind.VALUE and _MUST_BE_FINITE in self.reason
 
     @classmethod
     def from_dict(cls, document: Mapping[str, str]) -> Failure:
@@ -167,7 +174,7 @@ def _check_number(name: str, value: object) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ObservationError(f"the {name} must be finite, got {reprlib.repr(value)}")
+        raise ObservationError(f"the {name} {_MUST_BE_FINITE}, got {reprlib.repr(value)}")
     if abs(number) > LARGEST_ERROR:
         raise ObservationError(
             f"the {name} must be at most {LARGEST_ERROR:g} in size, got {number}"

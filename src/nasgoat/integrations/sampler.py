@@ -24,6 +24,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from nasgoat.acquisition import AcquisitionOptimizer, Certificate, Proposal, Status
 from nasgoat.bayesopt import CurveOptimizer, Objectives, Optimizer, Settings
+from nasgoat.bayesopt.objectives import MOST_OBJECTIVES
 from nasgoat.errors import SettingError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.integrations.locks import make_claim_lock, take_turn
@@ -129,7 +130,16 @@ class GoatSampler(BaseSampler):
         self._inner.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Pass on to the inner sampler."""
+        """Refuse a study of too many directions, and pass on to the inner sampler.
+
+        Raises:
+            SettingError: If the study has more than three; the trial has then failed.
+        """
+        if (count := len(study.directions)) > MOST_OBJECTIVES:
+            study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+            raise SettingError(
+                f"a study of GoatSampler must have one to {MOST_OBJECTIVES} directions, got {count}"
+            )
         self._inner.before_trial(study, trial)
 
     def after_trial(

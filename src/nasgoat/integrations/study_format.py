@@ -23,6 +23,7 @@ from nasgoat.surrogate import ModelCheck
 
 DECLARATION = "nasgoat"  # study attribute: what the search was declared to be
 PLAN = "plan"  # study attribute: how it was called last
+CONVERGED = "converged"  # study attribute: what it stopped at, if it ended early
 TICKET = "ticket"  # trial attribute: its place in the search
 ORPHANED = "orphaned"  # trial attribute: its driver died
 #: Evaluations at a lower fidelity are pruned trials, so that none of them is Optuna's best.

@@ -20,7 +20,7 @@ from optuna.study import StudyDirection
 from optuna.trial import TrialState
 from sqlalchemy.exc import DBAPIError
 
-from nasgoat.bayesopt import Objectives, Ticket
+from nasgoat.bayesopt import Convergence, Objectives, Ticket
 from nasgoat.errors import StorageError, StudyError
 from nasgoat.integrations.locks import make_study_lock, take_lock
 from nasgoat.integrations.storages import (
@@ -32,6 +32,7 @@ from nasgoat.integrations.storages import (
     write_persistently,
 )
 from nasgoat.integrations.study_format import (
+    CONVERGED,
     DECLARATION,
     ORPHANED,
     PLAN,
@@ -138,6 +139,11 @@ class StudyLedger:
         """Keep the outcome; safe to repeat."""
         write_persistently(lambda: self._finish(ticket))
         self._trials.pop(ticket.number, None)
+
+    def converge(self, converged: Convergence) -> None:
+        """Keep what the search stopped at; it counts as long as no other graph is proposed."""
+        said = converged.to_dict()
+        write_persistently(lambda: self._storage.set_study_user_attr(self._study, CONVERGED, said))
 
     def note(self, plan: Mapping[str, Any]) -> None:
         """Keep how the search was called last, for ``nasgoat status``."""

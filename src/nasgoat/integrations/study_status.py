@@ -8,13 +8,15 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
-from nasgoat.bayesopt import Objectives, Ticket
+from nasgoat.bayesopt import Convergence, Objectives, Ticket
 from nasgoat.bayesopt.front import find_best, list_front
+from nasgoat.bayesopt.recommendation import recommend
 from nasgoat.bayesopt.spending import SourceUse, Spending
 from nasgoat.errors import StudyError
 from nasgoat.integrations.locks import make_study_lock
 from nasgoat.integrations.storages import StorageAddress
 from nasgoat.integrations.study_format import (
+    CONVERGED,
     DECLARATION,
     EVALUATED,
     ORPHANED,
@@ -39,12 +41,14 @@ class StudyStatus:
         complete: Evaluations with an error.
         failed: Evaluations that failed.
         open: Evaluations that run, or that a dead driver left behind.
-        best: Number, error and graph of the best evaluation; None before the first.
+        best: Number, error and graph of the recommended evaluation; None before the first. Where
+            evaluations were repeated, the error is a mean, with its ``uncertainty``.
         declaration: What the search was declared to be.
         command: The command that ran it last.
         front: Of several objectives, the evaluations that no other dominates, with their metrics.
         cost: What was spent, in full evaluations, where there are fidelities.
         sources: What each source cost and is worth, where there are several.
+        converged: What the search stopped at, if it ended before its budget was spent.
     """
 
     study: str
@@ -60,10 +64,15 @@ class StudyStatus:
     front: list[dict[str, Any]] | None = None
     cost: float | None = None
     sources: tuple[SourceUse, ...] = ()
+    converged: Convergence | None = None
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether nothing is left to do: the budget is spent, or little was left to gain."""
+        return self.converged is not None or self._spent
+
+    @property
+    def _spent(self) -> bool:
         if self.cost is not None:  # what is left is less than a full evaluation
             return self.budget is not None and self.cost > self.budget - 1 + 1e-9
         return self.budget is not None and self.complete + self.failed >= self.budget
@@ -109,7 +118,16 @@ def describe_status(
         front=front,
         cost=spending.cost if spending and "fidelities" in declaration else None,
         sources=spending.sources if spending else (),
+        converged=_read_convergence(attributes, len(numbers)),
     )
+
+
+def _read_convergence(attributes: Mapping[str, Any], proposed: int) -> Convergence | None:
+    """What a search stopped at; None if it never did, or proposed graphs since."""
+    stored = attributes.get(CONVERGED)
+    if stored is None or stored["proposed"] != proposed:
+        return None
+    return Convergence.from_dict(stored)
 
 
 def _has_sources(declaration: Mapping[str, Any]) -> bool:
@@ -129,7 +147,10 @@ def _best(
     if not complete:
         return None, [] if objectives.several else None
     if objectives.plain:
-        return _describe_trial(min(complete, key=lambda trial: trial.value or 0.0)), None
+        graphs = [trial.user_attrs["graph"] for trial in complete]
+        found = recommend(graphs, [trial.values[0] for trial in complete])
+        said = {"error": found.error, "uncertainty": found.uncertainty, "evaluations": found.times}
+        return {**_describe_trial(complete[found.place]), **said}, None
     evaluated = [trial.user_attrs["result"]["metrics"] for trial in complete]
     best = _describe_trial(complete[find_best(objectives, evaluated)], full=True)
     if not objectives.several:

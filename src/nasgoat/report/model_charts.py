@@ -104,11 +104,14 @@ def _find_scale(search: ReportedSearch, iteration: int, target: str) -> TargetSc
 def _chart_gain(search: ReportedSearch) -> Chart | None:
     """The error of the best so far, and below it how much better any other graph can be."""
     x, high, low = [], [], []
-    for i, ticket in enumerate(search.done):
-        if ticket.gain and ticket.gain.bound is not None:
+    gains = [ticket.gain for ticket in search.done]
+    if gains and (converged := search.stored.status.converged):
+        gains[-1] = converged.gain  # measured after the last evaluation
+    for i, (ticket, gain) in enumerate(zip(search.done, gains, strict=True)):
+        if gain and gain.bound is not None:
             x.append(ticket.number + 1)
             high.append(search.recommendations[i].error)
-            low.append(high[-1] - ticket.gain.bound)
+            low.append(high[-1] - gain.bound)
     if not x:
         return None
     left = format_number(high[-1] - low[-1])

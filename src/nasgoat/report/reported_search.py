@@ -200,10 +200,12 @@ class ReportedSearch:
 
     @property
     def state(self) -> str:
-        """``finished``, ``running``, ``stopped``, ``exhausted`` or ``failing``."""
+        """``finished``, ``running``, ``converged``, ``stopped``, ``exhausted`` or ``failing``."""
         status = self.stored.status
         if status.running:
             return "running"
+        if status.converged:
+            return "converged"
         if status.finished:
             return "finished"
         stop = self._read_result().get("stop")

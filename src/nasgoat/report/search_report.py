@@ -188,7 +188,9 @@ def _show_space(search: ReportedSearch) -> Html:
 
 def _show_command(search: ReportedSearch) -> Html:
     status, stored = search.stored.status, search.stored
-    after = "starts anew" if status.finished else "goes on where the search stopped"
+    after = "goes on where the search stopped"
+    if status.finished:
+        after = "shows the result again and evaluates nothing"
     again = f"In the same place it {after}; elsewhere it repeats the search."
     facts = {
         "study": status.study,

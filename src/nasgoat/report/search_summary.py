@@ -18,7 +18,7 @@ from nasgoat.report.page import Fact
 from nasgoat.report.reported_search import ReportedSearch, read_test_error
 
 #: How a state of the search is marked, unless as a warning, and said, unless by its name.
-_STATE_MARKS = {"finished": "good", "exhausted": "good", "failing": "bad"}
+_STATE_MARKS = {"finished": "good", "converged": "good", "exhausted": "good", "failing": "bad"}
 _STATE_WORDS = {
     "exhausted": "finished: every graph of the space was proposed",
     "stopped": "not finished",
@@ -30,6 +30,8 @@ def write_lede(search: ReportedSearch) -> Child:
     """What was done and what came of it, in a few sentences."""
     mark = _STATE_MARKS.get(search.state, "warn")
     text = _STATE_WORDS.get(search.state, search.state)
+    if converged := search.stored.status.converged:
+        text = f"{text}: {converged}" if search.state == "converged" else text
     ended = len(search.done) + len(search.failed)
     budget = search.stored.status.budget
     of = f" of {budget:,}" if budget and budget != ended else ""
