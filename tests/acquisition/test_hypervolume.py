@@ -144,6 +144,16 @@ def test_sums_and_logarithms_of_sums_agree_where_both_hold() -> None:
     )
 
 
+@pytest.mark.filterwarnings("error")
+def test_ends_that_differ_by_rounding_leave_a_number_far_in_the_tail() -> None:
+    ends = np.cumsum(np.full(40, 2e-16)) + 1.0
+    ehvi = improvement(np.column_stack([ends, -np.arange(40.0)]), [2.0, 1.0])
+    rng = np.random.default_rng(0)
+    mean = np.stack([rng.normal(size=2000), rng.uniform(0.9, 9.0, 2000)])
+    std = np.stack([rng.uniform(0.5, 2.0, 2000), np.full(2000, 0.03)])
+    assert np.isfinite(ehvi.combine(mean, std)).all()
+
+
 def test_points_that_are_dominated_or_beyond_the_reference_change_nothing() -> None:
     front = np.array([[0.0, 1.0], [1.0, 0.0]])
     more = np.vstack([front, front, [[0.5, 1.0], [3.0, -5.0], [-5.0, 2.0]]])

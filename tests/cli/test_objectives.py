@@ -124,10 +124,7 @@ def test_a_hard_limit_holds_in_every_proposal(capsys: pytest.CaptureFixture[str]
         (["--limit", "latency <= 5", "--acquisition", "ei"], "must be lcb for measured limits"),
         (["--acquisition", "chebyshev"], "must come with several objectives"),
         (["--acquisition", "constrained"], "must come with measured limits, got one error"),
-        (
-            ["--acquisition", "lbc"],
-            "one of chebyshev, ei, epsilon, hypervolume, lcb, thompson, got",
-        ),
+        (["--acquisition", "lbc"], "epsilon, hypervolume, lcb, thompson, got 'lbc'; did you mean"),
         ([*BOTH, "--preset", "paper"], "the preset paper has; add --batch-strategy portfolio"),
         (
             ["--optimizer", "branch", "--acquisition", "thompson"],

@@ -197,7 +197,9 @@ class HypervolumeImprovement(SeveralAcquisition):
         ends, heights = self._strips
         first = np.log(std[0])[:, None] + log_improvement(_standardise(ends, mean[0], std[0]))
         with np.errstate(divide="ignore"):
-            first[:, 1:] += np.log1p(-np.exp(first[:, :-1] - first[:, 1:]))
+            # Of ends that are almost equal, rounding may order the improvements the wrong way.
+            apart = np.minimum(first[:, :-1] - first[:, 1:], 0.0)
+            first[:, 1:] += np.log1p(-np.exp(apart))
         second = np.log(std[1])[:, None] + log_improvement(_standardise(heights, mean[1], std[1]))
         return np.asarray(np.logaddexp.reduce(first + second, axis=1))
 
