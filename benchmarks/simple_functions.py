@@ -191,7 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 20), metavar=("FIRST", "END"))
     parser.add_argument("--evaluations", type=int, default=40)
-    parser.add_argument("--settings", nargs="+", type=_check_name, default=["default"])
+    parser.add_argument("--settings", nargs="+", type=_check_name, default=["evidence"])
     parser.add_argument("--spaces", nargs="+", choices=SPACES, default=KINDS)
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
     parser.add_argument("--against", choices=("random", "sampled"), default="random")
