@@ -341,6 +341,51 @@ def test_a_space_that_is_too_large_to_score_is_explored_by_default() -> None:
     assert named.explore == 0
 
 
+def count_edges_off_six(cell: LabeledGraph) -> float:
+    return 5.0 + abs(len(cell.edges) - 6)
+
+
+def test_a_kernel_of_shapes_stands_in_by_local_search_where_it_predicts_far_better(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    optimizer = Optimizer(nasbench101(), Settings(explore=3), "branch", 30, progress=None)
+    _, found = ask_and_tell(optimizer, count_edges_off_six, 1)
+    assert optimizer.surrogate is not None
+    assert optimizer.surrogate.kernel.form == "normalised"
+    assert [proposal.certificate.status for proposal in found] == [Status.HEURISTIC] * 5
+    assert all(proposal.informed for proposal in found)
+    assert caplog.text.count("found by local search and not proven") == 1
+    assert np.mean([count_edges_off_six(p.graph) for p in found]) < 6.0
+
+
+def test_an_optimiser_of_any_kernel_proves_what_a_stand_in_proposes() -> None:
+    space = NodeLabeledSpace((2, 5), ["conv", "pool"])
+    optimizer = Optimizer(space, Settings(explore=3), Catalogue(space), 30, progress=None)
+    _, found = ask_and_tell(optimizer, count_edges_off_six, 1)
+    assert optimizer.surrogate is not None
+    assert optimizer.surrogate.kernel.form == "normalised"
+    assert [proposal.certificate.status for proposal in found] == [Status.OPTIMAL] * 5
+
+
+def test_a_kernel_that_predicts_as_well_keeps_its_proofs() -> None:
+    optimizer = Optimizer(nasbench101(), Settings(explore=3), "branch", 20, progress=None)
+    _, found = ask_and_tell(optimizer, lambda cell: float(str(cell).count("conv3x3")), 1)
+    assert [proposal.certificate.status for proposal in found] == [Status.OPTIMAL] * 5
+
+
+def test_nothing_stands_in_for_kernels_that_are_named_or_learn_from_more_than_errors() -> None:
+    settings, cells = Settings(explore=3), SPACE.sample(3, np.random.default_rng(0))
+    assert len(Optimizer(SPACE, settings, progress=None).candidates) == 2
+    others: list[dict[str, Any]] = [
+        {"settings": Settings(kernel="exponential")},
+        {"settings": settings, "minimise": ["error", "latency"]},
+        {"settings": settings, "transfer": [Source("other", cells, [1.0, 2.0, 3.0])]},
+    ]
+    for options in others:
+        optimizer = Optimizer(SPACE, **options, progress=None)
+        assert len(optimizer.candidates) == 1
+
+
 def test_studies_of_earlier_versions_declare_the_same() -> None:
     assert Settings(explore=EXPLORE).declare() == Settings().declare()
 

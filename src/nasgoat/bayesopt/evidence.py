@@ -124,6 +124,14 @@ UNDIRECTED_CANDIDATES = (
     Candidate("normalised", (*_ALL, "surroundings"), priors=True),
     Candidate("exponential", handicap=LEAD),
 )
+#: What may speak beside a kernel that would stand alone, in a space too large to score every graph,
+#: by whether its edges have a direction: it knows the shape of a graph, must be ahead by 5 nats and
+#: 0.4 an observation, and local search finds its graphs where no bounds on it are known
+#: (docs/decisions/0143-a-stand-in-by-local-search.md).
+STAND_INS = {
+    True: Candidate("normalised", _ALL, priors=True, handicap=5.0, growth=0.4),
+    False: Candidate("normalised", (*_ALL, "surroundings"), priors=True, handicap=5.0, growth=0.4),
+}
 
 
 def list_candidates(

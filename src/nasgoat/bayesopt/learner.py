@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
-from nasgoat.acquisition import AcquisitionOptimizer, AskTell
+from nasgoat.acquisition import AcquisitionOptimizer, AskTell, find_acquisition
 from nasgoat.bayesopt.evidence import (
     CANDIDATES,
     EVIDENCE,
@@ -14,6 +14,7 @@ from nasgoat.bayesopt.evidence import (
     OPEN_KERNELS,
     PATH_CANDIDATES,
     SOURCED_CANDIDATES,
+    STAND_INS,
     UNDIRECTED_CANDIDATES,
     Candidate,
     list_candidates,
@@ -96,6 +97,7 @@ class Learner(AskTell):
         #: The kernels that are fitted before each batch: those that the optimiser knows.
         self.candidates = self._list_candidates()
         self.surrogate: GraphGP | None = None
+        self._speaker = 0  # the place of the candidate that proposes
         #: What is done about a surrogate that has learnt nothing, in words.
         self.response = GOES_ON
         self.gain: Gain | None = None
@@ -183,7 +185,17 @@ class Learner(AskTell):
             return list_candidates(known, PATH_CANDIDATES if by_lengths else CANDIDATES)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
-        return [Candidate(settings.kernel, blocks, settings.priors)]
+        alone = Candidate(settings.kernel, blocks, settings.priors)
+        return [alone, *self._list_stand_ins()]
+
+    def _list_stand_ins(self) -> list[Candidate]:
+        """What may speak instead of a kernel that stands alone, where that is doubted."""
+        sourced = self.has_short_trainings or bool(self.transfer)
+        if not self.settings.explore or sourced or not self.objectives.plain:
+            return []
+        forms = find_acquisition(self.settings.acquisition).kernels
+        found = STAND_INS[self.space.directed]
+        return [found] if forms is None or found.form in forms else []
 
     def _fit(
         self,

@@ -91,7 +91,9 @@ class Settings:
             if None. Not part of what must be the same either.
         explore: How many of five proposals of a portfolio are random graphs while a kernel that
             stands alone has learnt nothing; 0, the default of kernels that are named, for none.
-            Not part of what must be the same either.
+            Unless it is 0, a kernel that knows the shape of a graph is fitted beside it, and
+            proposes where it predicts far better: by local search, without a proof, where the
+            optimiser works by bounds. Not part of what must be the same either.
         blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
             and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
         priors: Whether hyperparameters have weak priors, instead of bounds alone.
@@ -214,7 +216,8 @@ class Settings:
         the linear one where that can't be optimised in time, and the linear one can, or a hundred
         times as quickly: it needs a few evaluations more (docs/benchmarks.md), but a proof in
         seconds is worth more than none. While it has learnt nothing, three of five proposals are
-        random (0141-one-kernel-that-knows-nothing.md).
+        random (0141-one-kernel-that-knows-nothing.md), and a kernel that knows shapes speaks
+        instead where it predicts far better (0143-a-stand-in-by-local-search.md).
 
         Example:
             >>> from nasgoat import ChainSpace, EdgeLabeledSpace, NodeLabeledSpace, nasbench201
