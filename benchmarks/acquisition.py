@@ -25,8 +25,8 @@ from nasgoat.acquisition import (
     Pool,
     SeveralAcquisition,
     Turn,
-    acquisition_names,
     find_acquisition,
+    list_acquisitions,
     random_problem,
 )
 from nasgoat.acquisition.branch import BranchAndBound, runs
@@ -139,7 +139,7 @@ def fill_batch(
         (best,) = optimizer.optimize(function, 1, taken)
         values.append(best.lcb or 0.0)
         taken = taken | {space.key(best.graph)}
-        function = function.believing([best.graph])
+        function = function.assume_predicted([best.graph])
     return time.process_time() - start, values
 
 
@@ -192,7 +192,7 @@ def main() -> None:
         search = Counting(space, None, options.limit, threads=1)
         search.load_code(kernel != "linear")
         search.prepare(kernel != "linear")
-        for name in acquisition_names():
+        for name in list_acquisitions():
             if find_acquisition(name).explain_unbounded(kernel):
                 continue
             found = [

@@ -33,7 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat import Settings
-from nasgoat.acquisition import Catalogue, KnownCost, Proposal, SeveralAcquisition, initial_design
+from nasgoat.acquisition import (
+    Catalogue,
+    KnownCost,
+    Proposal,
+    SeveralAcquisition,
+    draw_initial_design,
+)
 from nasgoat.acquisition.hypervolume import find_front
 from nasgoat.bayesopt.evidence import Voice
 from nasgoat.bayesopt.front import hypervolume
@@ -91,7 +97,7 @@ class KnowingProposer(SeveralProposer):
             first = self.second.predict(graphs)[0]
             rest = [part.predict(graphs)[0] for part in self.list_parts(0.0)[1:]]
             self._others = np.concatenate([self._others, np.column_stack([first, *rest])])
-            self.second = self.second.believing(graphs)
+            self.second = self.second.assume_predicted(graphs)
         super().believe(graphs)
 
     def _make_function(self, place: int) -> SeveralAcquisition:
@@ -144,7 +150,7 @@ class Search:
         self.objectives = replace(declared, known=declared.known or tuple(self.costs))
         self.settings = Settings(acquisition="hypervolume")
         self.told, self.failed = list[LabeledGraph](), list[LabeledGraph]()
-        self._tell(initial_design(world.space, 10, seed))
+        self._tell(draw_initial_design(world.space, 10, seed))
 
     def __len__(self) -> int:
         return len(self.told) + len(self.failed)

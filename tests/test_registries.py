@@ -11,14 +11,14 @@ from nasgoat import NodeLabeledSpace, Optimizer, Settings, darts, make_method, n
 from nasgoat.acquisition import (
     Sampling,
     choose,
+    list_optimizers,
     make_optimizer,
-    optimizer_names,
     register_optimizer,
 )
 from nasgoat.baselines.model_free import RandomSearch
 from nasgoat.cli import run
 from nasgoat.errors import SettingError
-from nasgoat.kernels import kernel_names, register_kernel
+from nasgoat.kernels import list_kernels, register_kernel
 from nasgoat.search_methods import (
     find_own_batch,
     find_remedy,
@@ -26,14 +26,14 @@ from nasgoat.search_methods import (
     methods,
     register_method,
 )
-from nasgoat.spaces import load_space, preset_names, register_space
+from nasgoat.spaces import list_presets, load_space, register_space
 
 SPACE = NodeLabeledSpace(nodes=(2, 4), ops=["a", "b"])
 
 
 def test_a_registered_kernel_is_a_setting() -> None:
     register_kernel("smooth", lambda features: RBF())
-    assert "smooth" in kernel_names()
+    assert "smooth" in list_kernels()
     optimizer = Optimizer(nasbench201(), Settings(kernel="smooth"), initial=5)
     for proposal in optimizer.ask(5):
         optimizer.tell(proposal.graph, error=float(len(proposal.graph.edges)))
@@ -55,9 +55,9 @@ def test_a_registered_optimizer_space_and_method_are_found() -> None:
     register_optimizer("bigger", lambda space, progress: Sampling(space, size=500))
     register_space("tiny", lambda: SPACE)
     register_method("chance", RandomSearch, "random search")
-    assert "bigger" in optimizer_names()
+    assert "bigger" in list_optimizers()
     assert make_optimizer("bigger", SPACE).name == "sampling"
-    assert "tiny" in preset_names()
+    assert "tiny" in list_presets()
     assert load_space("tiny") == SPACE
     assert methods()["chance"] == "random search"
     assert is_available("chance")

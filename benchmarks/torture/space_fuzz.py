@@ -16,7 +16,7 @@ from benchmarks.torture.record import Record
 from tests.declared_cells import DECLARED_CELLS
 
 from nasgoat import cli
-from nasgoat.spaces import preset_names, preset_text
+from nasgoat.spaces import list_presets, read_preset_text
 
 _VALUES = (
     "nan", "inf", "-inf", "-1", "0", "1e400", "-0.0", "9" * 40, "9" * 5000, "true", "''", '"x"',
@@ -88,7 +88,7 @@ def _said(verb: str) -> tuple[str, str]:
 
 
 def _document(rng: random.Random) -> bytes:
-    text = rng.choice([DECLARED_CELLS, DECLARED_CELLS, *map(preset_text, preset_names())])
+    text = rng.choice([DECLARED_CELLS, DECLARED_CELLS, *map(read_preset_text, list_presets())])
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         text = rng.choice([_other_value, _other_key, _cut, _cut, _doubled])(text, rng)
     content = text.encode("utf-8", "surrogatepass")
@@ -142,5 +142,5 @@ def _limited(rng: random.Random) -> bytes:
     if rng.random() < 0.02:
         limit *= 500
     escaped = "".join(f"\\u{ord(c):04x}" if c in '"\\' or ord(c) < 32 else c for c in limit)
-    text = preset_text("nb101").rstrip()
+    text = read_preset_text("nb101").rstrip()
     return f'{text}\n[limits]\nwild = "{escaped}"\n[costs.params]\nconv3x3 = 2.0\n'.encode()

@@ -89,7 +89,7 @@ def test_a_part_of_a_front_may_be_a_mixture() -> None:
 
 def test_a_front_that_believes_a_graph_asks_every_voice_of_a_mixture() -> None:
     ehvi = make_front()
-    after = ehvi.believing(CELLS[30:31])
+    after = ehvi.assume_predicted(CELLS[30:31])
     for part, believed in zip(ehvi.parts, after.parts, strict=True):
         (mean, std), (same, less) = (p.predict(CELLS[30:31]) for p in (part, believed))
         assert same == pytest.approx(mean, abs=1e-6)

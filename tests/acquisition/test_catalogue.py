@@ -91,7 +91,7 @@ def test_graphs_that_are_believed_change_no_proof(
     rng = np.random.default_rng(5)
     cells = space.sample(24, rng)
     gp = GraphGP(space, form).fit(cells[:20], rng.random(20).tolist())
-    asked = function(surrogate=gp.believing(cells[20:22]).believing(cells[22:]))  # type: ignore[call-arg]
+    asked = function(surrogate=gp.assume_predicted(cells[20:22]).assume_predicted(cells[22:]))  # type: ignore[call-arg]
     graphs = [g for batch in space.enumerate() for g in batch]
     seen = {space.key(cell) for cell in cells}
     expected = np.sort(asked.score([g for g in graphs if space.key(g) not in seen]))[:5]

@@ -86,7 +86,7 @@ def test_the_best_value_is_the_lowest_mean_of_what_was_observed_or_believed() ->
     graphs = list(ei.gp.graphs_)
     assert ei.best_mean == pytest.approx(ei.gp.predict(graphs)[0].min())
     unseen = SPACE.sample(20, np.random.default_rng(3))
-    after = ExpectedImprovement(ei.after(unseen))
+    after = ExpectedImprovement(ei.condition_on_batch(unseen))
     assert after.best_mean == pytest.approx(after.gp.predict([*graphs, *unseen])[0].min())
     assert after.best_mean <= ei.best_mean + 1e-9  # means stay as they are, up to rounding
 

@@ -182,6 +182,6 @@ def test_the_catalogue_finds_its_minimum_and_a_batch_covers_the_front() -> None:
     scores = ehvi.score(list_graphs(SPACE))
     pool = Catalogue(SPACE).optimize(ehvi, 3)
     assert [p.lcb for p in pool] == pytest.approx(np.sort(scores)[:3].tolist())
-    after = ehvi.believing([pool[0].graph])
+    after = ehvi.assume_predicted([pool[0].graph])
     assert after.score([pool[0].graph])[0] > ehvi.score([pool[0].graph])[0] + 0.5
-    assert ehvi.believing([]) is ehvi
+    assert ehvi.assume_predicted([]) is ehvi

@@ -31,8 +31,8 @@ from nasgoat.acquisition import (
     Sampling,
     choose,
     costs,
+    list_optimizers,
     make_optimizer,
-    optimizer_names,
     register_optimizer,
     registry,
 )
@@ -231,7 +231,7 @@ def test_the_registry_asks_each_optimiser_for_its_own_cost() -> None:
         "sampling": Sampling,
         **dict.fromkeys(SOLVERS, MipOptimizer),
     }
-    assert optimizer_names() == ["auto", *registry.TABLE]
+    assert list_optimizers() == ["auto", *registry.TABLE]
     assert classes.keys() == registry.TABLE.keys()
     for name, kind in classes.items():
         assert registry.TABLE[name].cost is kind.cost

@@ -202,7 +202,7 @@ def test_a_batch_under_the_linear_kernel_is_that_of_the_catalogue(
         assert found.certificate.certified
         assert found.lcb == pytest.approx(expected.lcb, rel=AGREEMENT, abs=AGREEMENT)
         taken.add(space.key(found.graph))
-        function = function.believing([found.graph])
+        function = function.assume_predicted([found.graph])
     assert minimised.count("LargestDeviation") == 2  # once for each objective
 
 
@@ -213,7 +213,7 @@ def test_a_minimum_holds_where_as_much_is_excluded() -> None:
     pool = Catalogue(space, None).optimize(part, 1, keys)
     assert memory.recall(part, keys) is None
     memory.keep(part, keys, pool)
-    believing = part.believing([pool[0].graph])
+    believing = part.assume_predicted([pool[0].graph])
     known = memory.recall(believing, [*keys, b"another"])
     assert known is not None
     assert known.bound <= min(believing.score(known.graphs))

@@ -21,9 +21,9 @@ from nasgoat.acquisition import (
     Status,
     ThompsonSampling,
     choose,
+    list_several_acquisitions,
     random_problem,
     register_acquisition,
-    several_names,
 )
 from nasgoat.acquisition.several_objectives import Part, SeveralAcquisition
 from nasgoat.errors import SettingError, UnknownNameError
@@ -196,11 +196,11 @@ def test_a_batch_that_believes_its_graphs_spreads() -> None:
     first, second = two_parts(CELLS)
     both = Chebyshev([first, second], [1.0, 1.0], [0.0, 0.0])
     (chosen,) = (p.graph for p in Catalogue(CELLS).optimize(both))
-    after = both.believing([chosen])
+    after = both.assume_predicted([chosen])
     for old, new in zip(both.parts, after.parts, strict=True):
         assert new.predict([chosen])[0] == pytest.approx(old.predict([chosen])[0], abs=1e-6)
         assert new.predict([chosen])[1] < old.predict([chosen])[1]
-    assert both.believing([]) is both
+    assert both.assume_predicted([]) is both
     assert after.weights == both.weights
 
 
@@ -266,8 +266,10 @@ def test_a_cost_that_is_not_declared_is_named() -> None:
 
 
 def test_functions_of_several_objectives_have_names_of_their_own() -> None:
-    assert {"chebyshev", "constrained", "epsilon", "hypervolume"} <= set(several_names())
-    for name in several_names():
+    assert {"chebyshev", "constrained", "epsilon", "hypervolume"} <= set(
+        list_several_acquisitions()
+    )
+    for name in list_several_acquisitions():
         choice = choose(nasbench201(), acquisition=name)
         assert choice.name == "catalogue"
 
@@ -275,7 +277,7 @@ def test_functions_of_several_objectives_have_names_of_their_own() -> None:
         pass
 
     register_acquisition("mine-of-several", Mine)
-    assert "mine-of-several" in several_names()
+    assert "mine-of-several" in list_several_acquisitions()
     assert issubclass(Mine, SeveralAcquisition)
     with pytest.raises(SettingError, match="name of its own, got 'chebyshev'"):
         register_acquisition("chebyshev", Mine)
@@ -304,4 +306,4 @@ def test_a_batch_of_the_catalogue_is_that_of_every_graph_scored(form: str, known
             pool = catalogue.optimize(function, 3, taken)
             assert [p.lcb for p in pool] == pytest.approx(expected, rel=1e-9, abs=1e-9)
             taken.add(space.key(pool[0].graph))
-            function = function.believing([pool[0].graph])
+            function = function.assume_predicted([pool[0].graph])

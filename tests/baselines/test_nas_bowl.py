@@ -5,9 +5,9 @@ import pytest
 
 from nasgoat import nasbench101, nasbench201
 from nasgoat.baselines import Setup
-from nasgoat.baselines.fixed_kernel import likelihood_terms
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms
 from nasgoat.baselines.nas_bowl import NasBowl
-from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
+from nasgoat.kernels.histogram_kernels import compute_wl_gram, compute_wl_histograms
 
 
 def told(method: NasBowl, count: int) -> NasBowl:
@@ -24,8 +24,10 @@ def test_half_of_the_pool_is_random_where_nodes_have_labels() -> None:
 def test_depth_has_the_largest_likelihood_or_as_published_the_largest_slip() -> None:
     cells = nasbench101().sample(12, np.random.default_rng(3))
     z = np.random.default_rng(3).standard_normal(12)
-    grams = [wl_gram(wl_histograms(cells, depth), "intersection") for depth in (1, 2, 3)]
-    terms = np.array([likelihood_terms(gram, z, 1e-3) for gram in grams])
+    grams = [
+        compute_wl_gram(compute_wl_histograms(cells, depth), "intersection") for depth in (1, 2, 3)
+    ]
+    terms = np.array([compute_likelihood_terms(gram, z, 1e-3) for gram in grams])
     for as_published, loss in ((False, terms.sum(axis=1)), (True, terms[:, 0] - terms[:, 1])):
         method = NasBowl(Setup(nasbench101()), as_published=as_published)
         np.testing.assert_allclose(method._fit(cells, z)[0], grams[int(loss.argmin())])

@@ -198,7 +198,7 @@ def test_running_graphs_are_accounted_for() -> None:
     fitted = asker.surrogate
     assert fitted is not None
     _, before = fitted.predict([first.graph])
-    _, after = fitted.believing([first.graph]).predict([first.graph])
+    _, after = fitted.assume_predicted([first.graph]).predict([first.graph])
     assert after[0] < before[0]
     assert asker.ask(1)[0].graph != first.graph
 

@@ -105,7 +105,7 @@ def test_a_batch_believes_what_it_proposed(
     taken = {SPACE.key(graph) for graph, _ in asker.observations}
     for i, proposal in enumerate(proposals):
         before = [p.graph for p in proposals[:i]]
-        believed = asker.surrogate.believing(before) if before else asker.surrogate
+        believed = asker.surrogate.assume_predicted(before) if before else asker.surrogate
         function = make(believed, asker.settings.sqrt_betas[(10 + i) % 5])
         best = Catalogue(SPACE).optimize(function, 1, taken)[0]
         assert proposal.graph == best.graph

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from nasgoat.benchmarks import Benchmark, benchmark_names
+from nasgoat.benchmarks import Benchmark, list_benchmarks
 from nasgoat.testing import BenchmarkContract
 
 #: Those of devices and of NAS-Bench-Macro are in test_devices.py, with their tables.
-ALL = [name for name in benchmark_names() if "+" not in name and not name.startswith("macro")]
+ALL = [name for name in list_benchmarks() if "+" not in name and not name.startswith("macro")]
 
 
 class ReadsOnce(BenchmarkContract):

@@ -19,8 +19,8 @@ from nasgoat.benchmarks import (
     HwNasBench,
     NasBench201,
     NasBenchMacro,
-    benchmark_names,
     import_table,
+    list_benchmarks,
     list_tables,
 )
 from nasgoat.benchmarks.hw_nasbench import DEVICES
@@ -291,4 +291,4 @@ class TestNoisyTables(BenchmarkContract):
 @pytest.mark.slow  # 40 s
 @pytest.mark.usefixtures("real_tables")
 class TestAllDevices(BenchmarkContract):
-    benchmarks = [name for name in benchmark_names() if "+" in name]
+    benchmarks = [name for name in list_benchmarks() if "+" in name]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.benchmarks import benchmark_names
+from nasgoat.benchmarks import list_benchmarks
 from nasgoat.cli import run
 
 
@@ -43,10 +43,10 @@ def test_status_lists_every_benchmark(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["data", "status", "--json"]) == 0
     tables = json.loads(capsys.readouterr().out)["tables"]
     listed = [name for table in tables for name in table["names"]]
-    assert sorted(listed) == sorted(benchmark_names())
+    assert sorted(listed) == sorted(list_benchmarks())
     assert run(["data", "status"]) == 0
     words = capsys.readouterr().out.replace(",", " ").split()
-    assert {*benchmark_names()} <= {*words}
+    assert {*list_benchmarks()} <= {*words}
 
 
 def test_import_of_an_unknown_table_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:

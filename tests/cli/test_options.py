@@ -9,10 +9,10 @@ import pytest
 import typer
 
 from nasgoat import EdgeLabeledSpace, Settings, nasbench101, nasbench201
-from nasgoat.acquisition.registry import optimizer_names
+from nasgoat.acquisition.registry import list_optimizers
 from nasgoat.bayesopt.evidence import OPEN_KERNELS
 from nasgoat.bayesopt.settings import FUNCTIONS_OF_SEVERAL
-from nasgoat.benchmarks import benchmark_names
+from nasgoat.benchmarks import list_benchmarks
 from nasgoat.cli import run
 from nasgoat.cli.options import Evaluating, Seed, Solving, option, with_groups
 from nasgoat.cli.search import Output, Proposing, Target, search
@@ -128,9 +128,9 @@ def test_help_names_every_choice_and_default() -> None:
         (option,) = get_args(hints[name])[1:]
         return str(option.help)
 
-    for name in benchmark_names():
+    for name in list_benchmarks():
         assert all(part in words("benchmark") for part in re.split(r"[/+]", name))
-    assert all(name in words("optimizer") for name in optimizer_names())
+    assert all(name in words("optimizer") for name in list_optimizers())
     assert all(name in words("acquisition") for name in ("lcb", "ei", *FUNCTIONS_OF_SEVERAL))
     assert all(name in words("kernel") for name in (*FORMS, *OPEN_KERNELS))
     spaces = nasbench101(), nasbench201(), EdgeLabeledSpace(3, ["conv", "pool"])

@@ -181,7 +181,7 @@ def test_a_password_is_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_missing_package_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from nasgoat.errors import MissingPackageError
     from nasgoat.export import to_torch
-    from nasgoat.integrations.dask_cluster import dask_workers
+    from nasgoat.integrations.dask_cluster import connect_dask_workers
     from nasgoat.spaces import nasbench201
 
     monkeypatch.setitem(sys.modules, package, None)
@@ -190,7 +190,7 @@ def test_a_missing_package_names_its_extra(package: str, monkeypatch: pytest.Mon
         if package == "torch":
             to_torch(nasbench201().from_digits([1, 1, 1, 1, 1, 1]))
         else:
-            dask_workers("tcp://127.0.0.1:1")
+            connect_dask_workers("tcp://127.0.0.1:1")
 
 
 def test_a_killed_call_resumes_by_itself() -> None:

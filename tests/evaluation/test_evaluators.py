@@ -271,11 +271,11 @@ def test_children_die_with_their_parent(tmp_path: Path) -> None:
     script = (
         "import os, signal, threading, time\n"
         "from nasgoat.evaluation import Isolated\n"
-        "from nasgoat.evaluation.isolated import _own_child\n"
+        "from nasgoat.evaluation.isolated import _get_own_child\n"
         "from nasgoat.graphs import LabeledGraph\n"
         "cell = LabeledGraph.from_edges(2, [(0, 1)])\n"
         "def work():\n"
-        "    print(_own_child().ask(os.getpid), flush=True)\n"
+        "    print(_get_own_child().ask(os.getpid), flush=True)\n"
         "    Isolated('objectives:hangs')(cell, 0)\n"
         "threading.Thread(target=work, daemon=True).start()\n"
         "time.sleep(3)\n"

@@ -8,8 +8,8 @@ import pytest
 
 from nasgoat.experiments import (
     ExperimentRecords,
-    charts_of,
-    figures_of,
+    build_charts,
+    make_figures,
     read_experiment,
     summary_of,
 )
@@ -29,9 +29,9 @@ def names(charts: list[Chart]) -> set[str]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_figures_and_reports_show_the_same_series(folder: Path) -> None:
     records = read_experiment(folder)
-    charts = [chart for found in charts_of(records).values() for chart in found]
+    charts = [chart for found in build_charts(records).values() for chart in found]
     reported = names([*charts, *summary_of(records)])
-    figures = figures_of(records).values()
+    figures = make_figures(records).values()
     legends = [legend for figure in figures for legend in figure.legends]
     shown = {text.get_text() for legend in legends for text in legend.get_texts()}
     shown |= {text.get_text() for f in figures for axes in f.axes for text in axes.texts}
@@ -41,7 +41,7 @@ def test_figures_and_reports_show_the_same_series(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["compare", "ablation"])
 def test_curves_are_of_regret_on_a_logarithm_with_names_at_their_ends(name: str) -> None:
     records = read_experiment(EXPERIMENTS / name)
-    curves = {k: f for k, f in figures_of(records).items() if "summary" not in k}
+    curves = {k: f for k, f in make_figures(records).items() if "summary" not in k}
     assert curves
     for key, figure in curves.items():
         assert figure.legends == []
@@ -54,7 +54,7 @@ def test_curves_are_of_regret_on_a_logarithm_with_names_at_their_ends(name: str)
 
 
 def test_a_test_error_that_nobody_measured_leaves_no_panel() -> None:
-    figures = figures_of(read_experiment(EXPERIMENTS / "compare"))
+    figures = make_figures(read_experiment(EXPERIMENTS / "compare"))
     panels = {name: [axes.get_title() for axes in f.axes] for name, f in figures.items()}
     assert len(panels["compare-deterministic"]) == 4
     assert len(panels["compare-deterministic-test"]) == 3
@@ -87,7 +87,7 @@ def test_the_goal_of_a_benchmark_is_what_the_best_reach_in_the_median(tmp_path: 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_no_two_lines_of_a_chart_look_the_same(folder: Path) -> None:
-    for charts in charts_of(read_experiment(folder)).values():
+    for charts in build_charts(read_experiment(folder)).values():
         for chart in charts:
             lines = [mark for mark in chart.marks if isinstance(mark, Line)]
             looks = {(line.series, line.dashed, line.bold) for line in lines}
@@ -95,7 +95,7 @@ def test_no_two_lines_of_a_chart_look_the_same(folder: Path) -> None:
 
 
 def test_ours_have_the_colour_of_their_kernel_where_it_tells_them_apart() -> None:
-    charts = charts_of(read_experiment(EXPERIMENTS / "compare"))
+    charts = build_charts(read_experiment(EXPERIMENTS / "compare"))
     series = {
         mark.name: mark.series
         for found in charts.values()
@@ -129,6 +129,6 @@ def test_a_chart_of_what_was_not_measured_is_left_out(tmp_path: Path) -> None:
         chart for found in make_charts(records).values() for chart in found if not chart.marks
     ]
     assert {chart.heading for chart in without} == {"nb101"}
-    assert all(chart.marks for found in charts_of(records).values() for chart in found)
+    assert all(chart.marks for found in build_charts(records).values() for chart in found)
     rows = [row for panels in make_panels(records).values() for row in panels.rows]
     assert all(chart.marks for row in rows for chart in row)

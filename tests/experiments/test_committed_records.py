@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.experiments import figures_of, read_experiment, tables_of
+from nasgoat.experiments import build_tables, make_figures, read_experiment
 from nasgoat.experiments.study import load_experiment
 
 ROOT = Path(__file__).parents[2]
@@ -13,7 +13,7 @@ FOLDERS = sorted(path.parent for path in (ROOT / "experiments").glob("*/experime
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_tables_are_those_of_the_records(folder: Path) -> None:
-    tables = tables_of(read_experiment(folder))
+    tables = build_tables(read_experiment(folder))
     shown = "\n\n".join(table.markdown() for table in tables) + "\n"
     assert (folder / "tables.md").read_text(encoding="utf-8") == shown
 
@@ -41,7 +41,7 @@ def test_records_are_those_of_the_declared_experiment(
 
 
 def test_the_overview_is_on_the_pages_that_show_it() -> None:
-    overview = tables_of(read_experiment(ROOT / "experiments" / "compare"))[0].markdown()
+    overview = build_tables(read_experiment(ROOT / "experiments" / "compare"))[0].markdown()
     table = overview.split("\n\n")[1]
     for page in ("README.md", "docs/benchmarks.md", "docs/experiments.md"):
         assert table in (ROOT / page).read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def test_the_overview_is_on_the_pages_that_show_it() -> None:
 )
 def test_every_table_is_on_the_page_that_shows_it(name: str, page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    for table in tables_of(read_experiment(ROOT / "experiments" / name)):
+    for table in build_tables(read_experiment(ROOT / "experiments" / name)):
         assert table.markdown().split("\n\n")[1] in text
 
 
@@ -67,4 +67,4 @@ def test_predictions_are_drawn_from_what_is_committed(tmp_path: Path) -> None:
     folder = ROOT / "experiments" / "kernels"
     for name in ("experiment.json", "summary.jsonl"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    assert len(figures_of(read_experiment(tmp_path))) == 2
+    assert len(make_figures(read_experiment(tmp_path))) == 2

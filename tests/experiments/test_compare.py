@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nasgoat.errors import SettingError
-from nasgoat.experiments import figures_of, tables_of
+from nasgoat.experiments import build_tables, make_figures
 from nasgoat.experiments.compare_charts import collect_curves
 from nasgoat.experiments.compare_study import CompareStudy
 from nasgoat.experiments.compare_tables import count_evaluations_to_optimum, list_contests
@@ -85,7 +85,7 @@ def test_noise_is_refused_where_a_table_has_none(monkeypatch: pytest.MonkeyPatch
 
 
 def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) -> None:
-    overview, noisy_overview, table, noisy = tables_of(records)
+    overview, noisy_overview, table, noisy = build_tables(records)
     assert overview.columns == ("method", "nb201/cifar10")
     assert noisy_overview.title.endswith(", noisy")
     assert [row[0] for row in table.rows] == ["random", "goat-l"]
@@ -94,7 +94,7 @@ def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) ->
     assert "Lowest median regret: " in table.notes[0]
     assert noisy.title.startswith("nb201/cifar10, noisy")
     assert all(len(row) == len(table.columns) for row in table.rows)
-    drawn = figures_of(records)
+    drawn = make_figures(records)
     settings = ["small-deterministic", "small-noisy"]
     assert [name for name in drawn if name in settings] == settings
     labels = {text.get_text() for text in drawn["small-noisy"].axes[0].texts}
@@ -102,17 +102,17 @@ def test_tables_and_figures_come_from_the_records(records: ExperimentRecords) ->
 
 
 def test_the_overview_says_which_methods_were_sequential(records: ExperimentRecords) -> None:
-    assert tables_of(records)[0].notes == ("One cell at a time: random; the others in batches.",)
+    assert build_tables(records)[0].notes == ("One cell at a time: random; the others in batches.",)
     batched = tuple(run for run in records.runs if run["method"] != "random")
-    assert tables_of(replace(records, runs=batched))[0].notes == ()
+    assert build_tables(replace(records, runs=batched))[0].notes == ()
 
 
 def test_records_without_curves_still_count(records: ExperimentRecords) -> None:
     old = tuple({**run, "steps": None, "test_error": None} for run in records.runs)
     without = replace(records, runs=old)
-    assert tables_of(without)[2].rows == tables_of(records)[2].rows
+    assert build_tables(without)[2].rows == build_tables(records)[2].rows
     assert collect_curves(list_contests(without)[0].runs["random"]) is None
-    assert list(figures_of(without)) == []
+    assert list(make_figures(without)) == []
 
 
 def test_the_first_at_the_optimum_need_not_have_the_lowest_regret(
@@ -122,7 +122,7 @@ def test_the_first_at_the_optimum_need_not_have_the_lowest_regret(
     noisy = [run for run in records.runs if run["noisy"]]
     soon = {**noisy[0], "method": "random", "reached": 12, "regret": 0.5}
     late = {**noisy[0], "method": "goat-l", "reached": 15, "regret": 0.0}
-    notes = tables_of(replace(records, runs=(soon, late)))[1].notes
+    notes = build_tables(replace(records, runs=(soon, late)))[1].notes
     leaders = "Lowest median regret: goat-l (0.000)."
     assert f"{leaders} First at the optimum in the median: random, after 12." in notes
 

@@ -14,7 +14,7 @@ from nasgoat import Optimizer, Settings, nasbench201
 from nasgoat.bayesopt import Objectives
 from nasgoat.cli import run
 from nasgoat.errors import ExperimentFileError, SettingError
-from nasgoat.experiments import captions_of, figures_of, read_experiment, tables_of
+from nasgoat.experiments import build_tables, make_captions, make_figures, read_experiment
 from nasgoat.experiments.fronts_problem import KERNEL_ENDINGS, Arena, FrontProblem
 from nasgoat.experiments.fronts_results import expand, make_charts
 from nasgoat.experiments.fronts_study import FrontsStudy, _load_arena, _summarise
@@ -161,7 +161,7 @@ def test_tables_say_whether_aims_are_met(tmp_path: Path) -> None:
     methods = ["random", "hypervolume", "goat"]
     declared = {"problems": [FRONT, LIMIT], "methods": methods, "initial": 10}
     records = ExperimentRecords(tmp_path, "fronts", "f", "F", "", declared, "", {}, runs)
-    overview, aims, front, limits = tables_of(records)
+    overview, aims, front, limits = build_tables(records)
     assert overview.rows[0][1:] == (
         "14",
         "0.500 / **0.980** / **0.980**",
@@ -179,7 +179,7 @@ def test_tables_say_whether_aims_are_met(tmp_path: Path) -> None:
         *front.rows[0][5:8],
     )
     assert limits.rows == (("goat", "1", "1/1", "3", "7.0", "0.0"),)
-    assert list(figures_of(records)) == ["f-hypervolume"]
+    assert list(make_figures(records)) == ["f-hypervolume"]
 
 
 def test_charts_name_the_default_in_bold_beside_the_methods_of_others(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_charts_name_the_default_in_bold_beside_the_methods_of_others(tmp_path: 
         lines = [mark for mark in chart.marks if isinstance(mark, Line)]
         assert {line.name for line in lines} == {*methods} - {*others}
         assert len({line.series for line in lines}) == len(lines)
-    (caption,) = captions_of(records).values()
+    (caption,) = make_captions(records).values()
     assert caption.endswith("the runs of hypervolume-e or hypervolume-t.")
 
 

@@ -9,7 +9,7 @@ from pytest import MonkeyPatch
 
 from nasgoat import nasbench201
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments import captions_of, figures_of, read_experiment
+from nasgoat.experiments import make_captions, make_figures, read_experiment
 from nasgoat.experiments.kernel_models import KERNELS, predict
 from nasgoat.experiments.kernel_study import KernelStudy
 from nasgoat.experiments.runner import Runner
@@ -80,13 +80,13 @@ def test_as_nas_bowl_draws_cells_have_a_path_to_the_output() -> None:
 def test_what_a_summary_keeps_is_drawn_without_details(tmp_path: Path) -> None:
     study = KernelStudy(("nb201/cifar10",), ("WL", "SP"), train=20, test=60, seeds=2)
     Runner().measure(Experiment("few", "", "", study), tmp_path)
-    assert set(figures_of(read_experiment(tmp_path))) == {"few-nb201-cifar10"}
+    assert set(make_figures(read_experiment(tmp_path))) == {"few-nb201-cifar10"}
     rmtree(tmp_path / "runs")
     records = read_experiment(tmp_path)
-    (name, figure), *_ = figures_of(records).items()
+    (name, figure), *_ = make_figures(records).items()
     assert name == "few-nb201-cifar10-grouped"
     assert [axes.get_title().split()[0] for axes in figure.axes] == ["WL", "SP"]
-    assert "each point the mean of 10 cells" in captions_of(records)[name]
+    assert "each point the mean of 10 cells" in make_captions(records)[name]
 
 
 def test_a_fixed_noise_is_kept() -> None:

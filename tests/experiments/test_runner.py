@@ -11,7 +11,7 @@ import pytest
 from nasgoat.bayesopt import Workers
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.experiments.records import RecordFolder
-from nasgoat.experiments.runner import FinishedRun, Runner, local_processes
+from nasgoat.experiments.runner import FinishedRun, Runner, start_local_processes
 from nasgoat.experiments.scale import ScaleStudy
 
 STUDY = ScaleStudy(methods=("catalogue",), nodes=(3, 4), observations=(4,), top=1, seeds=(0, 1))
@@ -60,4 +60,4 @@ def test_nothing_is_begun_once_it_stops(tmp_path: Path) -> None:
 
 def test_workers_are_at_least_one() -> None:
     with pytest.raises(SettingError, match="workers must be at least 1"):
-        local_processes(0)
+        start_local_processes(0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.experiments import figures_of, read_experiment
+from nasgoat.experiments import make_figures, read_experiment
 from nasgoat.experiments.scale import ScaleStudy
 
 METHODS = ("scip/compact", "catalogue")
@@ -32,4 +32,4 @@ def test_a_formulation_needs_a_solver() -> None:
 def test_records_of_a_method_that_is_no_longer_declared_are_drawn() -> None:
     records = read_experiment(Path(__file__).parents[2] / "experiments" / "scale")
     fewer = {**records.declaration, "methods": ["branch"]}
-    assert set(figures_of(replace(records, declaration=fewer))) == set(figures_of(records))
+    assert set(make_figures(replace(records, declaration=fewer))) == set(make_figures(records))

@@ -18,7 +18,7 @@ from nasgoat.figures.colours import DARK, LIGHT, assign_colours, list_operations
 from nasgoat.figures.drawing import write_ladder
 from nasgoat.report import search_page
 from nasgoat.report.page import write_picture_style
-from nasgoat.spaces import SearchSpace, preset, preset_names
+from nasgoat.spaces import SearchSpace, list_presets, preset
 from tests.report.studies import made
 from tests.strategies import labeled_graphs
 
@@ -39,7 +39,7 @@ def test_up_to_ten_operations_have_colours_of_their_own(labels: list[str]) -> No
     assert assign_colours(labels[::-1]) == found
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", list_presets())
 def test_a_graph_alone_has_the_colours_of_its_space(name: str) -> None:
     whole = assign_colours(preset(name).labels)
     assert len(set(whole.values())) == len(whole)

@@ -48,7 +48,7 @@ def test_every_graph_satisfies_every_row(name: str, formulation: str) -> None:
     chosen = np.random.default_rng(1).permutation(len(graphs))[:6]
     assert len(chosen) > 1
     for i in chosen:
-        assert model.rows.violations(model.encode(graphs[i])) == []
+        assert model.rows.list_violations(model.encode(graphs[i])) == []
 
 
 @pytest.mark.parametrize("name", ["nodes", "darts", "declared"])
@@ -61,9 +61,9 @@ def test_other_richest_paths_break_a_row(name: str) -> None:
         (own,) = [key for key, value in point.items() if key.startswith("rich") and value == 1.0]
         for other in [key for key in point if key.startswith("rich") and key != own][:4]:
             changed = point | {own: 0.0, other: 1.0}
-            assert any("richest" in row.row for row in model.rows.violations(changed))
+            assert any("richest" in row.row for row in model.rows.list_violations(changed))
             mixed = point | {own: 0.5, other: 0.5}
-            assert any("richest" in row.row for row in model.rows.violations(mixed))
+            assert any("richest" in row.row for row in model.rows.list_violations(mixed))
             tried += 1
     assert tried > 5
 

@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import TaggedModel, formulate
-from nasgoat.formulations.cell_domains import compact_domain, list_needed_columns
+from nasgoat.formulations.cell_domains import build_compact_domain, list_needed_columns
 from nasgoat.formulations.variance_bound import find_convex_diagonal, find_directions
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import CellSpace, ChainSpace, DartsSpace
@@ -32,7 +32,7 @@ def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
     for batch in space.enumerate():
         n = int(batch.sizes[0])
         columns = list_needed_columns(space, n, features)
-        counts = compact_domain(TaggedModel(n), space, features, columns).counts
+        counts = build_compact_domain(TaggedModel(n), space, features, columns).counts
         z = features.counts(batch).astype(float)
         G, h = counts.matrix()
         assert np.abs(z @ G.T - h).max() == 0
@@ -51,10 +51,10 @@ def test_the_split_is_convex_and_exact(space: CellSpace) -> None:
         model = formulate(space, lcb, "compact", nodes=n)
         for cell in space.with_nodes(n).sample(5, rng):
             values = model.encode(cell)
-            assert model.rows.violations(values) == []
+            assert model.rows.list_violations(values) == []
             # The row is tight: any larger σ violates it, so it is exact and not a relaxation.
             more = {**values, "sigma": values["sigma"] + 1e-3, "lcb": values["lcb"] - 3e-3}
-            assert [v.row for v in model.rows.violations(more, 1e-9)] == ["(Acq_Opt)variance"]
+            assert [v.row for v in model.rows.list_violations(more, 1e-9)] == ["(Acq_Opt)variance"]
 
 
 def test_the_diagonal_is_convex_on_random_problems() -> None:
@@ -77,7 +77,7 @@ def test_counts_are_forced_once_graph_and_labels_are_fixed() -> None:
     counts = [name for name in values if name[:2] in ("p(", "f(", "t(", "R(", "z(")]
     assert {name[0] for name in counts} == {*"pftRz"}
     for name in counts:
-        assert model.rows.violations({**values, name: values[name] + 0.5}), name
+        assert model.rows.list_violations({**values, name: values[name] + 0.5}), name
 
 
 def test_topological_orders_are_all_found_once() -> None:

@@ -14,7 +14,7 @@ from nasgoat.formulations.graph_encoding import (
     restrict_strongly_connected,
     restrict_undirected,
 )
-from nasgoat.formulations.tagged_model import entry_name
+from nasgoat.formulations.tagged_model import name_entry
 from nasgoat.graphs.shortest_paths import find_distances
 
 Space = NodeLabeledSpace | EdgeLabeledSpace
@@ -65,7 +65,7 @@ def cells_of(space: Space, count: int = 12) -> list[LabeledGraph]:
 @given(digraphs(), st.integers(0, 3))
 def test_every_digraph_satisfies_the_graph_encoding(graph: LabeledGraph, more: int) -> None:
     rows = ENCODINGS[min(graph.n + more, 4)]
-    assert rows.violations(rows.values(GraphPoint(graph, rows.n))) == []
+    assert rows.list_violations(rows.values(GraphPoint(graph, rows.n))) == []
 
 
 @settings(max_examples=60, deadline=None)
@@ -82,7 +82,7 @@ def test_any_single_wrong_value_violates_the_graph_encoding(
     other = {**values, name: float(wrong)}
     sizes = [v for v in range(3) if other[f"A({v},{v})"]]
     assume(name not in (f"A({len(sizes)},{len(sizes)})", f"A({len(sizes) - 1},{len(sizes) - 1})"))
-    assert rows.violations(other)
+    assert rows.list_violations(other)
 
 
 def test_restrictions_admit_exactly_their_graphs() -> None:
@@ -98,7 +98,7 @@ def test_restrictions_admit_exactly_their_graphs() -> None:
         rows = graph_encoding(3)
         restrict(rows)
         for graph, fine in zip((edge, cycle, both), admitted, strict=True):
-            assert (not rows.violations(rows.values(GraphPoint(graph, 3)))) is fine
+            assert (not rows.list_violations(rows.values(GraphPoint(graph, 3)))) is fine
 
 
 @pytest.mark.parametrize("formulation", ["paper", "compact"])
@@ -110,7 +110,7 @@ def test_encode_satisfies_every_row_and_decode_inverts_it(
     model, lcb = model_of(name, form, formulation)
     for cell in cells_of(SPACES[name]):
         values = model.encode(cell)
-        assert model.rows.violations(values) == []
+        assert model.rows.list_violations(values) == []
         assert model.decode(values) == model.order(cell)
         assert values["lcb"] == pytest.approx(float(lcb.score([cell])[0]), abs=ROUNDING)
 
@@ -125,16 +125,16 @@ def test_any_single_wrong_binary_violates_a_row(name: str, formulation: str) -> 
     for cell in cells_of(SPACES[name], 2):
         values = model.encode(cell)
         for var in rng.permutation(np.array(binaries, dtype=object))[:12]:
-            name_of = entry_name(var)
+            name_of = name_entry(var)
             wrong = {**values, name_of: 1 - values[name_of]}
-            assert model.rows.violations(wrong), name_of
+            assert model.rows.list_violations(wrong), name_of
 
 
 def test_symmetry_rows_keep_an_order_of_every_graph() -> None:
     model, _ = model_of("node", "linear", "compact", symmetry=True)
     for cell in cells_of(NODE, 40):
         values = model.encode(cell)
-        assert model.rows.violations(values) == []
+        assert model.rows.list_violations(values) == []
         assert NODE.key(model.decode(values)) == NODE.key(cell)
 
 
@@ -187,5 +187,5 @@ def test_sizes_of_the_models() -> None:
 def test_every_row_name_starts_with_a_tag() -> None:
     for formulation in ("paper", "compact"):
         model, _ = model_of("edge", "exponential", formulation)
-        assert all(entry_name(row).startswith("(") for row in model.rows.constraints())
+        assert all(name_entry(row).startswith("(") for row in model.rows.constraints())
         assert list(model.pyomo.component_data_objects(pyo.Objective))

@@ -8,13 +8,13 @@ from nasgoat.acquisition import random_problem
 from nasgoat.formulations import (
     FORMULATIONS,
     GraphPoint,
-    domain_model,
-    entry_name,
+    build_domain,
     formulate,
     graph_encoding,
+    name_entry,
 )
-from nasgoat.formulations.cell_domains import paper_domain
-from nasgoat.formulations.kernel_encoding import distance_indicators
+from nasgoat.formulations.cell_domains import restrict_to_paper_domain
+from nasgoat.formulations.kernel_encoding import add_distance_indicators
 from nasgoat.formulations.limit_rows import limit_cells
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces import CellSpace, ChainSpace
@@ -43,7 +43,7 @@ def acquisition(space: CellSpace) -> LowerConfidenceBound:
 def test_each_limit_is_one_named_row(formulation: str) -> None:
     space = EdgeLabeledSpace(4, ["a", "b"]).constrain({"few a": "a <= 2", "long": "depth >= 2"})
     model = formulate(space, acquisition(space), formulation)
-    rows = [entry_name(row) for row in model.rows.constraints() if "(limit)" in entry_name(row)]
+    rows = [name_entry(row) for row in model.rows.constraints() if "(limit)" in name_entry(row)]
     assert rows == ["(limit)0_few_a", "(limit)1_long"]
 
 
@@ -60,7 +60,7 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
         values = {**free.encode(graph)}
         point = model.rows.values(GraphPoint(model.order(graph), model.n, model.features))
         values |= {name: value for name, value in point.items() if name.startswith("H(")}
-        broken = [row for row, _ in model.rows.violations(values)]
+        broken = [row for row, _ in model.rows.list_violations(values)]
         assert (not broken) == (graph in space), broken
         assert all("(limit)" in row for row in broken)
 
@@ -70,10 +70,10 @@ def test_scip_counts_the_graphs_within_the_limits(space: CellSpace) -> None:
     n = space.sizes[-1]
     graphs = [graph for batch in space.enumerate() for graph in batch]
     orders = sum(len(list_topological_orders(g, 100)) if g.node_labels else 1 for g in graphs)
-    assert ScipModel(domain_model(space, n)).count() == orders
+    assert ScipModel(build_domain(space, n)).count() == orders
     rows = graph_encoding(n)
-    paper_domain(rows, space)
-    distance_indicators(rows)
+    restrict_to_paper_domain(rows, space)
+    add_distance_indicators(rows)
     limit_cells(rows, space)
     assert ScipModel(rows).count() == orders
 
@@ -82,9 +82,9 @@ def test_scip_counts_the_graphs_within_the_limits(space: CellSpace) -> None:
 def test_costs_may_differ_by_place(n: int) -> None:
     within = BY_LAYER.with_nodes(n).count()
     assert 0 < within < 2 ** (n - 1)
-    assert ScipModel(domain_model(BY_LAYER, n)).count() == within
+    assert ScipModel(build_domain(BY_LAYER, n)).count() == within
     rows = graph_encoding(n)
-    paper_domain(rows, BY_LAYER)
-    distance_indicators(rows)
+    restrict_to_paper_domain(rows, BY_LAYER)
+    add_distance_indicators(rows)
     limit_cells(rows, BY_LAYER)
     assert ScipModel(rows).count() == within

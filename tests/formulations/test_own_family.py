@@ -14,18 +14,18 @@ from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.formulations import (
     FORMULATIONS,
     LAYOUTS,
-    domain_model,
-    entry_name,
+    build_domain,
     formulate,
     graph_encoding,
+    name_entry,
 )
-from nasgoat.formulations.cell_domains import paper_domain
+from nasgoat.formulations.cell_domains import restrict_to_paper_domain
 from nasgoat.solvers import SolveLimits
 from nasgoat.solvers.scip_model import ScipModel
 from nasgoat.spaces import CellSpace, ChainSpace, EdgeRow
 from nasgoat.spaces.limits import Limit
 from nasgoat.spaces.names import list_topological_orders
-from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.spaces.structures import list_acyclic_structures
 
 #: Both sides score with the same posterior; only the order of sums may differ.
 AGREEMENT = 1e-6
@@ -46,7 +46,7 @@ class Sparse(CellSpace):
         return range(3, self.nodes + 1)
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
-        yield acyclic_structures(n, n).adjacency
+        yield list_acyclic_structures(n, n).adjacency
 
     def with_nodes(self, n: int) -> CellSpace:
         return self if n == self.nodes else Sparse(n, self.ops, limits=self.limits)
@@ -112,9 +112,9 @@ def test_scip_counts_the_cells_of_every_size(space: CellSpace) -> None:
         if by_rows:  # every topological order is a point of its own
             cells = [g for batch in space.enumerate() for g in batch if g.n == n]
             expected = sum(len(list_topological_orders(g, 100)) for g in cells)
-        assert ScipModel(domain_model(space, n)).count() == expected
+        assert ScipModel(build_domain(space, n)).count() == expected
         rows = graph_encoding(n)
-        paper_domain(rows, space)
+        restrict_to_paper_domain(rows, space)
         assert ScipModel(rows).count() == expected
 
 
@@ -129,7 +129,7 @@ def test_every_cell_is_a_point_with_its_value(
         model = formulate(space, lcb, formulation, nodes=n)
         for cell in space.with_nodes(n).sample(4, np.random.default_rng(1)):
             values = model.encode(cell)
-            assert model.rows.violations(values) == []
+            assert model.rows.list_violations(values) == []
             assert values["lcb"] == pytest.approx(float(lcb.score([cell])[0]), abs=AGREEMENT)
             assert space.key(model.decode(values)) == space.key(cell)
 
@@ -158,7 +158,7 @@ def test_rows_of_a_family_carry_its_own_tag() -> None:
     space = FAMILIES[1]
     for formulation in FORMULATIONS:
         model = formulate(space, random_problem(space, 4).acquisition, formulation)
-        names = [entry_name(row) for row in model.rows.constraints()]
+        names = [name_entry(row) for row in model.rows.constraints()]
         assert "(sparse)edges" in names
         assert not any(name.startswith("(structures)") for name in names)
 

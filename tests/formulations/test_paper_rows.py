@@ -8,7 +8,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, GraphGP, LabeledGraph, LowerConfidenceBound, NodeLabeledSpace
 from nasgoat.formulations import GraphPoint, formulate
-from nasgoat.formulations.graph_encoding import CONDITIONS, condition_c1, graph_variables
+from nasgoat.formulations.graph_encoding import CONDITIONS, add_graph_variables, condition_c1
 from nasgoat.formulations.tagged_model import TaggedModel
 
 PATH = LabeledGraph.from_edges(3, [(0, 1), (1, 2)])
@@ -16,7 +16,7 @@ PATH = LabeledGraph.from_edges(3, [(0, 1), (1, 2)])
 
 def rows_without(tag: str) -> TaggedModel:
     m = TaggedModel(3)
-    graph_variables(m)
+    add_graph_variables(m)
     if tag != "C1":
         condition_c1(m, 1)
     for condition in CONDITIONS:
@@ -26,7 +26,7 @@ def rows_without(tag: str) -> TaggedModel:
 
 
 def tags(m: TaggedModel, values: dict[str, float]) -> set[str]:
-    return {v.row[1:3] for v in m.violations(values) if v.row.startswith("(C")}
+    return {v.row[1:3] for v in m.list_violations(values) if v.row.startswith("(C")}
 
 
 @functools.cache
@@ -80,6 +80,6 @@ def test_kernel_rows_state_the_kernel(
         expected = kernel(rows[i : i + 1], gp.gpr_.X_train_)[0]
         assert [values[f"K({j})"] for j in range(len(expected))] == pytest.approx(expected)
         assert values["K_xx"] == pytest.approx(kernel.diag(rows[i : i + 1])[0])
-        assert model.rows.violations(values) == []
+        assert model.rows.list_violations(values) == []
         for name in ("K(0)", "K_xx", "mu", "lcb"):
-            assert model.rows.violations({**values, name: values[name] + 1e-2})
+            assert model.rows.list_violations({**values, name: values[name] + 1e-2})

@@ -6,7 +6,7 @@ import pytest
 from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.formulations import formulate
-from nasgoat.formulations.profiles import INNER, SINK, SOURCE, structure_profiles
+from nasgoat.formulations.profiles import INNER, SINK, SOURCE, list_structure_profiles
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.summaries import list_compositions
 
@@ -22,12 +22,12 @@ def test_every_cell_satisfies_every_row(cells: list[LabeledGraph]) -> None:
     model = formulate(SPACE, random_problem(SPACE, 10).acquisition)
     tags = ("(profiles)one", "(compositions)pairs", "(caps)count")
     assert all(model.pyomo.component(tag) is not None for tag in tags)
-    broken = [cell for cell in cells if model.rows.violations(model.encode(cell))]
+    broken = [cell for cell in cells if model.rows.list_violations(model.encode(cell))]
     assert not broken
 
 
 def test_caps_are_the_largest_counts_of_the_space(cells: list[LabeledGraph]) -> None:
-    profiles = structure_profiles(5, 6)
+    profiles = list_structure_profiles(5, 6)
     assert profiles is not None
     features = FeatureMap(SPACE)
     largest = features.counts(SPACE.batch(cells)).max(axis=0)
@@ -41,7 +41,7 @@ def test_caps_are_the_largest_counts_of_the_space(cells: list[LabeledGraph]) -> 
 
 
 def test_two_families_go_together_only_if_a_structure_has_both() -> None:
-    profiles = structure_profiles(4, 6)
+    profiles = list_structure_profiles(4, 6)
     assert profiles is not None
     chain, fan = profiles.values[SOURCE].tolist().index([1, 1]), profiles.values[SINK].tolist()
     # One inner node after the source, one after that: the first can reach the sink itself or not.
@@ -50,8 +50,8 @@ def test_two_families_go_together_only_if_a_structure_has_both() -> None:
 
 
 def test_spaces_with_too_many_structures_have_no_profiles() -> None:
-    assert structure_profiles(9, 30) is None
-    assert structure_profiles(3, 3) is None
+    assert list_structure_profiles(9, 30) is None
+    assert list_structure_profiles(3, 3) is None
 
 
 def test_compositions_are_counted_by_the_binomial() -> None:

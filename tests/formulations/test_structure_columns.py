@@ -6,8 +6,8 @@ import pytest
 from nasgoat import LabeledGraph, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.errors import GraphError
-from nasgoat.formulations import AcquisitionModel, TaggedModel, entry_name, formulate
-from nasgoat.formulations.cell_domains import compact_domain
+from nasgoat.formulations import AcquisitionModel, TaggedModel, formulate, name_entry
+from nasgoat.formulations.cell_domains import build_compact_domain
 from nasgoat.formulations.structure_columns import (
     ColumnBounds,
     StructureColumns,
@@ -16,7 +16,7 @@ from nasgoat.formulations.structure_columns import (
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.summaries import list_compositions
 from nasgoat.solvers.scip_model import ScipModel
-from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.spaces.structures import list_acyclic_structures
 from nasgoat.surrogate import LinearPosterior
 from nasgoat.surrogate.posterior import require_known_form
 
@@ -25,7 +25,7 @@ PROBLEM = random_problem(SPACE, 20, seed=1)
 
 
 def whole_list(space: NodeLabeledSpace, n: int) -> StructureColumns:
-    adjacency = acyclic_structures(n, space.edge_limit).adjacency
+    adjacency = list_acyclic_structures(n, space.edge_limit).adjacency
     every = list_compositions(n - 2, len(space.ops))
     return StructureColumns(adjacency, {C: unbounded(np.arange(len(adjacency))) for C in every})
 
@@ -43,7 +43,7 @@ def model() -> AcquisitionModel:
 def test_every_cell_is_a_point_with_its_value(model: AcquisitionModel, seed: int) -> None:
     [cell] = SPACE.sample(1, np.random.default_rng(seed))
     values = model.encode(cell)
-    assert model.rows.violations(values) == []
+    assert model.rows.list_violations(values) == []
     assert values["lcb"] == pytest.approx(float(PROBLEM.acquisition.score([cell])[0]))
     assert SPACE.key(model.decode(values)) == SPACE.key(cell)
     assert [x for name, x in values.items() if name.startswith("X(")].count(1.0) == 1
@@ -54,17 +54,17 @@ def test_a_wrong_binary_value_violates_a_row(model: AcquisitionModel, seed: int)
     rng = np.random.default_rng(seed)
     [cell] = SPACE.sample(1, rng)
     values = model.encode(cell)
-    binary = [entry_name(x) for x in model.rows.variables() if x.is_binary()]
+    binary = [name_entry(x) for x in model.rows.variables() if x.is_binary()]
     for name in rng.choice(binary, 40, replace=False):
         wrong = {**values, name: 1 - values[name]}
-        assert model.rows.violations(wrong), name
+        assert model.rows.list_violations(wrong), name
 
 
 @pytest.mark.parametrize(("n", "ops"), [(3, 2), (4, 1), (4, 2), (5, 1)])
 def test_scip_counts_each_structure_under_all_labels(n: int, ops: int) -> None:
     space = NodeLabeledSpace(n, ["a", "b"][:ops])
     rows, columns = TaggedModel(n), whole_list(space, n)
-    compact_domain(rows, space, FeatureMap(space), columns)
+    build_compact_domain(rows, space, FeatureMap(space), columns)
     assert ScipModel(rows).count() == len(columns.adjacency) * ops ** (n - 2)
 
 
@@ -81,11 +81,11 @@ def test_the_parts_bounds_are_exact_at_their_cells() -> None:
         structure = whole.adjacency[rng.choice(some[C])]
         values = model.encode(LabeledGraph(structure, ("input", *labels, "output")))
         part = model.rows.parts[i]
-        assert values[entry_name(part.chosen)] == 1
-        assert [values[entry_name(x)] for x in part.columns].count(1.0) == 1
+        assert values[name_entry(part.chosen)] == 1
+        assert [values[name_entry(x)] for x in part.columns].count(1.0) == 1
         bound = part.variance()
-        affine = bound.constant + sum(c * values[entry_name(x)] for c, x in bound.affine)
-        q = bound.B.T @ (np.array([values[entry_name(x)] for x in bound.z]) - bound.centre)
+        affine = bound.constant + sum(c * values[name_entry(x)] for c, x in bound.affine)
+        q = bound.B.T @ (np.array([values[name_entry(x)] for x in bound.z]) - bound.centre)
         assert affine - q @ q == pytest.approx(values["sigma"] ** 2, abs=1e-7)
 
 
@@ -97,7 +97,7 @@ def test_labels_that_no_composition_has_are_left_out() -> None:
     assert labels == {"2", "3"}
     cell = LabeledGraph(whole.adjacency[7], ("input", "b", "c", "c", "b", "output"))
     values = model.encode(cell)
-    assert model.rows.violations(values) == []
+    assert model.rows.list_violations(values) == []
     assert values["lcb"] == pytest.approx(float(PROBLEM.acquisition.score([cell])[0]))
     assert model.decode(values) == cell
 

@@ -5,7 +5,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace
 from nasgoat.acquisition import random_problem
-from nasgoat.formulations import AcquisitionModel, entry_name, formulate
+from nasgoat.formulations import AcquisitionModel, formulate, name_entry
 from nasgoat.formulations.variance_bound import VarianceBound
 
 SPACE = NodeLabeledSpace(nodes=(6, 6), ops=["a", "b", "c"], max_edges=8)
@@ -18,13 +18,13 @@ def model() -> AcquisitionModel:
 
 def sides(bound: VarianceBound, values: dict[str, float]) -> tuple[float, float, np.ndarray]:
     """σ², a, and z at a point."""
-    affine = bound.constant + sum(c * values[entry_name(x)] for c, x in bound.affine)
-    z = np.array([values[entry_name(x)] for x in bound.z])
+    affine = bound.constant + sum(c * values[name_entry(x)] for c, x in bound.affine)
+    z = np.array([values[name_entry(x)] for x in bound.z])
     return values["sigma"] ** 2, affine, z
 
 
 def own_bound(model: AcquisitionModel, values: dict[str, float]) -> VarianceBound:
-    own = [part for part in model.rows.parts if values[entry_name(part.chosen)] > 0.5]
+    own = [part for part in model.rows.parts if values[name_entry(part.chosen)] > 0.5]
     assert len(own) == 1
     bound: VarianceBound = own[0].variance()
     return bound

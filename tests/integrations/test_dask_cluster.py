@@ -19,7 +19,7 @@ from nasgoat.cli import run
 from nasgoat.errors import SettingError, WorkersLostError
 from nasgoat.evaluation import Inline
 from nasgoat.integrations import StudyLedger
-from nasgoat.integrations.dask_cluster import dask_workers, is_loopback, read_resources
+from nasgoat.integrations.dask_cluster import connect_dask_workers, is_loopback, read_resources
 from nasgoat.spaces import NodeLabeledSpace
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
@@ -70,7 +70,7 @@ def driven_by(workers: Workers, evaluated: Callable[[object], None]) -> Driver:
 
 def test_killed_workers_cost_no_evaluation(cluster: Any) -> None:
     warned: list[str] = []
-    workers = dask_workers(cluster.scheduler_address, warned.append)
+    workers = connect_dask_workers(cluster.scheduler_address, warned.append)
     killed: list[int] = []
 
     def kill_one(_: object) -> None:
@@ -91,7 +91,7 @@ def test_killed_workers_cost_no_evaluation(cluster: Any) -> None:
 
 def test_a_lost_cluster_ends_the_search_in_time() -> None:
     with start_cluster(processes=False) as cluster:
-        workers = dask_workers(cluster.scheduler_address, patience=2.0)
+        workers = connect_dask_workers(cluster.scheduler_address, patience=2.0)
 
         def close(_: object) -> None:
             cluster.scale(0)
@@ -106,14 +106,14 @@ def test_an_address_without_a_scheduler_is_refused_in_time(
 ) -> None:
     monkeypatch.setattr("nasgoat.integrations.dask_cluster.CONNECT_SECONDS", 1.0)
     with pytest.raises(WorkersLostError, match="must answer at"):
-        dask_workers("tcp://127.0.0.1:9")
+        connect_dask_workers("tcp://127.0.0.1:9")
 
 
 def test_an_address_elsewhere_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nasgoat.integrations.dask_cluster.CONNECT_SECONDS", 0.5)
     warned: list[str] = []
     with pytest.raises(WorkersLostError):
-        dask_workers("tcp://192.0.2.1:8786", warned.append)
+        connect_dask_workers("tcp://192.0.2.1:8786", warned.append)
     assert "no authentication" in warned[0]
     assert is_loopback("tcp://[::1]:8786")
     assert not is_loopback("tcp://scheduler.example:8786")
@@ -172,7 +172,7 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
 ) -> None:
     address, scheduler = processes
     monkeypatch.chdir(tmp_path)
-    connect, keep = dask_workers, StudyLedger.finish
+    connect, keep = connect_dask_workers, StudyLedger.finish
 
     def impatient(where: str, warn: Callable[[str], None], **options: Any) -> Workers:
         return connect(where, warn, patience=6.0, **options)  # a worker may take seconds to join
@@ -181,7 +181,7 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
         keep(ledger, ticket)
         scheduler.kill()
 
-    monkeypatch.setattr("nasgoat.integrations.dask_cluster.dask_workers", impatient)
+    monkeypatch.setattr("nasgoat.integrations.dask_cluster.connect_dask_workers", impatient)
     monkeypatch.setattr(StudyLedger, "finish", finish)
     call = ["search", "--space", "nb201", "--objective", "plain:error", "--report", "run"]
     call += ["--initial", "4", "--no-pictures", "--json", "-q"]
@@ -197,12 +197,12 @@ def test_a_scheduler_that_dies_leaves_a_search_to_resume(
 def test_an_evaluation_takes_a_resource_of_its_worker() -> None:
     """Four threads, but two slots: no more than two evaluations run at a time."""
     with start_cluster(processes=False, threads=2, resources={"GPU": 1}) as cluster:
-        workers = dask_workers(cluster.scheduler_address, resources={"GPU": 1})
+        workers = connect_dask_workers(cluster.scheduler_address, resources={"GPU": 1})
         assert workers.slots() == 2
         ran = [workers.executor.submit(take_time).result for _ in range(6)]
         spans = [result() for result in ran]
         workers.close()
-        none = dask_workers(cluster.scheduler_address, resources={"TPU": 1}, patience=0.0)
+        none = connect_dask_workers(cluster.scheduler_address, resources={"TPU": 1}, patience=0.0)
         none.slots()
         with pytest.raises(WorkersLostError, match="a worker with TPU=1, got none"):
             none.check()

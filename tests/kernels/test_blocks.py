@@ -21,7 +21,7 @@ from nasgoat import (
     nasbench201,
 )
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.graphs.conversions import edges_as_nodes
+from nasgoat.graphs.conversions import turn_edges_into_nodes
 from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, require_bounded_blocks
 from nasgoat.kernels.blocks import BLOCKS, code_block
 from nasgoat.kernels.graph_counts import count_longest
@@ -195,7 +195,7 @@ def test_shape_of_a_cell() -> None:
 def test_operations_on_edges_are_the_nodes_of_a_shape() -> None:
     space = nasbench201()
     for graph, found in zip(draw(space), count("shape", space, draw(space)), strict=True):
-        cell = edges_as_nodes(graph)
+        cell = turn_edges_into_nodes(graph)
         network = nx.DiGraph(cell.edges)
         lengths = [len(p) - 1 for p in nx.all_simple_paths(network, 0, cell.n - 1)]
         # A path through k operations has k + 1 edges there, and k here; input and output are nodes.

@@ -7,14 +7,22 @@ import pytest
 
 from nasgoat import LabeledGraph, nasbench101, nasbench201
 from nasgoat.errors import GraphError, SettingError, UnknownNameError
-from nasgoat.graphs.conversions import edges_as_nodes
-from nasgoat.kernels.histogram_kernels import walk_gram, walk_histograms, wl_gram, wl_histograms
+from nasgoat.graphs.conversions import turn_edges_into_nodes
+from nasgoat.kernels.histogram_kernels import (
+    compute_wl_gram,
+    compute_wl_histograms,
+    walk_gram,
+    walk_histograms,
+)
 
 
 def cells(count: int) -> list[LabeledGraph]:
     rng = np.random.default_rng(0)
     nodes = nasbench101().sample(count, rng)
-    return [*nodes, *(edges_as_nodes(c, "skip_connect") for c in nasbench201().sample(count, rng))]
+    return [
+        *nodes,
+        *(turn_edges_into_nodes(c, "skip_connect") for c in nasbench201().sample(count, rng)),
+    ]
 
 
 def by_grakel(kernel: Any, graphs: list[LabeledGraph]) -> np.ndarray:
@@ -32,20 +40,23 @@ def test_dot_product_is_that_of_grakel(depth: int) -> None:
     kernel = grakel.VertexHistogram(normalize=False)
     if depth:
         kernel = grakel.WeisfeilerLehman(n_iter=depth, base_graph_kernel=grakel.VertexHistogram)
-    found = wl_gram(wl_histograms(graphs, depth), normalize=False)
+    found = compute_wl_gram(compute_wl_histograms(graphs, depth), normalize=False)
     np.testing.assert_allclose(found, by_grakel(kernel, graphs))
 
 
 def test_intersection_is_that_of_a_plain_loop() -> None:
-    levels = wl_histograms(cells(15), 2)
-    gram = wl_gram(levels, "intersection", normalize=False)
+    levels = compute_wl_histograms(cells(15), 2)
+    gram = compute_wl_gram(levels, "intersection", normalize=False)
     for i, j in [(0, 0), (0, 5), (3, 20), (29, 28)]:
         assert gram[i, j] == sum(np.minimum(level[i], level[j]).sum() for level in levels)
 
 
 @pytest.mark.parametrize(
     "gram",
-    [wl_gram(wl_histograms(cells(15), 2), "intersection"), walk_gram(walk_histograms(cells(8)))],
+    [
+        compute_wl_gram(compute_wl_histograms(cells(15), 2), "intersection"),
+        walk_gram(walk_histograms(cells(8))),
+    ],
     ids=["subtrees", "walks"],
 )
 def test_normalised_matrix_has_a_unit_diagonal(gram: np.ndarray) -> None:
@@ -55,9 +66,9 @@ def test_normalised_matrix_has_a_unit_diagonal(gram: np.ndarray) -> None:
 
 def test_graphs_without_node_labels_are_refused() -> None:
     with pytest.raises(GraphError, match="labels on its nodes"):
-        wl_histograms([nasbench201().sample(1, np.random.default_rng(0))[0]], 1)
+        compute_wl_histograms([nasbench201().sample(1, np.random.default_rng(0))[0]], 1)
     with pytest.raises(UnknownNameError, match="assignment"):
-        wl_gram([], "cosine")
+        compute_wl_gram([], "cosine")
 
 
 def test_walks_of_the_product_graph_are_counted() -> None:

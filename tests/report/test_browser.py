@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nasgoat.report import experiment_page, search_page, write_report
+from nasgoat.report import search_page, write_experiment_page, write_report
 from nasgoat.spaces import nasbench201, parse_space, preset
 from tests.report.browser import Browser
 from tests.report.experiments import compare, kernels
@@ -26,8 +26,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "hostile": made(hostile_space(), 16, failed=failed, command="nasgoat " + "y" * 500),
     }
     html = {name: search_page(run) for name, run in runs.items()}
-    html["experiment"] = experiment_page(compare(folder / "compare"))
-    html["predictions"] = experiment_page(kernels(folder / "kernels"))
+    html["experiment"] = write_experiment_page(compare(folder / "compare"))
+    html["predictions"] = write_experiment_page(kernels(folder / "kernels"))
     for name, text in html.items():
         write_report(text, folder / f"{name}.html")
     return {name: (folder / f"{name}.html").as_uri() for name in html}

@@ -8,12 +8,12 @@ import pytest
 from nasgoat.figures.wording import describe_graph
 from nasgoat.graphs import LabeledGraph
 from nasgoat.report.cells import assign_classes, draw_cell
-from nasgoat.spaces import SearchSpace, preset, preset_names
+from nasgoat.spaces import SearchSpace, list_presets, preset
 from tests.graph_spaces import DECLARED
 from tests.report.studies import HOSTILE, hostile_space
 
 
-@pytest.mark.parametrize("space", [*map(preset, preset_names()), *DECLARED, hostile_space()])
+@pytest.mark.parametrize("space", [*map(preset, list_presets()), *DECLARED, hostile_space()])
 @pytest.mark.parametrize("large", [False, True])
 def test_every_node_and_edge_of_every_kind_of_graph_is_drawn(
     space: SearchSpace, large: bool

@@ -18,7 +18,7 @@ from nasgoat import LabeledGraph
 from nasgoat.acquisition import make_optimizer, random_problem
 from nasgoat.errors import MissingPackageError
 from nasgoat.figures import draw
-from nasgoat.spaces import SearchSpace, preset, preset_names
+from nasgoat.spaces import SearchSpace, list_presets, preset
 from tests.documentation.page_run import Block, PageRun
 from tests.graph_spaces import DECLARED
 from tests.report.studies import HOSTILE, hostile_space
@@ -42,7 +42,7 @@ def read_pictures(html: str) -> list[ET.Element]:
     return [ET.fromstring(base64.b64decode(data)) for data in found]  # noqa: S314
 
 
-@pytest.mark.parametrize("space", [*map(preset, preset_names()), *DECLARED, hostile_space()])
+@pytest.mark.parametrize("space", [*map(preset, list_presets()), *DECLARED, hostile_space()])
 def test_a_graph_is_a_whole_svg_file_with_every_node(space: SearchSpace) -> None:
     graph = space.sample(1, np.random.default_rng(0))[0]
     picture = ET.fromstring(graph._repr_svg_())  # noqa: S314
@@ -54,7 +54,7 @@ def test_a_graph_is_a_whole_svg_file_with_every_node(space: SearchSpace) -> None
     assert ".edge {" in style
 
 
-@pytest.mark.parametrize("space", [*map(preset, preset_names()), hostile_space()])
+@pytest.mark.parametrize("space", [*map(preset, list_presets()), hostile_space()])
 def test_a_space_shows_its_description_and_some_graphs(space: SearchSpace) -> None:
     html = space._repr_html_()
     colours = space.edge_vocabulary and "double" not in space.edge_vocabulary  # bonds have none

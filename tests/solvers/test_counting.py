@@ -7,7 +7,7 @@ import pytest
 
 from nasgoat import EdgeLabeledSpace, NodeLabeledSpace, nasbench201
 from nasgoat.formulations import TaggedModel, graph_encoding
-from nasgoat.formulations.cell_domains import compact_domain, paper_domain
+from nasgoat.formulations.cell_domains import build_compact_domain, restrict_to_paper_domain
 from nasgoat.formulations.graph_encoding import (
     restrict_acyclic,
     restrict_strongly_connected,
@@ -30,13 +30,13 @@ def count(n: int, *restrictions: Restriction, smallest: int | None = None) -> in
 
 def paper_count(space: CellSpace, n: int) -> int:
     rows = graph_encoding(n)
-    paper_domain(rows, space)
+    restrict_to_paper_domain(rows, space)
     return ScipModel(rows).count()
 
 
 def compact_count(space: CellSpace, n: int) -> int:
     rows = TaggedModel(n)
-    compact_domain(rows, space, FeatureMap(space))
+    build_compact_domain(rows, space, FeatureMap(space))
     return ScipModel(rows).count()
 
 

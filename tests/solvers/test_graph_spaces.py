@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nasgoat import GraphSpace
-from nasgoat.formulations.graph_domains import domain_of_graphs, graph_domain
-from nasgoat.formulations.kernel_encoding import distance_indicators
+from nasgoat.formulations.graph_domains import build_domain_of_graphs, build_graph_domain
+from nasgoat.formulations.kernel_encoding import add_distance_indicators
 from nasgoat.formulations.limit_rows import limit_graphs
 from nasgoat.solvers.scip_model import ScipModel
 from tests.graph_spaces import DECLARED, belongs, graph_spaces, labelled_graphs
@@ -27,14 +27,14 @@ def agree(space: GraphSpace) -> None:
         inside = [g for g, fits in zip(graphs, space.within_limits(graphs), strict=True) if fits]
         listed = {space.key(graph) for batch in part.enumerate() for graph in batch}
         assert {space.key(graph) for graph in inside} == listed
-        rows = graph_domain(part, n)
+        rows = build_graph_domain(part, n)
         if space.limits:
-            distance_indicators(rows)
+            add_distance_indicators(rows)
             limit_graphs(rows, part)
         assert ScipModel(rows).count() == len(inside)
         names = space.names(n)
         kept = {g for g in inside if g in names.orders(names.order(g), 500)}
-        assert ScipModel(domain_of_graphs(part, n)).count() == len(kept)
+        assert ScipModel(build_domain_of_graphs(part, n)).count() == len(kept)
         assert {space.key(graph) for graph in kept} == listed
 
 

@@ -7,7 +7,7 @@ from nasgoat import NodeLabeledSpace
 from nasgoat.acquisition import random_problem
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
-from nasgoat.formulations import entry_name, formulate
+from nasgoat.formulations import formulate, name_entry
 from nasgoat.solvers.scip_handlers import LabelCuts
 from nasgoat.solvers.scip_model import ScipModel
 
@@ -51,7 +51,7 @@ def test_a_cut_holds_for_all_cells_and_is_tight_at_its_own(seed: int) -> None:
     points = [model.encode(graph) for graph in below]
     checked = 0
     for part in model.rows.parts:
-        mine = [p for p in points if p[entry_name(part.chosen)] > 0.5]
+        mine = [p for p in points if p[name_entry(part.chosen)] > 0.5]
         held = whole.of_part(part)
         assert part.values is not None
         for point in mine:

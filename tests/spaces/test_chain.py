@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nasgoat import ChainSpace, FeatureMap, LabeledGraph
 from nasgoat.errors import GraphError, NasgoatError, SpaceError, SpaceFileError
-from nasgoat.spaces import declared_space, parse_space, to_toml
+from nasgoat.spaces import parse_space, read_declared_space, to_toml
 
 OPS = ["a", "b", "c"]
 BY_LAYER = {"latency": {"a": [1, 2, 3, 4], "b": 0.5, "2": {"c": 1.5}}}
@@ -73,7 +73,7 @@ def test_a_declaration_is_read_back(layers: int | tuple[int, int]) -> None:
     space = ChainSpace(layers, OPS).constrain(
         "sum(latency) <= 3", "a[1] + b[0>1] <= 1", costs=costs
     )
-    assert parse_space(to_toml(space)) == declared_space(space.to_dict()) == space
+    assert parse_space(to_toml(space)) == read_declared_space(space.to_dict()) == space
 
 
 def test_costs_of_a_file_may_be_lists_or_tables_of_a_layer() -> None:
@@ -172,7 +172,7 @@ def test_a_long_chain_with_operations_by_layer_is_counted_and_drawn_at_once() ->
 def test_operations_by_layer_are_read_back_and_part_of_the_fingerprint() -> None:
     plain = ChainSpace((2, 4), OPS)
     space = ChainSpace((2, 4), OPS, layer_ops={2: ["c", "b"], 3: OPS})
-    assert parse_space(to_toml(space)) == declared_space(space.to_dict()) == space
+    assert parse_space(to_toml(space)) == read_declared_space(space.to_dict()) == space
     assert space.layer_ops == ((2, ("b", "c")),)
     assert space.fingerprint() != plain.fingerprint()
     assert "layer_ops" not in plain.to_dict()

@@ -9,7 +9,7 @@ import pytest
 from nasgoat import LabeledGraph, NodeLabeledSpace, nasbench101
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs.canonical import make_key
-from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.spaces.structures import list_acyclic_structures
 
 OPS = ["conv3x3", "conv1x1", "maxpool3x3"]
 
@@ -20,7 +20,7 @@ def test_nasbench101_has_its_published_numbers_of_cells() -> None:
 
 
 def test_structures_have_the_known_numbers() -> None:
-    counts = [len(acyclic_structures(n, n + 2).adjacency) for n in (7, 8)]
+    counts = [len(list_acyclic_structures(n, n + 2).adjacency) for n in (7, 8)]
     assert counts == [1574, 5482]
 
 

@@ -13,10 +13,10 @@ from nasgoat.errors import NasgoatError, SpaceFileError
 from nasgoat.spaces import (
     ChainSpace,
     SearchSpace,
+    list_presets,
     parse_space,
     preset,
-    preset_names,
-    preset_text,
+    read_preset_text,
     register_family,
     to_toml,
 )
@@ -34,18 +34,18 @@ def test_a_declaration_with_limits_and_costs() -> None:
     assert parse_space(f'limits = ["a <= 2"]\n{listed}').limits[0].name == "a <= 2"
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", list_presets())
 def test_presets_are_shipped_and_read_back(name: str) -> None:
     space = preset(name)
     assert parse_space(to_toml(space)) == space
-    assert "description" in preset_text(name)
+    assert "description" in read_preset_text(name)
 
 
 def test_presets_are_the_published_spaces() -> None:
     assert nasbench101() == NodeLabeledSpace((2, 7), ["conv3x3", "conv1x1", "maxpool3x3"], 9)
     assert preset("darts-reduction").count() == 180 * 7**8
     assert {"nb101", "nb201", "nb201-all", "darts-normal", "nbgraph", "molecules"} <= {
-        *preset_names()
+        *list_presets()
     }
 
 
@@ -185,7 +185,9 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
 @settings(max_examples=150)
 def test_any_damage_is_refused_or_read(data: st.DataObject) -> None:
     text = data.draw(
-        st.sampled_from([DECLARED_CELLS, preset_text("molecules"), preset_text("nbgraph")])
+        st.sampled_from(
+            [DECLARED_CELLS, read_preset_text("molecules"), read_preset_text("nbgraph")]
+        )
     )
     start = data.draw(st.integers(0, len(text)))
     stop = data.draw(st.integers(start, min(start + 12, len(text))))

@@ -142,7 +142,7 @@ class TestAgainstScikitLearn:
         own, of = explicit(fitted)
         place, new = fitted._find(source), CELLS[50:53]
         rows = fitted.features.rows(new)
-        believed = fitted.believing(new, source)
+        believed = fitted.assume_predicted(new, source)
         means = own.predict(of(rows, place))
         noise = np.append(own.alpha, np.full(3, fitted.noises_[place] + fitted.jitter_))
         again = GaussianProcessRegressor(own.kernel_, alpha=noise, optimizer=None).fit(
@@ -199,9 +199,9 @@ class TestOneSource:
             assert (mine == theirs).all()
         assert alone.hyperparameters == plain.hyperparameters
         assert alone.check_ == plain.check_
-        believed = alone.believing(CELLS[40:42]).predict(CELLS)
+        believed = alone.assume_predicted(CELLS[40:42]).predict(CELLS)
         for mine, theirs in zip(
-            believed, plain.believing(CELLS[40:42]).predict(CELLS), strict=True
+            believed, plain.assume_predicted(CELLS[40:42]).predict(CELLS), strict=True
         ):
             assert (mine == theirs).all()
         assert [worth.name for worth in alone.worth] == ["target"]
@@ -288,7 +288,7 @@ def make_problem(number: int) -> tuple[Any, LowerConfidenceBound, set[bytes], in
     kernel = ("linear", "exponential")[number // 3 % 2]
     gp = SourcedGP(space, kernel, noise=1e-2).fit(graphs[:6], errors[:6].tolist(), others)
     if number % 4 == 0:
-        gp = gp.believing(graphs[10:12], others[0].name)
+        gp = gp.assume_predicted(graphs[10:12], others[0].name)
     exclude = {space.key(graph) for graph in graphs[:6]}
     return space, LowerConfidenceBound(float(rng.choice([0.5, 3.0])), gp), exclude, 1 + number % 3
 

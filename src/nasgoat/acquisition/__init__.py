@@ -1,6 +1,6 @@
 """Acquisition functions and the optimisers that minimise them over a space."""
 
-from nasgoat.acquisition.ask_tell import AskTell, initial_design, require_satisfiable
+from nasgoat.acquisition.ask_tell import AskTell, draw_initial_design, require_satisfiable
 from nasgoat.acquisition.averaging import AveragedBound
 from nasgoat.acquisition.candidates import (
     Mutation,
@@ -32,12 +32,12 @@ from nasgoat.acquisition.proposals import (
 )
 from nasgoat.acquisition.registry import (
     Effort,
-    acquisition_names,
     find_acquisition,
-    optimizer_names,
+    list_acquisitions,
+    list_optimizers,
+    list_several_acquisitions,
     register_acquisition,
     register_optimizer,
-    several_names,
 )
 from nasgoat.acquisition.scalarisations import Chebyshev, Constrained
 from nasgoat.acquisition.several_objectives import KnownCost, SeveralAcquisition
@@ -70,19 +70,19 @@ __all__ = [
     "Status",
     "ThompsonSampling",
     "Turn",
-    "acquisition_names",
     "choose",
+    "draw_initial_design",
     "draw_mutations",
     "find_acquisition",
     "find_front",
     "forecast_seconds",
-    "initial_design",
+    "list_acquisitions",
+    "list_optimizers",
+    "list_several_acquisitions",
     "make_optimizer",
     "mutate_in_turn",
-    "optimizer_names",
     "random_problem",
     "register_acquisition",
     "register_optimizer",
     "require_satisfiable",
-    "several_names",
 ]

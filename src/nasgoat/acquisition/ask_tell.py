@@ -35,12 +35,12 @@ _MORE_STREAM = 2
 _SUBSETS = 200  # of limits that are tried for a smaller conflict than the first one found
 
 
-def initial_design(space: SearchSpace, initial: int, seed: int) -> list[LabeledGraph]:
+def draw_initial_design(space: SearchSpace, initial: int, seed: int) -> list[LabeledGraph]:
     """The random graphs that every method with this seed evaluates first.
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> initial_design(nasbench201(), 3, 0) == initial_design(nasbench201(), 3, 0)
+        >>> draw_initial_design(nasbench201(), 3, 0) == draw_initial_design(nasbench201(), 3, 0)
         True
     """
     return space.sample(initial, np.random.default_rng([seed, _INITIAL_STREAM]))
@@ -149,7 +149,7 @@ class AskTell(ABC):
     def _propose_initial(self, k: int) -> list[Proposal]:
         """What the initial design still has to offer."""
         if self._design is None:
-            self._design = initial_design(self.space, self.initial, self.seed)
+            self._design = draw_initial_design(self.space, self.initial, self.seed)
         taken = self._list_taken()
         left = [g for g in self._design if self.space.key(g) not in taken]
         return [Proposal(graph, Certificate(Status.INITIAL)) for graph in left[:k]]
@@ -230,7 +230,7 @@ def _reduce_conflict(space: SearchSpace) -> tuple[Limit, ...]:
 
 def _has_solution(space: SearchSpace) -> bool:
     # Imported when asked for: Pyomo and SCIP take half a second.
-    from nasgoat.formulations import domain_model
+    from nasgoat.formulations import build_domain
     from nasgoat.solvers.scip_model import ScipModel
 
-    return any(ScipModel(domain_model(space, n)).is_feasible() for n in space.sizes)
+    return any(ScipModel(build_domain(space, n)).is_feasible() for n in space.sizes)

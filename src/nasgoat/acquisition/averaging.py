@@ -104,6 +104,8 @@ class AveragedBound(Acquisition):
         mean, std = (np.stack(column) for column in zip(*parts, strict=True))
         return self.mix(mean, std)
 
-    def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
+    def assume_predicted(self, graphs: Sequence[LabeledGraph]) -> Self:
         """A copy of the function, as if these graphs had come out as each surrogate predicts."""
-        return replace(self, surrogates=tuple(gp.believing(graphs) for gp in self.surrogates))
+        return replace(
+            self, surrogates=tuple(gp.assume_predicted(graphs) for gp in self.surrogates)
+        )

@@ -9,7 +9,7 @@ from typing import Any
 
 from nasgoat.acquisition.costs import SLOW_PAPER, forecast_paper
 from nasgoat.acquisition.proposals import AcquisitionOptimizer, Cost, Reason, describe_seconds
-from nasgoat.acquisition.registry import TABLE, Effort, Progress, optimizer_names
+from nasgoat.acquisition.registry import TABLE, Effort, Progress, list_optimizers
 from nasgoat.errors import UnknownNameError
 from nasgoat.kernels import PAPER_BLOCKS, check_blocks, keep_bounded
 from nasgoat.spaces import SearchSpace
@@ -149,9 +149,9 @@ def choose(
         space: The space to optimise over.
         kernel: The name of the kernel.
         questions: How many acquisition problems share one fitted surrogate.
-        name: One of :func:`optimizer_names`.
+        name: One of :func:`list_optimizers`.
         blocks: The blocks of the kernel.
-        acquisition: One of :func:`acquisition_names`.
+        acquisition: One of :func:`list_acquisitions`.
         time_limit: Seconds for one question, and for getting ready.
 
     Example:
@@ -164,8 +164,8 @@ def choose(
         'a draw under the exponential kernel is not a sum over features, one under linear is'
     """
     blocks = check_blocks(blocks)
-    if name not in optimizer_names():
-        raise UnknownNameError("optimizer", name, optimizer_names())
+    if name not in list_optimizers():
+        raise UnknownNameError("optimizer", name, list_optimizers())
     if name == "auto":
         return _choose_cheapest(space, kernel, questions, blocks, acquisition, time_limit)
     TABLE[name].require_bounds(name, space, kernel, blocks, acquisition)
@@ -250,7 +250,7 @@ def make_optimizer(
     """An acquisition optimiser for a space.
 
     Args:
-        name: One of :func:`optimizer_names`, ``"auto"`` to choose for the space; or a choice that
+        name: One of :func:`list_optimizers`, ``"auto"`` to choose for the space; or a choice that
             was made before.
         space: The space to optimise over.
         progress: Called with a line of text when something takes long.
@@ -258,7 +258,7 @@ def make_optimizer(
         questions: How many acquisition problems share one fitted surrogate, for the choice.
         effort: Limits of one acquisition problem, where the optimiser has any.
         blocks: The blocks of the kernel, for the choice.
-        acquisition: One of :func:`acquisition_names`, for the choice.
+        acquisition: One of :func:`list_acquisitions`, for the choice.
 
     Example:
         >>> from nasgoat import nasbench201

@@ -251,13 +251,13 @@ def _forecast_labelled(
         said = shorten(round(sum(structures))).removeprefix("about ")
         said = f"about {said} structures, {LARGEST_STRUCTURES:,} can be listed"
         return Reason(said, stops=True)
-    seconds = 0.002 + 5.4e-8 * _declared_work(space) ** 0.76
+    seconds = 0.002 + 5.4e-8 * _count_declared_work(space) ** 0.76
     each = _ASKING + seconds * count_searches(space, blocks)
     said = f"about {shorten(max(round(sum(structures)), 1))} structures of labelled graphs"
     return Cost(questions * each, _LOADING + _LISTING * sum(structures), said, stops=True)
 
 
-def _declared_work(space: GraphSpace) -> float:
+def _count_declared_work(space: GraphSpace) -> float:
     """S W² D, over all numbers of nodes; no more than a float can hold."""
     work = sum(space.structure_bound(n) * _count_choices(space, n) ** 2 for n in space.sizes)
     return min(work * count_features(space), 1e300)
@@ -343,7 +343,7 @@ def _forecast_lone_program(cell: CellSpace, kernel: str) -> float:
 
 def _forecast_declared_program(space: GraphSpace, kernel: str, lone: bool) -> float:
     """Seconds of the compact programs of declared graphs, with bounds of structures or not."""
-    return (2e-3 if lone else 7.6e-4) * math.pow(_declared_work(space), 0.76)
+    return (2e-3 if lone else 7.6e-4) * math.pow(_count_declared_work(space), 0.76)
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ class ExpectedImprovement(Acquisition):
         wide = np.maximum(std, LEAST_STD)
         return -np.log(wide) - log_improvement((self.best_mean - np.asarray(mean)) / wide)
 
-    def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
+    def condition_on_batch(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
         """The surrogate that takes these graphs to come out as predicted."""
-        return self.gp.believing(proposed) if proposed else self.gp
+        return self.gp.assume_predicted(proposed) if proposed else self.gp
 
     def forget_believed(self) -> Self | None:
         """The function before graphs were believed: with them b is no higher, and no σ larger."""

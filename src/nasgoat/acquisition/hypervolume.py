@@ -203,13 +203,13 @@ class HypervolumeImprovement(SeveralAcquisition):
         second = np.log(std[1])[:, None] + log_improvement(_standardise(heights, mean[1], std[1]))
         return np.asarray(np.logaddexp.reduce(first + second, axis=1))
 
-    def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
+    def assume_predicted(self, graphs: Sequence[LabeledGraph]) -> Self:
         """A copy as if these graphs had come out as predicted, on the front as well."""
         if not graphs:
             return self
         points = np.column_stack([part.predict(graphs)[0] for part in self.parts])
         front = np.concatenate([np.asarray(self.front), points])
-        return replace(super().believing(graphs), front=front)
+        return replace(super().assume_predicted(graphs), front=front)
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,15 +148,15 @@ class Acquisition(ABC):
         """Mean and deviation that it combines, given a function that measures a posterior."""
         return measure(self)
 
-    def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
+    def assume_predicted(self, graphs: Sequence[LabeledGraph]) -> Self:
         """A copy of the function, as if these graphs had come out as its surrogate predicts."""
-        return self.given(self.gp.believing(graphs)) if graphs else self
+        return self.given(self.gp.assume_predicted(graphs)) if graphs else self
 
     def predict_parts(self, graphs: Sequence[LabeledGraph]) -> list[tuple[PartPosterior, ...]]:
         """Mean and deviation of each objective, per graph; empty tuples if there is only one."""
         return [()] * len(graphs)
 
-    def after(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
+    def condition_on_batch(self, proposed: Sequence[LabeledGraph]) -> GraphGP:
         """The surrogate for the rest of a batch, once these graphs are part of it."""
         return self.gp
 

@@ -20,7 +20,6 @@ import numpy as np
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
 from nasgoat.acquisition.costs import forecast_mip
-from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import (
     fill_up,
@@ -28,6 +27,7 @@ from nasgoat.acquisition.local_search import (
     search_locally,
 )
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
+from nasgoat.acquisition.minimum_by_lines import trace_frontier
 from nasgoat.acquisition.mip_sizes import (
     WARM_SHARE,
     MipAnswer,

@@ -243,7 +243,7 @@ def check_model(
     """
     for graph in graphs:
         values = model.encode(graph)
-        violated = model.rows.violations(values, RESCORE_TOLERANCE)
+        violated = model.rows.list_violations(values, RESCORE_TOLERANCE)
         expected = float(acquisition.score([graph])[0])
         if violated or abs(values["lcb"] - expected) > RESCORE_TOLERANCE * max(1.0, abs(expected)):
             found = violated[0] if violated else f"value {values['lcb']} instead of {expected}"

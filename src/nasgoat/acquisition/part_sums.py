@@ -1,7 +1,7 @@
 """What an exact optimiser does for functions that it can't minimise itself: an *engine*.
 
 An engine minimises lower confidence bounds over a space, and finds every graph below a cut-off.
-:mod:`~nasgoat.acquisition.frontier` and :mod:`~nasgoat.acquisition.relaxation` make exact
+:mod:`~nasgoat.acquisition.minimum_by_lines` and :mod:`~nasgoat.acquisition.relaxation` make exact
 optimisers of other functions of it. Branch and bound and the program each have one. Functions of
 several parts reach it as weighted sums of the parts, each a lower confidence bound of one posterior
 (:class:`PartSum`).

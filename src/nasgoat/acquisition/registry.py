@@ -38,21 +38,21 @@ _UNDER_LIMITS = "constrained"
 _OUR_FUNCTIONS = frozenset({*_ONE, *_SEVERAL})
 
 
-def acquisition_names() -> list[str]:
+def list_acquisitions() -> list[str]:
     """Names of the acquisition functions of one objective.
 
     Example:
-        >>> acquisition_names()[:3]
+        >>> list_acquisitions()[:3]
         ['lcb', 'ei', 'thompson']
     """
     return list(_ONE)
 
 
-def several_names() -> list[str]:
+def list_several_acquisitions() -> list[str]:
     """Names of the acquisition functions of several objectives.
 
     Example:
-        >>> several_names()[:3]
+        >>> list_several_acquisitions()[:3]
         ['chebyshev', 'constrained', 'epsilon']
     """
     return list(_SEVERAL)
@@ -305,7 +305,7 @@ TABLE: dict[str, Entry] = {
 _OUR_OPTIMIZERS = frozenset({"auto", *TABLE})
 
 
-def optimizer_names() -> list[str]:
+def list_optimizers() -> list[str]:
     """Names that :func:`make_optimizer` knows."""
     return ["auto", *TABLE]
 

@@ -280,12 +280,13 @@ class SeveralAcquisition(Acquisition):
             "give each part its own"
         )
 
-    def believing(self, graphs: Sequence[LabeledGraph]) -> Self:
+    def assume_predicted(self, graphs: Sequence[LabeledGraph]) -> Self:
         """A copy of the function, as if these graphs had come out as every surrogate predicts."""
         if not graphs:
             return self
         parts = tuple(
-            part if isinstance(part, KnownCost) else part.believing(graphs) for part in self.parts
+            part if isinstance(part, KnownCost) else part.assume_predicted(graphs)
+            for part in self.parts
         )
         return replace(self, parts=parts)  # type: ignore[type-var]
 

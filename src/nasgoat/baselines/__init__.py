@@ -22,7 +22,7 @@ from nasgoat.acquisition import AskTell, Certificate, Proposal, Status, draw_mut
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 
-__all__ = ["Method", "PredictorSearch", "Setup", "lowest"]
+__all__ = ["Method", "PredictorSearch", "Setup", "propose_lowest"]
 
 Array = NDArray[np.float64]
 Graphs = Sequence[LabeledGraph]
@@ -180,7 +180,7 @@ class PredictorSearch(Method):
         if not candidates:
             return []
         prediction = self.predict(self._data(), candidates, rng)
-        return lowest(candidates, self.score(prediction, rng), k)
+        return propose_lowest(candidates, self.score(prediction, rng), k)
 
 
 def propose_heuristically(graph: LabeledGraph, value: float | None = None) -> Proposal:
@@ -188,7 +188,7 @@ def propose_heuristically(graph: LabeledGraph, value: float | None = None) -> Pr
     return Proposal(graph, Certificate(Status.HEURISTIC, value))
 
 
-def lowest(graphs: Graphs, values: NDArray[np.floating], k: int) -> list[Proposal]:
+def propose_lowest(graphs: Graphs, values: NDArray[np.floating], k: int) -> list[Proposal]:
     """The k graphs of lowest value, lowest first."""
     order = np.argsort(values, kind="stable")[:k]
     return [propose_heuristically(graphs[i], float(values[i])) for i in order]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
-from nasgoat.baselines.encodings import path_encoding
+from nasgoat.baselines.encodings import encode_paths
 from nasgoat.errors import UnknownNameError
 
 Array = NDArray[np.floating]
@@ -204,7 +204,7 @@ class Bananas(PredictorSearch):
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """Mean and spread of the ensemble's predicted errors."""
         graphs, errors = data
-        rows = path_encoding(self.space, [*graphs, *candidates])
+        rows = encode_paths(self.space, [*graphs, *candidates])
         widths = (rows.shape[1], *[self.width] * self.layers, 1)
         network = DenseNetwork(widths, self.members)
         how: dict[str, Any] = {"batch": 32, "rate": 0.01, "betas": (0.9, 0.99), "loss": "absolute"}

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
-from nasgoat.baselines.encodings import adjacency_encoding
-from nasgoat.baselines.fixed_kernel import find_likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.encodings import encode_adjacency
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, posterior
 from nasgoat.graphs import LabeledGraph
 
 Array = NDArray[np.float64]
@@ -72,7 +72,9 @@ class DistanceSearch(PredictorSearch):
         if not self.noisy or self.as_published:
             return NOISE
         K = kernel(distances)
-        return find_likeliest_noise(lambda v: sum(likelihood_terms(K, targets, v)), NOISE_BOUNDS)
+        return find_likeliest_noise(
+            lambda v: sum(compute_likelihood_terms(K, targets, v)), NOISE_BOUNDS
+        )
 
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """The posterior of the standardised error."""
@@ -120,7 +122,7 @@ class GPBayesOpt(DistanceSearch):
 
     def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
         """Number of differing entries of the encodings."""
-        rows = adjacency_encoding(self.space, [*graphs, *others])
+        rows = encode_adjacency(self.space, [*graphs, *others])
         return count_differences(rows[: len(graphs)], rows[len(graphs) :])
 
 
@@ -138,7 +140,7 @@ class Nasbot(DistanceSearch):
         rows = self._summarize(every)
         apart: Array = cdist(rows[:m], rows[m:], "cityblock")
         if self.space.edge_vocabulary:
-            codes = adjacency_encoding(self.space, every)
+            codes = encode_adjacency(self.space, every)
             apart = apart + count_differences(codes[:m], codes[m:])
         return apart
 

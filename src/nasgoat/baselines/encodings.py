@@ -35,7 +35,7 @@ def arrange(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> GraphBatch:
     return batch
 
 
-def adjacency_encoding(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> NDArray[np.float64]:
+def encode_adjacency(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> NDArray[np.float64]:
     """One row per graph: its edges, then its operations scaled to [0, 1].
 
     With labels on edges, each place has an integer: 0 for no edge, else 1 + the label's code. With
@@ -46,7 +46,7 @@ def adjacency_encoding(space: SearchSpace, graphs: Sequence[LabeledGraph]) -> ND
         >>> from nasgoat import NodeLabeledSpace
         >>> space = NodeLabeledSpace(nodes=3, ops=["conv", "pool", "skip"])
         >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "pool", "output"])
-        >>> adjacency_encoding(space, [cell]).tolist()
+        >>> encode_adjacency(space, [cell]).tolist()
         [[1.0, 0.0, 1.0, 0.5]]
     """
     batch = arrange(space, graphs)
@@ -78,14 +78,14 @@ def standardize_adjacency(
         >>> rows.shape, new.shape, bool(abs(rows.mean()) < 1e-12)
         ((5, 6), (4, 6), True)
     """
-    rows = adjacency_encoding(space, [*graphs, *candidates])
+    rows = encode_adjacency(space, [*graphs, *candidates])
     observed = rows[: len(graphs)]
     sd = observed.std(axis=0)
     rows = (rows - observed.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     return rows[: len(graphs)], rows[len(graphs) :]
 
 
-def path_encoding(
+def encode_paths(
     space: SearchSpace, graphs: Sequence[LabeledGraph], at_most: int = PATH_FEATURES
 ) -> NDArray[np.float64]:
     """One row per graph: which label sequences lie on its paths from first to last node.
@@ -100,10 +100,10 @@ def path_encoding(
         ...     4, [(0, 1), (1, 3), (0, 2), (2, 3), (0, 3)],
         ...     ["input", "conv3x3", "maxpool3x3", "output"],
         ... )
-        >>> row = path_encoding(nasbench101(), [cell])[0]
+        >>> row = encode_paths(nasbench101(), [cell])[0]
         >>> len(row), np.flatnonzero(row).tolist()  # no operation; conv3x3; maxpool3x3
         (40, [0, 1, 3])
-        >>> path_encoding(nasbench201(), nasbench201().sample(2, np.random.default_rng(0))).shape
+        >>> encode_paths(nasbench201(), nasbench201().sample(2, np.random.default_rng(0))).shape
         (2, 30)
     """
     on_edges = not space.node_vocabulary

@@ -57,11 +57,11 @@ def _factorise(K: Array) -> Array:
     raise SurrogateError("the kernel matrix must be positive definite, got a singular one")
 
 
-def likelihood_terms(K: Array, z: Array, noise: float) -> tuple[float, float]:
+def compute_likelihood_terms(K: Array, z: Array, noise: float) -> tuple[float, float]:
     """zᵀ (K + ν I)⁻¹ z and log det (K + ν I): their sum is -2 log p(z) + const.
 
     Example:
-        >>> fit, log_det = likelihood_terms(np.eye(2), np.array([1.0, 1.0]), noise=1.0)
+        >>> fit, log_det = compute_likelihood_terms(np.eye(2), np.array([1.0, 1.0]), noise=1.0)
         >>> round(fit, 6), round(log_det, 6)
         (1.0, 1.386294)
     """
@@ -75,7 +75,7 @@ def find_likeliest_noise(loss: Callable[[float], float], bounds: tuple[float, fl
 
     Example:
         >>> z = np.array([2.0, -2.0])
-        >>> loss = lambda noise: sum(likelihood_terms(np.eye(2), z, noise))
+        >>> loss = lambda noise: sum(compute_likelihood_terms(np.eye(2), z, noise))
         >>> round(find_likeliest_noise(loss, (0.1, 10)), 3)
         3.0
     """

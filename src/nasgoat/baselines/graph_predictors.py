@@ -46,7 +46,7 @@ from nasgoat.baselines import (
     standardize,
 )
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.graphs.conversions import SINK, SOURCE, edges_as_nodes
+from nasgoat.graphs.conversions import SINK, SOURCE, turn_edges_into_nodes
 from nasgoat.spaces import SearchSpace
 
 _HEAD = 128  # width of the layer behind the mean over nodes
@@ -82,7 +82,7 @@ class GraphTensors:
             batch = space.batch(graphs)
         else:
             vocabulary = (SOURCE, *space.edge_vocabulary, SINK)
-            turned = [edges_as_nodes(graph) for graph in graphs]
+            turned = [turn_edges_into_nodes(graph) for graph in graphs]
             batch = GraphBatch.from_graphs(turned, vocabulary)
         exists = batch.exists
         A = (batch.adjacency | np.eye(batch.n, dtype=bool)) & exists[:, :, None]

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.candidates import mutate_in_turn
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
-from nasgoat.baselines.fixed_kernel import find_likeliest_noise, likelihood_terms, posterior
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, posterior
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.conversions import edges_as_nodes
-from nasgoat.kernels.histogram_kernels import wl_gram, wl_histograms
+from nasgoat.graphs.conversions import turn_edges_into_nodes
+from nasgoat.kernels.histogram_kernels import compute_wl_gram, compute_wl_histograms
 from nasgoat.surrogate.target import TargetScale
 
 Array = NDArray[np.float64]
@@ -76,11 +76,11 @@ class NasBowl(PredictorSearch):
     def _fit(self, graphs: Sequence[LabeledGraph], z: Array) -> tuple[Array, float]:
         """The Gram matrix of all graphs at the likeliest depth, and the noise."""
         on_nodes = bool(self.space.node_vocabulary)
-        labelled = graphs if on_nodes else [edges_as_nodes(g, self.skip) for g in graphs]
-        levels = wl_histograms(labelled, max(_DEPTHS))
+        labelled = graphs if on_nodes else [turn_edges_into_nodes(g, self.skip) for g in graphs]
+        levels = compute_wl_histograms(labelled, max(_DEPTHS))
         found: list[tuple[float, int, Array, float]] = []
         for depth in _DEPTHS:
-            gram = wl_gram(levels[: depth + 1], "intersection" if on_nodes else "dot")
+            gram = compute_wl_gram(levels[: depth + 1], "intersection" if on_nodes else "dot")
             K = gram[: len(z), : len(z)]
             noise = self._fit_noise(K, z)
             found.append((self._measure_loss(K, z, noise), depth, gram, noise))
@@ -93,5 +93,5 @@ class NasBowl(PredictorSearch):
         return find_likeliest_noise(lambda noise: self._measure_loss(K, z, noise), _NOISE_BOUNDS)
 
     def _measure_loss(self, K: Array, z: Array, noise: float) -> float:
-        fit, log_det = likelihood_terms(K, z, noise)
+        fit, log_det = compute_likelihood_terms(K, z, noise)
         return fit - log_det if self.as_published else fit + log_det

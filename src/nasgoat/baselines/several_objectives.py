@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from nasgoat.acquisition import initial_design
+from nasgoat.acquisition import draw_initial_design
 from nasgoat.baselines.categorical import CategoricalSpace
 from nasgoat.bayesopt.front_functions import spread_weights
 from nasgoat.errors import MissingPackageError
@@ -68,7 +68,7 @@ class SeveralMethod(ABC):
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng([self.seed, _STREAM])
-        self._design = initial_design(self.space, self.initial, self.seed)
+        self._design = draw_initial_design(self.space, self.initial, self.seed)
 
     def ask(self) -> LabeledGraph | None:
         """The next graph; None if the space is used up."""

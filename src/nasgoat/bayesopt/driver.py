@@ -161,13 +161,15 @@ class Driver:
         elif self._batch or self._waiting:
             return
         else:
-            count = self.plan.size_batch(self._next_iteration(), self.asker, self._tickets.values())
+            count = self.plan.size_batch(
+                self._number_next_iteration(), self.asker, self._tickets.values()
+            )
         count = min(count, self.plan.count_left(self._tickets.values()))
         if count > 0:
             self._pace.begin("ask")
             self._asking = self.asks_in.submit(self.asker.ask, count)
 
-    def _next_iteration(self) -> int:
+    def _number_next_iteration(self) -> int:
         return max((ticket.iteration for ticket in self._tickets.values()), default=-1) + 1
 
     def _take_proposals(self) -> None:
@@ -181,7 +183,7 @@ class Driver:
             self._converge(converged)
             return
         self._exhausted = not proposals
-        self._propose(proposals, self._next_iteration())
+        self._propose(proposals, self._number_next_iteration())
 
     def _converge(self, converged: Convergence) -> None:
         """Stop, unless something else has; what decided it is kept, as no ticket will hold it."""

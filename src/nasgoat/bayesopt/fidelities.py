@@ -297,7 +297,7 @@ class FidelityOptimizer(Optimizer):
         """The model as if an evaluation had come out as predicted."""
         name = str(self.fidelities[level])
         known = isinstance(model, SourcedGP) and name in {s.name for s in model.sources_}
-        return model.believing([graph], name) if known else model  # type: ignore[call-arg]
+        return model.assume_predicted([graph], name) if known else model  # type: ignore[call-arg]
 
     def _choose(self, model: GraphGP, place: int) -> NextStep | None:
         """The next step; None if nothing is left, or nothing that the budget affords."""

@@ -210,7 +210,7 @@ class Optimizer(Learner):
     def _believe_running(self, surrogate: GraphGP) -> GraphGP:
         """What still runs is taken to come out as predicted: less is left to learn near it."""
         running = self.pending
-        return surrogate.believing(running) if running else surrogate
+        return surrogate.assume_predicted(running) if running else surrogate
 
     def _count_repeats(self, k: int) -> int:
         """How many of the next k proposals may repeat an evaluation.
@@ -278,8 +278,8 @@ class Optimizer(Learner):
     ) -> list[Voice]:
         """Who proposes the rest of a batch, once these graphs are part of it."""
         if proposed and self.settings.batch_strategy == "spread":
-            return [replace(v, surrogate=v.surrogate.believing(proposed)) for v in voices]
-        return [Voice(function.after(proposed))] if len(voices) == 1 else voices
+            return [replace(v, surrogate=v.surrogate.assume_predicted(proposed)) for v in voices]
+        return [Voice(function.condition_on_batch(proposed))] if len(voices) == 1 else voices
 
     def _propose_uninformed(self, place: int, exclude: set[bytes]) -> list[Proposal]:
         """A random graph, which is then excluded; none if the space is used up."""

@@ -23,7 +23,7 @@ from nasgoat.bayesopt.evidence import (
 )
 from nasgoat.bayesopt.objectives import Objectives
 from nasgoat.errors import SettingError, UnknownNameError
-from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, kernel_names
+from nasgoat.kernels import PAPER_BLOCKS, block_names, check_blocks, keep_bounded, list_kernels
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.target import TARGETS
 from nasgoat.upper_layers import SOLVERS
@@ -125,7 +125,7 @@ class Settings:
         object.__setattr__(self, "blocks", check_blocks(self.blocks))
         if not self.blocks:
             raise SettingError("blocks must hold at least one name, got none")
-        if self.kernel not in (names := [*kernel_names(), *OPEN_KERNELS]):
+        if self.kernel not in (names := [*list_kernels(), *OPEN_KERNELS]):
             raise UnknownNameError("kernel", self.kernel, names)
         if self.kernel in OPEN_KERNELS and (self.blocks != PAPER_BLOCKS or self.priors):
             raise SettingError(
@@ -245,9 +245,9 @@ class Settings:
         if pair and space.labels_on == "edges" and self._may_choose(space, optimizer):
             gains = self.acquisition in ("lcb", FUNCTIONS_OF_SEVERAL[0])
             return replace(self, kernel=_choose_open_kernel(space)) if gains else self
-        return self._doubt(by_evidence and not sourced)._choose_alone(space, optimizer)
+        return self._add_doubt(by_evidence and not sourced)._choose_alone(space, optimizer)
 
-    def _doubt(self, measured: bool) -> Settings:
+    def _add_doubt(self, measured: bool) -> Settings:
         """The same with random graphs while a kernel alone has learnt nothing, where measured."""
         left_open = self.blocks == PAPER_BLOCKS and not self.priors
         return replace(self, explore=EXPLORE) if measured and left_open else self

@@ -132,7 +132,7 @@ class SeveralProposer:
             means = np.column_stack([part.predict(graphs)[0] for part in self.list_parts(0.0)])
             self._ranges = np.concatenate([self._ranges, means])
             self.voices = {
-                name: [replace(v, surrogate=v.surrogate.believing(graphs)) for v in voices]
+                name: [replace(v, surrogate=v.surrogate.assume_predicted(graphs)) for v in voices]
                 for name, voices in self.voices.items()
             }
 

@@ -35,8 +35,8 @@ __all__ = [
     "NasBenchGraph",
     "NasBenchMacro",
     "benchmark",
-    "benchmark_names",
     "import_table",
+    "list_benchmarks",
     "list_tables",
 ]
 
@@ -75,7 +75,7 @@ class Benchmark(Protocol):
         """The error averaged over all trainings of the table; regret is measured on it."""
 
 
-def benchmark_names() -> list[str]:
+def list_benchmarks() -> list[str]:
     """Names that :func:`benchmark` knows."""
     cells = [f"nb201/{dataset}" for dataset in DATASETS]
     measured = [f"{name}+{device}" for name in cells for device in DEVICES]
@@ -87,16 +87,16 @@ def benchmark(name: str, noisy: bool = False) -> Benchmark:
     """A benchmark by its name.
 
     Args:
-        name: One of :func:`benchmark_names`.
+        name: One of :func:`list_benchmarks`.
         noisy: Answer one training's value per query instead of the mean over trainings.
 
     Example:
         >>> benchmark("nb201/cifar100").space.count()
         9280
     """
-    if name not in benchmark_names():
+    if name not in list_benchmarks():
         said = "those that nasgoat data status lists (nb201/cifar10, nb101, ...)"
-        raise UnknownNameError("benchmark", name, benchmark_names(), said)
+        raise UnknownNameError("benchmark", name, list_benchmarks(), said)
     family, _, dataset = name.partition("/")
     if family == "nb201":
         dataset, _, device = dataset.partition("+")
@@ -131,7 +131,7 @@ class TableStatus:
         """
         measured = self.benchmark == HW201.name
         family = "nb201" if measured else self.benchmark
-        every = [name for name in benchmark_names() if name.partition("/")[0] == family]
+        every = [name for name in list_benchmarks() if name.partition("/")[0] == family]
         return [name for name in every if ("+" in name) == measured]
 
 

@@ -153,7 +153,7 @@ class ListedTreeSpace(SearchSpace):
         return len(self.trees)
 
     def ends(self, batch: GraphBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        return batch.ends_by_label()
+        return batch.find_ends_by_label()
 
     @property
     def node_ops(self) -> tuple[str, ...]:

@@ -50,17 +50,17 @@ class Measuring:
     def open_workers(self) -> Workers:
         """Whoever does the runs; to be closed."""
         from nasgoat.bayesopt import Workers
-        from nasgoat.experiments import local_processes
+        from nasgoat.experiments import start_local_processes
 
         if self.dask is not None and self.workers is not None:
             raise SettingError("a call must name --workers or --dask, got both")
         if self.dask is not None:
-            from nasgoat.integrations.dask_cluster import dask_workers
+            from nasgoat.integrations.dask_cluster import connect_dask_workers
 
-            return dask_workers(self.dask, note)
+            return connect_dask_workers(self.dask, note)
         if self.workers is None or self.workers == 1:
             return Workers.serial()
-        return local_processes(self.workers)
+        return start_local_processes(self.workers)
 
 
 def _make_verb(kind: str, help_text: str) -> Callable[..., None]:
@@ -151,7 +151,7 @@ def scale(
 
 def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -> None:
     """Do what is missing in the folder or in ``--out``, then write and print tables and figures."""
-    from nasgoat.experiments import read_experiment, tables_of, write_results
+    from nasgoat.experiments import build_tables, read_experiment, write_results
 
     kept = measuring.out is None and _is_in_git(folder)
     if kept and not measuring.plot_only:
@@ -177,7 +177,7 @@ def run_experiment(experiment: Experiment, folder: Path, measuring: Measuring) -
             }
         )
     else:
-        print("\n\n".join(table.markdown() for table in tables_of(records)))
+        print("\n\n".join(table.markdown() for table in build_tables(records)))
     if not measuring.quiet:
         note("written: " + ", ".join(map(str, written)))
     if interrupts.requested and (tally is None or tally.left):

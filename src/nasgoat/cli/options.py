@@ -169,9 +169,9 @@ class Evaluating:
         for name, value in (("--workers", self.workers), ("--gpus", self.gpus)):
             if value is not None:
                 raise SettingError(f"{name} must be left out with --dask, got both")
-        from nasgoat.integrations.dask_cluster import dask_workers, read_resources
+        from nasgoat.integrations.dask_cluster import connect_dask_workers, read_resources
 
-        return dask_workers(self.dask, note, resources=read_resources(self.dask_resources))
+        return connect_dask_workers(self.dask, note, resources=read_resources(self.dask_resources))
 
     def count_workers(self) -> int:
         """How many evaluations run at a time on this machine."""

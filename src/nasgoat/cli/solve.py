@@ -37,17 +37,17 @@ def solve(
     """Solve one acquisition problem: the same seed gives the same problem to every optimiser."""
     from nasgoat.acquisition import (
         Turn,
-        acquisition_names,
         choose,
         find_acquisition,
+        list_acquisitions,
         make_optimizer,
         random_problem,
     )
     from nasgoat.spaces import load_space
 
     name = acquisition or "lcb"
-    if name not in acquisition_names():
-        raise UnknownNameError("the acquisition of one objective", name, acquisition_names())
+    if name not in list_acquisitions():
+        raise UnknownNameError("the acquisition of one objective", name, list_acquisitions())
     effort = solving.make_effort()
     found = load_space(space, nodes)
     problem = random_problem(found, observations, kernel, sqrt_beta, seed)

@@ -150,10 +150,10 @@ def describe(
     json: Json = False,
 ) -> None:
     """Show the declaration of a space in TOML, or the list of presets."""
-    from nasgoat.spaces import is_file_name, preset_names, preset_text, to_toml
+    from nasgoat.spaces import is_file_name, list_presets, read_preset_text, to_toml
 
     if space is None:
-        names = {name: _find_space(name).describe() for name in preset_names()}
+        names = {name: _find_space(name).describe() for name in list_presets()}
         print_json(names) if json else show("\n".join(f"{k}: {v}" for k, v in names.items()))
         return
     found = _find_space(space)
@@ -161,7 +161,7 @@ def describe(
         print_json({"space": found.to_dict(), "description": found.describe()})
         return
     show(f"# {space}: {found.describe()}")
-    show((to_toml(found) if is_file_name(space) else preset_text(space)).rstrip())
+    show((to_toml(found) if is_file_name(space) else read_preset_text(space)).rstrip())
 
 
 @space_verbs.command()

@@ -204,10 +204,10 @@ def _list_studies(address: StorageAddress) -> list[str]:
 
 def _list_labels(status: StudyStatus) -> tuple[str, ...]:
     """The labels of the study's space; none if it is of a plugin that is not loaded."""
-    from nasgoat.spaces import declared_space
+    from nasgoat.spaces import read_declared_space
 
     try:
-        return declared_space(status.declaration["space"]).labels
+        return read_declared_space(status.declaration["space"]).labels
     except (NasgoatError, LookupError, TypeError):
         return ()
 
@@ -275,11 +275,11 @@ def _find_experiment(run: Path) -> Path | None:
 def _report_experiment(folder: Path) -> tuple[str, dict[str, Any], Path]:
     """The report of an experiment, facts about it, and the file it goes to by default."""
     from nasgoat.experiments import read_experiment
-    from nasgoat.report import experiment_page
+    from nasgoat.report import write_experiment_page
 
     records = read_experiment(folder)
     facts = {"kind": records.kind, "name": records.name, "runs": len(records.runs)}
-    return experiment_page(records), facts, folder / _REPORT_FILE
+    return write_experiment_page(records), facts, folder / _REPORT_FILE
 
 
 def _report_search(

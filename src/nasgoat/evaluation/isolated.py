@@ -100,11 +100,11 @@ class Isolated:
         }
         if fidelity is not None:
             request |= {"fidelity": fidelity.value, "checkpoints": self.checkpoints}
-        _own_child().environment = self.share.variables(find_own_slot())
+        _get_own_child().environment = self.share.variables(find_own_slot())
         for attempt in range(1, self.retries + 2):
             outcome = replace(self._attempt(request), attempts=attempt)
             if self.fresh_process:
-                _own_child().kill()
+                _get_own_child().kill()
             lost = outcome.failure is not None and outcome.failure.kind is FailureKind.LOST
             if not lost or _closing.is_set():
                 break
@@ -121,19 +121,19 @@ class Isolated:
         if self.objective is None:
             return
         try:
-            found = _own_child().ask(describe_problem, self.objective, seconds=_START_SECONDS)
+            found = _get_own_child().ask(describe_problem, self.objective, seconds=_START_SECONDS)
         except ChildError as problem:
             raise SettingError(f"the objective must be importable, got {problem}") from None
         finally:
             if self.fresh_process:
-                _own_child().kill()
+                _get_own_child().kill()
         if found is not None:
             raise SettingError(found)
 
     def _attempt(self, request: dict[str, Any]) -> Outcome:
         """Evaluate once in a child process; whatever goes wrong there is a failed outcome."""
         try:
-            child = _own_child()
+            child = _get_own_child()
             if self.objective is not None:  # imports do not count against the time-out
                 child.ask(describe_problem, self.objective, seconds=_START_SECONDS)
             answer = child.ask(evaluate, request, seconds=self.timeout, memory=self.memory_limit)
@@ -164,7 +164,7 @@ def allow_children() -> None:
     _closing.clear()
 
 
-def _own_child() -> ChildProcess:
+def _get_own_child() -> ChildProcess:
     """The child process of this thread."""
     child: ChildProcess | None = getattr(_own, "child", None)
     if child is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nasgoat.errors import UnknownNameError
 from nasgoat.experiments.records import ExperimentRecords, is_experiment, read_experiment
-from nasgoat.experiments.runner import FinishedRun, Runner, Tally, local_processes
+from nasgoat.experiments.runner import FinishedRun, Runner, Tally, start_local_processes
 from nasgoat.experiments.study import KINDS
 from nasgoat.figures import draw_panels
 from nasgoat.figures.charts import Chart, Panels
@@ -28,14 +28,14 @@ __all__ = [
     "Runner",
     "Table",
     "Tally",
-    "captions_of",
-    "charts_of",
-    "figures_of",
+    "build_charts",
+    "build_tables",
     "is_experiment",
-    "local_processes",
+    "make_captions",
+    "make_figures",
     "read_experiment",
+    "start_local_processes",
     "summary_of",
-    "tables_of",
     "write_results",
 ]
 
@@ -75,13 +75,13 @@ class Table:
         return "\n\n".join(filter(None, parts))
 
 
-def tables_of(records: ExperimentRecords) -> list[Table]:
+def build_tables(records: ExperimentRecords) -> list[Table]:
     """The tables of an experiment, from its records alone."""
     tables: list[Table] = _load_modules(records)[0].make_tables(records)
     return tables
 
 
-def charts_of(records: ExperimentRecords) -> dict[str, list[Chart]]:
+def build_charts(records: ExperimentRecords) -> dict[str, list[Chart]]:
     """The charts of an experiment under the headings they belong to, from its records alone."""
     found: dict[str, list[Chart]] = _load_modules(records)[1].make_charts(records)
     kept = {heading: [c for c in charts if c.marks] for heading, charts in found.items()}
@@ -94,12 +94,12 @@ def summary_of(records: ExperimentRecords) -> list[Chart]:
     return found
 
 
-def figures_of(records: ExperimentRecords) -> dict[str, Figure]:
+def make_figures(records: ExperimentRecords) -> dict[str, Figure]:
     """The figures of an experiment by name, in the order to show them, from its records alone."""
     return {name: draw_panels(panels.rows) for name, panels in _list_panels(records).items()}
 
 
-def captions_of(records: ExperimentRecords) -> dict[str, str]:
+def make_captions(records: ExperimentRecords) -> dict[str, str]:
     """A line about each figure by its name."""
     return {name: panels.caption for name, panels in _list_panels(records).items()}
 
@@ -118,7 +118,7 @@ def write_results(
         The files that were written.
     """
     records = read_experiment(folder)
-    tables = tables_of(records)
+    tables = build_tables(records)
     document = json.dumps([asdict(table) for table in tables], indent=1, ensure_ascii=False)
     home = tables_in or folder
     written = [home / "tables.md", home / "tables.json"]
@@ -126,8 +126,8 @@ def write_results(
     write_whole(written[1], document + "\n")
     target = figures or home
     target.mkdir(parents=True, exist_ok=True)
-    captions = captions_of(records)
-    for name, figure in figures_of(records).items():
+    captions = make_captions(records)
+    for name, figure in make_figures(records).items():
         path = target / f"{name}.png"
         with replace_file(path) as partial:
             figure.savefig(partial, format="png", metadata={"Title": captions.get(name, name)})

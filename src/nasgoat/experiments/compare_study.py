@@ -19,7 +19,7 @@ import numpy as np
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import SearchResult, run
 from nasgoat.bayesopt.recommendation import recommend
-from nasgoat.benchmarks import Benchmark, benchmark, benchmark_names
+from nasgoat.benchmarks import Benchmark, benchmark, list_benchmarks
 from nasgoat.errors import SettingError
 from nasgoat.experiments.methods import MethodSpec, TimedAsker, read_method
 from nasgoat.experiments.study import (
@@ -28,7 +28,7 @@ from nasgoat.experiments.study import (
     Record,
     Study,
     count_from,
-    names_among,
+    expect_names,
 )
 from nasgoat.toml_reader import TABLE, TomlDocument
 
@@ -55,9 +55,9 @@ class CompareStudy(Study):
         ['nb201-cifar10.deterministic.random.seed0', 'nb201-cifar10.deterministic.random.seed1']
     """
 
-    benchmarks: Annotated[Sequence[str], names_among(benchmark_names())]
+    benchmarks: Annotated[Sequence[str], expect_names(list_benchmarks())]
     methods: Annotated[Sequence[MethodSpec], ANY_NAMES]
-    settings: Annotated[Sequence[str], names_among(SETTINGS)] = ("deterministic",)
+    settings: Annotated[Sequence[str], expect_names(SETTINGS)] = ("deterministic",)
     seeds: Annotated[int, count_from(1)] = 20
     evaluations: Annotated[int, count_from(1)] = 160
     initial: Annotated[int, count_from(1)] = 10

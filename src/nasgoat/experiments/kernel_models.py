@@ -23,9 +23,14 @@ from scipy.optimize import minimize
 
 from nasgoat.errors import UnknownNameError
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.conversions import edges_as_nodes
+from nasgoat.graphs.conversions import turn_edges_into_nodes
 from nasgoat.kernels import PAPER_BOUNDS
-from nasgoat.kernels.histogram_kernels import walk_gram, walk_histograms, wl_gram, wl_histograms
+from nasgoat.kernels.histogram_kernels import (
+    compute_wl_gram,
+    compute_wl_histograms,
+    walk_gram,
+    walk_histograms,
+)
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
 from nasgoat.surrogate.likelihood import NOISE_BOUNDS
@@ -105,11 +110,11 @@ def _compute_grams(kernel: str, graphs: Sequence[LabeledGraph]) -> dict[int, Arr
         # is its structure.
         labelled = [LabeledGraph(g.adjacency, ("node",) * g.n) for g in graphs]
     else:
-        labelled = [g if g.node_labels else edges_as_nodes(g, _SKIP) for g in graphs]
+        labelled = [g if g.node_labels else turn_edges_into_nodes(g, _SKIP) for g in graphs]
     if kernel in ("RW", "RW-matched"):
         return {0: walk_gram(walk_histograms(labelled), as_grakel=kernel == "RW")}
-    levels = wl_histograms(labelled, max(_DEPTHS))
-    return {depth: wl_gram(levels[: depth + 1]) for depth in _DEPTHS}
+    levels = compute_wl_histograms(labelled, max(_DEPTHS))
+    return {depth: compute_wl_gram(levels[: depth + 1]) for depth in _DEPTHS}
 
 
 @dataclass(frozen=True, eq=False)

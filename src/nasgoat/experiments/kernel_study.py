@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, benchmark_names
+from nasgoat.benchmarks import Benchmark, NasBench201, benchmark, list_benchmarks
 from nasgoat.errors import SettingError
 from nasgoat.experiments.kernel_models import GROUP, KERNELS, predict
-from nasgoat.experiments.study import ExperimentRun, Key, Record, Study, count_from, names_among
+from nasgoat.experiments.study import ExperimentRun, Key, Record, Study, count_from, expect_names
 from nasgoat.graphs import LabeledGraph
-from nasgoat.graphs.conversions import edges_as_nodes
+from nasgoat.graphs.conversions import turn_edges_into_nodes
 from nasgoat.spaces import SearchSpace, nasbench201
 from nasgoat.surrogate.model_check import correlate_ranks
 from nasgoat.toml_reader import NUMBER, Value, list_of
@@ -70,9 +70,9 @@ class KernelStudy(Study):
         ['nb201-cifar10.searched.noise-fit.SP.seed0']
     """
 
-    benchmarks: Annotated[Sequence[str], names_among(benchmark_names())]
-    kernels: Annotated[Sequence[str], names_among(KERNELS)] = KERNELS
-    cells: Annotated[Sequence[str], names_among(CELLS)] = ("searched",)
+    benchmarks: Annotated[Sequence[str], expect_names(list_benchmarks())]
+    kernels: Annotated[Sequence[str], expect_names(KERNELS)] = KERNELS
+    cells: Annotated[Sequence[str], expect_names(CELLS)] = ("searched",)
     noises: Annotated[Sequence[float | str], _NOISES] = ("fit",)
     train: Annotated[int, count_from(2)] = 50
     test: Annotated[int, count_from(2)] = 400
@@ -188,7 +188,7 @@ def _draw_as_nas_bowl(
     if space.labels_on == "nodes":
         return [space.sample(1, rng)[0] for _ in range(count)]
     drawn = space.sample(2 * count, rng)
-    return [cell for cell in drawn if edges_as_nodes(cell, _SKIP).edges][:count]
+    return [cell for cell in drawn if turn_edges_into_nodes(cell, _SKIP).edges][:count]
 
 
 def _applies(kernel: str, cells: str, name: str) -> bool:

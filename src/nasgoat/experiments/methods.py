@@ -15,8 +15,8 @@ from nasgoat.acquisition import (
     AcquisitionOptimizer,
     Effort,
     Proposal,
+    list_optimizers,
     make_optimizer,
-    optimizer_names,
 )
 from nasgoat.bayesopt import OPEN_KERNELS, Asker, Settings
 from nasgoat.errors import NasgoatError, SettingError, UnknownNameError
@@ -107,7 +107,7 @@ def check_optimizer(key: str, name: str) -> tuple[str, str]:
         raise SettingError(f"{key} with a formulation must be scip/... or gurobi/..., got {name!r}")
     if slash and formulation not in FORMULATIONS:
         raise UnknownNameError(key, name, [f"{solver}/{form}" for form in FORMULATIONS])
-    check_names(key, [solver], optimizer_names())
+    check_names(key, [solver], list_optimizers())
     return solver, formulation
 
 

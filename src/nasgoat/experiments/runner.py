@@ -67,11 +67,11 @@ class FinishedRun:
     left: float | None
 
 
-def local_processes(count: int) -> Workers:
+def start_local_processes(count: int) -> Workers:
     """This many processes of this machine, each with one thread for linear algebra.
 
     Example:
-        >>> with_two = local_processes(2)
+        >>> with_two = start_local_processes(2)
         >>> with_two.slots()
         2
         >>> with_two.close()

@@ -26,8 +26,8 @@ from nasgoat.experiments.study import (
     Record,
     Study,
     check_positive,
-    counts_from,
-    names_among,
+    expect_counts,
+    expect_names,
 )
 from nasgoat.figures.charts import Axis, Chart, Line, Mark, Panels, Points
 from nasgoat.kernels import PAPER_FORMS
@@ -79,11 +79,11 @@ class ScaleStudy(Study):
     """
 
     methods: Annotated[Sequence[str], Key(ANY_NAMES.value, _check_optimizers)] = ("scip/compact",)
-    nodes: Annotated[Sequence[int], counts_from(2)] = (5, 6, 7)
-    observations: Annotated[Sequence[int], counts_from(1)] = (50,)
-    kernels: Annotated[Sequence[str], names_among(PAPER_FORMS)] = ("linear",)
+    nodes: Annotated[Sequence[int], expect_counts(2)] = (5, 6, 7)
+    observations: Annotated[Sequence[int], expect_counts(1)] = (50,)
+    kernels: Annotated[Sequence[str], expect_names(PAPER_FORMS)] = ("linear",)
     top: Annotated[int, Key(WHOLE, check_positive)] = 5
-    seeds: Annotated[Sequence[int], counts_from(0)] = (0,)
+    seeds: Annotated[Sequence[int], expect_counts(0)] = (0,)
     time_limit: Annotated[float, Key(SECONDS, check_positive)] = 600.0
     gap: Annotated[float, Key(NUMBER, check_positive)] = 1e-4
 

@@ -242,7 +242,7 @@ def check_positive(key: str, value: float) -> None:
 ANY_NAMES = Key(list_of(TEXT, "names"))
 
 
-def names_among(known: Collection[str]) -> Key:
+def expect_names(known: Collection[str]) -> Key:
     """A list of names, all of them known."""
     return Key(ANY_NAMES.value, partial(check_names, known=known))
 
@@ -252,6 +252,6 @@ def count_from(least: int) -> Key:
     return Key(WHOLE, partial(check_least, least=least))
 
 
-def counts_from(least: int) -> Key:
+def expect_counts(least: int) -> Key:
     """A list of such numbers."""
     return Key(list_of(WHOLE, "whole numbers"), partial(check_least, least=least))

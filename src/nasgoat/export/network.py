@@ -32,7 +32,7 @@ def convolution(channels: int, size: int, groups: int = 1, dilation: int = 1) ->
     )
 
 
-def _separable(channels: int, size: int, dilation: int = 1) -> nn.Sequential:
+def _make_separable(channels: int, size: int, dilation: int = 1) -> nn.Sequential:
     depthwise = convolution(channels, size, channels, dilation)
     return nn.Sequential(*depthwise, *convolution(channels, 1))
 
@@ -47,10 +47,10 @@ OPERATIONS: dict[str, Operation] = {
     "avg_pool_3x3": lambda c: nn.AvgPool2d(3, 1, 1, count_include_pad=False),
     "max_pool_3x3": lambda c: nn.MaxPool2d(3, 1, 1),
     "skip_connect": lambda c: nn.Identity(),
-    "sep_conv_3x3": lambda c: _separable(c, 3),
-    "sep_conv_5x5": lambda c: _separable(c, 5),
-    "dil_conv_3x3": lambda c: _separable(c, 3, 2),
-    "dil_conv_5x5": lambda c: _separable(c, 5, 2),
+    "sep_conv_3x3": lambda c: _make_separable(c, 3),
+    "sep_conv_5x5": lambda c: _make_separable(c, 5),
+    "dil_conv_3x3": lambda c: _make_separable(c, 3, 2),
+    "dil_conv_5x5": lambda c: _make_separable(c, 5, 2),
 }
 
 

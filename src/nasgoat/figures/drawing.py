@@ -13,7 +13,14 @@ import numpy as np
 
 from nasgoat.figures.colours import LIGHT, assign_colours, list_operations
 from nasgoat.figures.layout import Layout, lay_out, order_chain, write_node_text
-from nasgoat.figures.lines import STRETCHES, Point, bend, end_at_box, lay_parallel, place_labels
+from nasgoat.figures.lines import (
+    STRETCHES,
+    Point,
+    bend,
+    find_end_at_box,
+    lay_parallel,
+    place_labels,
+)
 from nasgoat.figures.wording import cut_to_printable, make_plain
 from nasgoat.graphs import Edge, LabeledGraph
 from nasgoat.graphs.molecules import find_bonds
@@ -166,7 +173,7 @@ def _draw_edge(
     if head is not None:
         half = _measure(head)
         x, y = points[-1]
-        tip = end_at_box(points[-2], (x, y), half, _HALF_HEIGHT) if straight else (x - half, y)
+        tip = find_end_at_box(points[-2], (x, y), half, _HALF_HEIGHT) if straight else (x - half, y)
         points = [*points[:-1], tip]
     path = Path(points)
     if not straight:

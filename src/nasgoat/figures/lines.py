@@ -29,11 +29,11 @@ def lay_parallel(start: Point, end: Point, lines: int, gap: float) -> list[tuple
     return [((start[0] + x, start[1] + y), (end[0] + x, end[1] + y)) for x, y in moves]
 
 
-def end_at_box(start: Point, end: Point, half_width: float, half_height: float) -> Point:
+def find_end_at_box(start: Point, end: Point, half_width: float, half_height: float) -> Point:
     """Where a straight line from start to end meets the border of the box around end.
 
     Example:
-        >>> end_at_box((0.0, 0.0), (100.0, 0.0), 20.0, 5.0)
+        >>> find_end_at_box((0.0, 0.0), (100.0, 0.0), 20.0, 5.0)
         (80.0, 0.0)
     """
     along, up = end[0] - start[0], end[1] - start[1]

@@ -47,14 +47,14 @@ class Scale:
         low, high = min(known, default=0.0), max(known, default=1.0)
         if log and known and high > _TINY:
             positive = [value for value in known if value > _NEGLIGIBLE * high]
-            return cls._logarithmic(positive, len(positive) < len(known))
+            return cls._make_logarithmic(positive, len(positive) < len(known))
         largest, room = max(abs(low), abs(high)), margin * (high - low)
         if high - low <= max(_NEGLIGIBLE * largest, _TINY):
             room = 1.0 if integer else largest / 2 if largest > _TINY else 0.5
         return cls(low - room, high + room)
 
     @classmethod
-    def _logarithmic(cls, positive: list[float], zero: bool) -> Scale:
+    def _make_logarithmic(cls, positive: list[float], zero: bool) -> Scale:
         low, high = math.log10(min(positive)), math.log10(max(positive))
         room = max(0.06 * (high - low), 0.06)
         below = _EMPTY_DECADE * max(1.0, (high - low) / 2) if zero else room

@@ -4,13 +4,13 @@ from nasgoat.formulations.acquisition_model import (
     LAYOUTS,
     AcquisitionModel,
     ProgramWriter,
-    domain_model,
+    build_domain,
     formulate,
 )
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
 from nasgoat.formulations.posterior_rows import AcquisitionTerms
-from nasgoat.formulations.tagged_model import TaggedModel, Violation, entry_name
+from nasgoat.formulations.tagged_model import TaggedModel, Violation, name_entry
 from nasgoat.upper_layers import FORMULATIONS
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "ProgramWriter",
     "TaggedModel",
     "Violation",
-    "domain_model",
-    "entry_name",
+    "build_domain",
     "formulate",
     "graph_encoding",
+    "name_entry",
 ]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from nasgoat.errors import GraphError, SpaceError, UnknownNameError
 from nasgoat.formulations import cell_domains, graph_domains, kernel_encoding, posterior_rows
 from nasgoat.formulations.block_columns import code_counts, code_variables, is_decided
-from nasgoat.formulations.compositions import PartBounds, tightening_rows
+from nasgoat.formulations.compositions import PartBounds, add_tightening_rows
 from nasgoat.formulations.counts import count_declared
 from nasgoat.formulations.graph_encoding import graph_encoding
 from nasgoat.formulations.graph_point import GraphPoint
@@ -79,31 +79,33 @@ def _write_cells(request: Request) -> AcquisitionModel:
     columns = cell_domains.list_needed_columns(space, n, request.features)
     if request.formulation == "paper":
         m = graph_encoding(n)
-        cell_domains.paper_domain(m, space, columns)
-        kernel_encoding.distance_indicators(m)
+        cell_domains.restrict_to_paper_domain(m, space, columns)
+        kernel_encoding.add_distance_indicators(m)
         limit_cells(m, space)
         blank = cell_domains.make_blank_structures(space, n, request.features)
         code_variables(m, request.features, blank)
         _add_paper_rows(m, request)
     else:
         columns = request.columns if on_nodes and request.columns is not None else columns
-        m = _compact_cells(request, columns)
+        m = _formulate_compact_cells(request, columns)
         if request.symmetry and columns is None and on_nodes:
-            cell_domains.symmetry_rows(m, range(1, len(space.ops) + 1))
+            cell_domains.add_symmetry_rows(m, range(1, len(space.ops) + 1))
             return request.answer(m, partial(cell_domains.find_least_order, space.node_vocabulary))
     if columns is not None and on_nodes:
         return request.answer(m, columns.order, columns.labels)
     return request.answer(m)
 
 
-def _compact_cells(request: Request, columns: StructureColumns | None) -> TaggedModel:
+def _formulate_compact_cells(request: Request, columns: StructureColumns | None) -> TaggedModel:
     """Layered paths, or a choice among ``columns``, all structures that the model holds."""
     space, n, features, acquisition = request[:4]
-    cells = cell_domains.compact_domain(TaggedModel(n), space, features, columns)
+    cells = cell_domains.build_compact_domain(TaggedModel(n), space, features, columns)
     limit_cells(cells.m, space)
-    squares = posterior_rows.compact_posterior_rows(cells.m, cells.counts, features, acquisition)
+    squares = posterior_rows.add_compact_posterior_rows(
+        cells.m, cells.counts, features, acquisition
+    )
     if space.labels_on == "nodes":
-        every = tightening_rows(cells)
+        every = add_tightening_rows(cells)
         posterior = require_known_form(acquisition.posterior).on_counts(features, n)
         if isinstance(posterior, LinearPosterior) and not features.codes:
             PartBounds(cells, squares, posterior).add_parts(every, acquisition.sqrt_beta)
@@ -113,7 +115,7 @@ def _compact_cells(request: Request, columns: StructureColumns | None) -> Tagged
 def _write_graphs(request: Request) -> AcquisitionModel:
     """The program of a space of declared graphs, in either formulation."""
     space, n, features, acquisition = request[:4]
-    m = graph_domains.domain_of_graphs(space, n)
+    m = graph_domains.build_domain_of_graphs(space, n)
     blank = None
     if is_decided(features, STRUCTURE):
         columns = list_graph_columns(space, n)
@@ -127,7 +129,7 @@ def _write_graphs(request: Request) -> AcquisitionModel:
         kernel_encoding.edge_ends(m, space)
         counts = count_declared(m, space, features)
         counts.add(code_counts(m, features, blank))
-        posterior_rows.compact_posterior_rows(m, counts, features, acquisition)
+        posterior_rows.add_compact_posterior_rows(m, counts, features, acquisition)
     return request.answer(m)
 
 
@@ -136,14 +138,14 @@ def _add_paper_rows(m: TaggedModel, request: Request) -> None:
     space, features = request.space, request.features
     if not space.indexed:
         kernel_encoding.count_paths_and_labels(m, max(len(space.node_vocabulary), 1))
-        kernel_encoding.edge_type_counts(m, space, features)
-    posterior_rows.paper_posterior_rows(m, features, request.acquisition)
+        kernel_encoding.add_edge_type_counts(m, space, features)
+    posterior_rows.add_paper_posterior_rows(m, features, request.acquisition)
 
 
 #: How spaces are written as programs, by their ``layout``; add an entry for a layout of your own.
 LAYOUTS: dict[str, ProgramWriter] = {
-    "cell": ProgramWriter(_write_cells, cell_domains.domain_of_cells),
-    "graph": ProgramWriter(_write_graphs, graph_domains.domain_of_graphs),
+    "cell": ProgramWriter(_write_cells, cell_domains.build_domain_of_cells),
+    "graph": ProgramWriter(_write_graphs, graph_domains.build_domain_of_graphs),
 }
 
 
@@ -250,16 +252,16 @@ def formulate(
         space, n, features, acquisition, formulation=formulation, symmetry=symmetry, columns=columns
     )
     model = layout.write(request)
-    posterior_rows.lcb_objective(model.rows, acquisition.sqrt_beta)
+    posterior_rows.set_lcb_objective(model.rows, acquisition.sqrt_beta)
     return model
 
 
-def domain_model(space: SearchSpace, n: int) -> TaggedModel:
+def build_domain(space: SearchSpace, n: int) -> TaggedModel:
     """The graphs of a space with n nodes and within its limits, without an acquisition.
 
     Example:
         >>> from nasgoat import DartsSpace
-        >>> m = domain_model(DartsSpace(nodes=4, ops=["conv", "skip"]).constrain("conv >= 3"), 4)
+        >>> m = build_domain(DartsSpace(nodes=4, ops=["conv", "skip"]).constrain("conv >= 3"), 4)
         >>> sum(1 for row in m.constraints() if "limit" in row.name)
         1
     """

@@ -28,7 +28,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.formulations.counts import Count
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, sum_linearly
 from nasgoat.graphs import GraphBatch
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.graph_counts import count_labels, list_operations
@@ -68,12 +68,12 @@ def code_counts(
         _add_terms(terms, m.X, features.encode_decided(structures, STRUCTURE))
     if is_decided(features, OPERATIONS):
         every = _list_values(space, m.n, OPERATIONS)
-        composition_columns(m, space, every)
+        add_composition_columns(m, space, every)
         batch = realise_on_path(space, every)
         _add_terms(terms, m.mix, features.encode_decided(batch, OPERATIONS))
     if is_decided(features, LONGEST):
         every = _list_values(space, m.n, LONGEST)
-        richest_path_columns(m, space, every)
+        add_richest_path_columns(m, space, every)
         batch = realise_on_path(space, every)
         _add_terms(terms, m.rich, features.encode_decided(batch, LONGEST))
     return [Count(found) for found in terms]
@@ -91,7 +91,9 @@ def code_variables(
     m.rows("linear", "code", [((j,), equate(counts[j].terms, [(1.0, code[j])])) for j in keys])
 
 
-def composition_columns(m: TaggedModel, space: SearchSpace, every: Sequence[Composition]) -> None:
+def add_composition_columns(
+    m: TaggedModel, space: SearchSpace, every: Sequence[Composition]
+) -> None:
     """(compositions) mix: Σ_i mix[i] = 1 and Σ_i N_l mix[i] = how often operation l occurs."""
     nodes, edges = list_operations(space)
 
@@ -102,7 +104,7 @@ def composition_columns(m: TaggedModel, space: SearchSpace, every: Sequence[Comp
         return float(tuple(found) == tuple(every[i]))
 
     mix = m.variable("mix", [(i,) for i in range(len(every))], pyo.Binary, meaning)
-    m.rows("compositions", "one_of_all", [((), linear_sum((1.0, x) for x in mix.values()) == 1)])
+    m.rows("compositions", "one_of_all", [((), sum_linearly((1.0, x) for x in mix.values()) == 1)])
     places = [(2, code) for code in nodes] + [(3, code) for code in edges]  # (v, l) or (u, v, l)
     rows = []
     for at, (length, code) in enumerate(places):
@@ -139,26 +141,28 @@ def _add_terms(terms: list[Terms], columns: Any, codes: NDArray[np.uint8]) -> No
         terms[j] += [(1.0, columns[i]) for i in np.flatnonzero(having).tolist()]
 
 
-def richest_path_columns(m: TaggedModel, space: SearchSpace, every: Sequence[Composition]) -> None:
+def add_richest_path_columns(
+    m: TaggedModel, space: SearchSpace, every: Sequence[Composition]
+) -> None:
     """(richest) rich: one of all, whose numbers are those of the richest paths.
 
     Σ_i rich[i] = 1 and, for every operation o and k, the sum of rich[i] over all i with ℓ_o ≥ k is
     1 if M[o, k, v] is 1 for some node v, and 0 otherwise.
     """
     most = np.array(every, dtype=np.int64).max(axis=0).tolist()
-    _path_variables(m, space, most)
+    _add_path_variables(m, space, most)
 
     def meaning(g: Any, i: int) -> float:
         return float(tuple(g.richest.max(axis=1).tolist()) == tuple(every[i]))
 
     rich = m.variable("rich", [(i,) for i in range(len(every))], pyo.UnitInterval, meaning)
-    m.rows("richest", "one_of_all", [((), linear_sum((1.0, x) for x in rich.values()) == 1)])
+    m.rows("richest", "one_of_all", [((), sum_linearly((1.0, x) for x in rich.values()) == 1)])
     least, largest = [], []
     for o, k in _list_levels(most):
         having: Terms = [(1.0, rich[i]) for i, longest in enumerate(every) if longest[o] >= k]
         ending: Terms = [(-1.0, m.M[o, k, v]) for v in range(m.n) if (o, k, v) in m.M]
-        least += [((o, k, v), linear_sum([*having, ending[v]]) >= 0) for v in range(len(ending))]
-        largest.append(((o, k), linear_sum([*having, *ending]) <= 0))
+        least += [((o, k, v), sum_linearly([*having, ending[v]]) >= 0) for v in range(len(ending))]
+        largest.append(((o, k), sum_linearly([*having, *ending]) <= 0))
     m.rows("richest", "least", least)
     m.rows("richest", "most", largest)
 
@@ -167,7 +171,7 @@ def _list_levels(most: Sequence[int]) -> list[tuple[int, int]]:
     return [(o, k) for o, largest in enumerate(most) for k in range(1, largest + 1)]
 
 
-def _path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int]) -> None:
+def _add_path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int]) -> None:
     """M, carry and climb with the rows that give them their meaning."""
     ascends = space.layout == "cell"
     edges = [(u, v) for u, v in m.A if u < v or (u > v and not ascends)]
@@ -196,9 +200,9 @@ def _path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int]) -> 
             alone = _find_alone(m, space, o, v) if k == 1 else None
             M = m.M[o, k, v]
             if alone is not None:
-                rows["reached"].append(((o, k, v), linear_sum([(1.0, M), (-1.0, alone)]) >= 0))
+                rows["reached"].append(((o, k, v), sum_linearly([(1.0, M), (-1.0, alone)]) >= 0))
                 leading[v].append((1.0, alone))
-            rows["ending"].append(((o, k, v), linear_sum([*leading[v], (-1.0, M)]) >= 0))
+            rows["ending"].append(((o, k, v), sum_linearly([*leading[v], (-1.0, M)]) >= 0))
     for part, found in rows.items():
         if found:
             m.rows("richest", part, found)

@@ -19,7 +19,7 @@ from nasgoat.formulations.block_columns import code_counts, is_decided
 from nasgoat.formulations.counts import Counts, count_edge_labelled, count_node_labelled
 from nasgoat.formulations.layers import add_forward_edges, add_layers, link_cells, require_paths
 from nasgoat.formulations.limit_rows import limit_cells
-from nasgoat.formulations.profiles import Profiles, structure_profiles
+from nasgoat.formulations.profiles import Profiles, list_structure_profiles
 from nasgoat.formulations.structure_columns import (
     StructureColumns,
     add_columns,
@@ -27,7 +27,7 @@ from nasgoat.formulations.structure_columns import (
     choose_structure,
     structure_rows,
 )
-from nasgoat.formulations.tagged_model import TaggedModel, linear_sum, list_forward_pairs
+from nasgoat.formulations.tagged_model import TaggedModel, list_forward_pairs, sum_linearly
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.kernels import FeatureMap
 from nasgoat.kernels.summaries import STRUCTURE
@@ -35,13 +35,15 @@ from nasgoat.spaces import CellSpace
 from nasgoat.spaces.limits import Pair
 
 
-def node_label_variables(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
+def add_node_label_variables(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
     """F[v, l] for these nodes and codes of labels."""
     keys = [(v, label) for v in nodes for label in labels]
     m.variable("F", keys, pyo.Binary, lambda g, v, label: float(g.codes[v] == label))
 
 
-def edge_label_variables(m: TaggedModel, pairs: list[Pair], labels: int, name: str = "F") -> None:
+def add_edge_label_variables(
+    m: TaggedModel, pairs: list[Pair], labels: int, name: str = "F"
+) -> None:
     """F[u, v, l] for these pairs; Fe where nodes may have labels as well."""
     keys = [(*pair, label) for pair in pairs for label in range(labels)]
 
@@ -51,49 +53,51 @@ def edge_label_variables(m: TaggedModel, pairs: list[Pair], labels: int, name: s
     m.variable(name, keys, pyo.Binary, meaning)
 
 
-def domain_101_index(m: TaggedModel) -> None:
+def restrict_101_index(m: TaggedModel) -> None:
     """(101_index): edges go from smaller to larger indices."""
-    _topological_rows(m, "101_index")
+    _add_topological_rows(m, "101_index")
 
 
-def domain_101_source(m: TaggedModel) -> None:
+def restrict_101_source(m: TaggedModel) -> None:
     """(101_source): node 0 reaches every node, r[0, v] = 1, and alone has the first label."""
     nodes = range(m.n)
     m.rows("101_source", "reach", [((v,), m.r[0, v] == 1) for v in nodes])
     m.rows("101_source", "label", [((v,), m.F[v, 0] == int(v == 0)) for v in nodes])
 
 
-def domain_101_sink(m: TaggedModel, labels: int) -> None:
+def restrict_101_sink(m: TaggedModel, labels: int) -> None:
     """(101_sink): every node reaches node n - 1, r[v, n - 1] = 1; it alone has the last label."""
     nodes, last = range(m.n), m.n - 1
     m.rows("101_sink", "reach", [((v,), m.r[v, last] == 1) for v in nodes])
     m.rows("101_sink", "label", [((v,), m.F[v, labels - 1] == int(v == last)) for v in nodes])
 
 
-def domain_101_label(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
+def restrict_101_label(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
     """(101_label): every node has one label, Σ_l F[v, l] = 1."""
     m.rows("101_label", "one", [((v,), sum(m.F[v, a] for a in labels) == 1) for v in nodes])
 
 
-def domain_201_index(m: TaggedModel) -> None:
+def restrict_201_index(m: TaggedModel) -> None:
     """(201_index): the same as (101_index)."""
-    _topological_rows(m, "201_index")
+    _add_topological_rows(m, "201_index")
 
 
-def domain_201_source(m: TaggedModel) -> None:
+def restrict_201_source(m: TaggedModel) -> None:
     """(201_source): every node is between node 0 and node n - 1, r[0, v] = r[v, n - 1] = 1."""
     nodes, last = range(m.n), m.n - 1
     m.rows("201_source", "from_source", [((v,), m.r[0, v] == 1) for v in nodes])
     m.rows("201_source", "to_sink", [((v,), m.r[v, last] == 1) for v in nodes])
 
 
-def domain_201_label(m: TaggedModel, labels: int) -> None:
+def restrict_201_label(m: TaggedModel, labels: int) -> None:
     """(201_label): an edge has one label, a missing edge none, Σ_l F[u, v, l] = A[u, v]."""
     totals = {(u, v): sum(m.F[u, v, a] for a in range(labels)) for u, v in list_forward_pairs(m.n)}
     m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
 
 
-def paper_domain(m: TaggedModel, space: CellSpace, columns: StructureColumns | None = None) -> None:
+def restrict_to_paper_domain(
+    m: TaggedModel, space: CellSpace, columns: StructureColumns | None = None
+) -> None:
     """Restrict (Graph-Encoding) to the cells of a space: Eqs. (101_*) or (201_*).
 
     With ``columns`` a cell has one of these structures, its nodes in their order.
@@ -101,16 +105,16 @@ def paper_domain(m: TaggedModel, space: CellSpace, columns: StructureColumns | N
     on_nodes, labels = space.labels_on == "nodes", len(space.ops)
     if on_nodes:
         labels = len(space.node_vocabulary)
-        node_label_variables(m, range(m.n), range(labels))
-        domain_101_index(m)
-        domain_101_source(m)
-        domain_101_sink(m, labels)
-        domain_101_label(m, range(m.n), range(labels))
+        add_node_label_variables(m, range(m.n), range(labels))
+        restrict_101_index(m)
+        restrict_101_source(m)
+        restrict_101_sink(m, labels)
+        restrict_101_label(m, range(m.n), range(labels))
     else:
-        edge_label_variables(m, list_forward_pairs(m.n), labels)
-        domain_201_index(m)
+        add_edge_label_variables(m, list_forward_pairs(m.n), labels)
+        restrict_201_index(m)
         if space.on_paths:
-            domain_201_source(m)
+            restrict_201_source(m)
     rows = structure_rows(space, m.n)
     if columns is not None:
         choose_structure(m, columns.adjacency)
@@ -119,14 +123,14 @@ def paper_domain(m: TaggedModel, space: CellSpace, columns: StructureColumns | N
     else:
         add_structure_rows(m, rows)
     if not on_nodes:
-        domain_201_label(m, labels)
+        restrict_201_label(m, labels)
 
 
-def domain_of_cells(space: CellSpace, n: int) -> TaggedModel:
+def build_domain_of_cells(space: CellSpace, n: int) -> TaggedModel:
     """The cells with n nodes within their limits, without an acquisition."""
     m = TaggedModel(n)
     features = FeatureMap(space)
-    compact_domain(m, space, features, list_needed_columns(space, n, features))
+    build_compact_domain(m, space, features, list_needed_columns(space, n, features))
     limit_cells(m, space)
     return m
 
@@ -164,7 +168,7 @@ def make_blank_structures(space: CellSpace, n: int, features: FeatureMap) -> Gra
     return space.batch([space.assemble(a, [0] * space.count_variables(a)) for a in matrices])
 
 
-def compact_domain(
+def build_compact_domain(
     m: TaggedModel,
     space: CellSpace,
     features: FeatureMap,
@@ -182,23 +186,25 @@ def compact_domain(
             require_paths(m, tags)
         add_structure_rows(m, structure_rows(space, m.n) or [])
     if not on_nodes:
-        edge_label_variables(m, list_forward_pairs(m.n), len(space.ops))
-        domain_201_label(m, len(space.ops))
+        add_edge_label_variables(m, list_forward_pairs(m.n), len(space.ops))
+        restrict_201_label(m, len(space.ops))
         counts = count_edge_labelled(m, space, features, columns)
         counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
         return CompactCells(m=m, features=features, columns=columns, counts=counts, profiles=None)
     labels = (None if columns is None else columns.labels) or range(1, len(space.ops) + 1)
     inner = range(1, m.n - 1)
-    node_label_variables(m, inner, labels)
-    domain_101_label(m, inner, labels)
+    add_node_label_variables(m, inner, labels)
+    restrict_101_label(m, inner, labels)
     link_cells(m, labels)
-    profiles = structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
+    profiles = (
+        list_structure_profiles(m.n, space.edge_limit) if columns is None else columns.profiles
+    )
     counts = count_node_labelled(m, space, features, profiles)
     counts.add(code_counts(m, features, make_blank_structures(space, m.n, features)))
     return CompactCells(m=m, features=features, columns=columns, counts=counts, profiles=profiles)
 
 
-def _topological_rows(m: TaggedModel, tag: str) -> None:
+def _add_topological_rows(m: TaggedModel, tag: str) -> None:
     n, pairs = m.n, [(v, u) for u, v in list_forward_pairs(m.n)]
     m.rows(tag, "A", [((u, v), m.A[u, v] == 0) for u, v in pairs])
     m.rows(tag, "r", [((u, v), m.r[u, v] == 0) for u, v in pairs])
@@ -207,7 +213,7 @@ def _topological_rows(m: TaggedModel, tag: str) -> None:
     m.rows(tag, "delta", [((u, v, w), m.delta[u, v, w] == 0) for u, v, w in triples])
 
 
-def symmetry_rows(m: TaggedModel, labels: range) -> None:
+def add_symmetry_rows(m: TaggedModel, labels: range) -> None:
     """(symmetry): keys ascend wherever neighbours in the order are not joined by an edge.
 
     For w = v + 1: Σ_{l ≥ c} F[v, l] + Σ_{l < c} F[w, l] ≤ 1 + A[v, w], so that labels ascend; and
@@ -220,7 +226,7 @@ def symmetry_rows(m: TaggedModel, labels: range) -> None:
         for c in labels[1:]:
             larger = [(1.0, m.F[v, label]) for label in labels if label >= c]
             smaller = [(1.0, m.F[w, label]) for label in labels if label < c]
-            row = linear_sum([*larger, *smaller, (-1.0, m.A[v, w])]) <= 1
+            row = sum_linearly([*larger, *smaller, (-1.0, m.A[v, w])]) <= 1
             ascending.append(((v, c), row))
     m.rows("symmetry", "labels", ascending)
     tied = []
@@ -230,7 +236,7 @@ def symmetry_rows(m: TaggedModel, labels: range) -> None:
         second = [(-(2.0**u), m.A[u, w]) for u in range(v)]
         for a in labels:
             loose = [(-most, m.A[v, w]), (most, m.F[v, a]), (most, m.F[w, a])]
-            tied.append(((v, a), linear_sum([*first, *second, *loose]) <= 2 * most))
+            tied.append(((v, a), sum_linearly([*first, *second, *loose]) <= 2 * most))
     m.rows("symmetry", "edges", tied)
 
 

@@ -28,16 +28,16 @@ from numpy.typing import NDArray
 from nasgoat.formulations.cell_domains import CompactCells
 from nasgoat.formulations.profiles import (
     IntArray,
+    add_profile_rows,
+    add_profile_variables,
     find_family,
-    profile_rows,
-    profile_variables,
     sum_at_least,
 )
 from nasgoat.formulations.structure_columns import (
     add_column_profiles,
     value_structures,
 )
-from nasgoat.formulations.tagged_model import ProgramPart, TaggedModel, Terms, linear_sum
+from nasgoat.formulations.tagged_model import ProgramPart, TaggedModel, Terms, sum_linearly
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
@@ -52,7 +52,7 @@ MOST = 1500  # compositions beyond which their rows cost more than they tighten
 PARTS = 100  # more of them than this cost more than they save
 
 
-def tightening_rows(cells: CompactCells) -> list[Composition]:
+def add_tightening_rows(cells: CompactCells) -> list[Composition]:
     """Add the rows of profiles and compositions where these are few; none for tiny cells.
 
     Returns:
@@ -65,14 +65,14 @@ def tightening_rows(cells: CompactCells) -> list[Composition]:
     allowed = None if columns is None else columns.allowed
     every = list(list_compositions(inner, ops)) if allowed is None else sorted(allowed)
     if profiles is not None:
-        profile_variables(m, profiles)
-        (profile_rows if columns is None else add_column_profiles)(m, profiles)
-    composition_rows(m, every, {t: j for j, t in enumerate(cells.features.path_types)})
+        add_profile_variables(m, profiles)
+        (add_profile_rows if columns is None else add_column_profiles)(m, profiles)
+    add_composition_rows(m, every, {t: j for j, t in enumerate(cells.features.path_types)})
     cap_rows(cells, every)
     return every
 
 
-def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, int]) -> None:
+def add_composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, int]) -> None:
     """(compositions): Y, and its links to labels and to pairs of labels.
 
     Σ_i Y[i] = 1;  1(P[0, a, a] = c) = Σ Y[i] over the compositions with C_a = c;  Σ p over pairs
@@ -89,13 +89,13 @@ def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, 
     Y = m.variable("Y", keys, pyo.Binary, meaning)
     # Given Y, profiles bound well; given labels, the counts are sums of distances alone.
     m.branched_first |= {"Y", "F"}
-    m.rows("compositions", "one", [((), linear_sum((1.0, Y[i]) for (i,) in keys) == 1)])
+    m.rows("compositions", "one", [((), sum_linearly((1.0, Y[i]) for (i,) in keys) == 1)])
     count = []
     for a in labels:
         j = place[0, a, a]
         for c in range(m.n - 1):
             having: Terms = [(-1.0, Y[i]) for i, C in enumerate(every) if C[a - 1] == c]
-            count.append(((a, c), linear_sum([(1.0, m.Zc[j, c]), *having]) == 0))
+            count.append(((a, c), sum_linearly([(1.0, m.Zc[j, c]), *having]) == 0))
     m.rows("compositions", "count", count)
     pairs = []
     for a in labels:
@@ -104,7 +104,7 @@ def composition_rows(m: TaggedModel, every: list[Composition], place: dict[Any, 
             made: Terms = [
                 (-float(_pairs(C, a, b)), Y[i]) for i, C in enumerate(every) if _pairs(C, a, b)
             ]
-            pairs.append(((a, b), linear_sum([*chosen, *made]) == 0))
+            pairs.append(((a, b), sum_linearly([*chosen, *made]) == 0))
     m.rows("compositions", "pairs", pairs)
 
 
@@ -125,10 +125,10 @@ def cap_rows(cells: CompactCells, every: list[Composition]) -> None:
                 (1.0, m.Y[i]) for i, C in enumerate(every) if bound_paths(C, a, b, last) < c
             ]
             if few:
-                rows.append(((j, c, 0), linear_sum([*reached, *few]) <= 1))
+                rows.append(((j, c, 0), sum_linearly([*reached, *few]) <= 1))
             if profiles is not None:
                 many = [(-w, x) for w, x in sum_at_least(m, profiles, family, s, c)]
-                rows.append(((j, c, 1), linear_sum([*reached, *many]) <= 0))
+                rows.append(((j, c, 1), sum_linearly([*reached, *many]) <= 0))
     m.rows("caps", "count", rows)
 
 
@@ -176,7 +176,7 @@ class PartBounds:
                 )
             part = ProgramPart(
                 chosen=m.Y[i],
-                variance=partial(self.of, C, profiles.most_among(structures)),
+                variance=partial(self.of, C, profiles.find_most_among(structures)),
                 columns=[m.X[j] for j in structures.tolist()],
                 floors=floors.tolist(),
                 values=exact,

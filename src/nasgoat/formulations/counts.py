@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.formulations.kernel_encoding import edge_type_terms
-from nasgoat.formulations.layers import distance_terms
+from nasgoat.formulations.kernel_encoding import express_edge_type
+from nasgoat.formulations.layers import express_distance
 from nasgoat.formulations.profiles import INNER, SINK, SOURCE, Profiles
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, list_forward_pairs
@@ -85,7 +85,9 @@ def count_node_labelled(
     edges = space.edge_limit
     n, last = m.n, len(space.ops) + 1
     inner = range(1, n - 1)
-    counts = [_node_labelled_count(m, t, last, edges, profiles) for t in features.path_types]
+    counts = [
+        _express_node_labelled_count(m, t, last, edges, profiles) for t in features.path_types
+    ]
     place = {t: j for j, t in enumerate(features.path_types)}
     equations: list[Equation] = []
     ops = range(1, last) if inner else range(0)
@@ -101,7 +103,7 @@ def count_node_labelled(
     return Counts(counts, [(c, h) for c, h in equations if c])
 
 
-def _node_labelled_count(
+def _express_node_labelled_count(
     m: TaggedModel, kind: tuple[int, int, int], last: int, edges: int, profiles: Profiles | None
 ) -> Count:
     """P[s, a, b], with an upper bound from the number of nodes and edges, or from profiles."""
@@ -113,7 +115,7 @@ def _node_labelled_count(
             return Count([], 1.0)
         return Count([(1.0, m.F[v, a]) for v in inner if (v, a) in m.F], upper=size)
     if (a, b) == (0, last):
-        return Count(distance_terms(m, 0, n - 1, s) if s < n else [])
+        return Count(express_distance(m, 0, n - 1, s) if s < n else [])
     if a == 0 or b == last:
         x, label = (m.f, b) if a == 0 else (m.t, a)
         terms = [(1.0, x[v, s, label]) for v in inner if (v, s, label) in x]
@@ -127,7 +129,7 @@ def _node_labelled_count(
     if s == 1:
         most = min(most, edges - 2)  # an edge leaves the source, an edge enters the sink
     if profiles is not None:
-        most = min(most, profiles.most(INNER, s) if a == b else profiles.most_crossing(s))
+        most = min(most, profiles.most(INNER, s) if a == b else profiles.find_most_crossing(s))
     if most <= 0:
         return Count([])
     terms = [(1.0, m.p[u, v, s, a, b]) for u, v in pairs if (u, v, s, a, b) in m.p]
@@ -147,7 +149,7 @@ def count_edge_labelled(
     A[u, v]; and Σ_s P[s, 0, v] = Σ_s P[s, v, n - 1] = 1 where every node is on a path.
     """
     places = set(space.edge_places(m.n))
-    counts = [_distance_count(m, columns, *kind) for kind in features.path_types]
+    counts = [_express_distance_count(m, columns, *kind) for kind in features.path_types]
     counts += [
         Count([(1.0, m.F[u, v, label])] if (u, v) in places else [])
         for u, v, label in features.edge_types
@@ -170,7 +172,7 @@ def count_edge_labelled(
     return Counts(counts, equations)
 
 
-def _distance_count(
+def _express_distance_count(
     m: TaggedModel, columns: StructureColumns | None, s: int, u: int, v: int
 ) -> Count:
     """P[s, u, v] of indexed nodes; constant where all listed structures agree."""
@@ -180,15 +182,15 @@ def _distance_count(
         return Count([], 1.0)
     if columns is not None and (share := columns.share(u, v, s)) in (0.0, 1.0):
         return Count([], share)
-    return Count(distance_terms(m, u, v, s))
+    return Count(express_distance(m, u, v, s))
 
 
 def count_declared(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> Counts:
     """Every count of the feature map as terms, and the equations that hold between them."""
-    counts = [_path_count(m, space, *kind) for kind in features.path_types]
+    counts = [_express_path_count(m, space, *kind) for kind in features.path_types]
     pairs = space.most_edges(m.n)
     counts += [
-        Count(edge_type_terms(m, space, a, b, x), upper=_bound_count(m.n, pairs, a, b))
+        Count(express_edge_type(m, space, a, b, x), upper=_bound_count(m.n, pairs, a, b))
         for a, b, x in features.edge_types
     ]
     place = {kind: j for j, kind in enumerate(features.path_types)}
@@ -200,10 +202,10 @@ def count_declared(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> C
             for s, a, b in features.path_types
             if s < m.n and a < b
         ]
-    return Counts(counts, equations + _edge_equations(m, space, features, place))
+    return Counts(counts, equations + _equate_edges(m, space, features, place))
 
 
-def _edge_equations(
+def _equate_edges(
     m: TaggedModel, space: GraphSpace, features: FeatureMap, place: dict[tuple[int, int, int], int]
 ) -> list[Equation]:
     """Edges are paths of length 1: Σ_l E[a, b, l] = P[1, a, b]; half if undirected and a = b."""
@@ -217,7 +219,7 @@ def _edge_equations(
     return [(edges | {place[1, a, b]: -1.0}, 0.0) for (a, b), edges in by_ends.items()]
 
 
-def _path_count(m: TaggedModel, space: GraphSpace, s: int, a: int, b: int) -> Count:
+def _express_path_count(m: TaggedModel, space: GraphSpace, s: int, a: int, b: int) -> Count:
     """P[s, a, b], over ordered pairs of nodes."""
     if s >= m.n:
         return Count([])

@@ -16,9 +16,9 @@ from typing import Any
 import pyomo.environ as pyo
 
 from nasgoat.formulations.cell_domains import (
-    domain_101_index,
-    edge_label_variables,
-    node_label_variables,
+    add_edge_label_variables,
+    add_node_label_variables,
+    restrict_101_index,
 )
 from nasgoat.formulations.graph_encoding import (
     graph_encoding,
@@ -26,22 +26,22 @@ from nasgoat.formulations.graph_encoding import (
     restrict_strongly_connected,
     restrict_undirected,
 )
-from nasgoat.formulations.kernel_encoding import distance_indicators
+from nasgoat.formulations.kernel_encoding import add_distance_indicators
 from nasgoat.formulations.limit_rows import limit_graphs
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, sum_linearly
 from nasgoat.spaces import GraphSpace
 from nasgoat.spaces.graph_rules import UNBOUNDED, DegreeBounds
 
 
-def domain_of_graphs(space: GraphSpace, n: int) -> TaggedModel:
+def build_domain_of_graphs(space: GraphSpace, n: int) -> TaggedModel:
     """The graphs with n nodes within their limits, with distance indicators."""
-    m = graph_domain(space, n, ordered=True)
-    distance_indicators(m)
+    m = build_graph_domain(space, n, ordered=True)
+    add_distance_indicators(m)
     limit_graphs(m, space)
     return m
 
 
-def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
+def build_graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedModel:
     """(graph): the labelled graphs with n nodes that a space declares, limits aside.
 
     Args:
@@ -51,13 +51,14 @@ def graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> TaggedMode
             sources first and sinks last; labels ascend in others. Nodes with fixed parts stay.
 
     Example:
-        >>> m = graph_domain(GraphSpace(3, direction="undirected", connectivity="connected"), 3)
+        >>> space = GraphSpace(3, direction="undirected", connectivity="connected")
+        >>> m = build_graph_domain(space, 3)
         >>> sum(1 for row in m.constraints() if "strong_connectivity" in row.name)
         6
     """
     m = graph_encoding(n)
     labels = max(len(space.node_vocabulary), 1)
-    node_label_variables(m, range(n), range(labels))
+    add_node_label_variables(m, range(n), range(labels))
     _state_edge_labels(m, space)
     one = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(n)]
     m.rows("graph", "label", one)
@@ -75,7 +76,7 @@ def _state_edge_labels(m: TaggedModel, space: GraphSpace) -> None:
     if not space.edge_ops:
         return
     labels, pairs = range(len(space.edge_ops)), space.pairs(m.n)
-    edge_label_variables(m, pairs, len(labels), "Fe")
+    add_edge_label_variables(m, pairs, len(labels), "Fe")
     total = {(u, v): sum(m.Fe[u, v, a] for a in labels) for u, v in pairs}
     m.rows("graph", "edge_label", [(pair, total[pair] == m.A[pair]) for pair in pairs])
 
@@ -84,7 +85,7 @@ def _state_kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
     if space.direction == "undirected":
         restrict_undirected(m)
     if space.direction == "acyclic":
-        domain_101_index(m) if ordered and space.ordered else restrict_acyclic(m)
+        restrict_101_index(m) if ordered and space.ordered else restrict_acyclic(m)
     if ordered and not space.ordered:
         first = space.rules.fixed.pinned
         codes = range(len(space.node_vocabulary))
@@ -133,7 +134,7 @@ def _require_weakly_connected(m: TaggedModel) -> None:
     m.rows("graph", "joined", [((u, v), S[u, v] <= m.A[u, v] + m.A[v, u]) for u, v in pairs])
     steps = range(1, n)
     W = m.variable(
-        "W", [(v, s) for v in range(n) for s in range(n)], pyo.UnitInterval, _within_steps
+        "W", [(v, s) for v in range(n) for s in range(n)], pyo.UnitInterval, _mean_within_steps
     )
     keys = [(u, v, s) for u, v in pairs for s in steps]
     y = m.variable("step", keys, pyo.UnitInterval, _value_step)
@@ -149,7 +150,7 @@ def _require_weakly_connected(m: TaggedModel) -> None:
     m.rows("graph", "connected", [((v,), W[v, n - 1] == 1) for v in range(n)])
 
 
-def _within_steps(g: Any, v: int, s: int) -> float:
+def _mean_within_steps(g: Any, v: int, s: int) -> float:
     return float(g.joined[0, v] <= s)
 
 
@@ -208,13 +209,13 @@ def _bound_degrees(
         rows = []
         for v, terms in degrees.items():
             allowed = [(-h, m.F[v, label]) for label, h in enumerate(high)]
-            rows.append(((v,), linear_sum([*terms, *allowed]) <= 0))
+            rows.append(((v,), sum_linearly([*terms, *allowed]) <= 0))
         m.rows("graph", f"{name}_degree_most", rows)
     if bounds.low.any():
         rows = []
         for v, terms in degrees.items():
             needed = [(-float(low), m.F[v, label]) for label, low in enumerate(bounds.low)]
-            rows.append(((v,), linear_sum([*terms, *needed]) >= 0))
+            rows.append(((v,), sum_linearly([*terms, *needed]) >= 0))
         m.rows("graph", f"{name}_degree_least", rows)
 
 

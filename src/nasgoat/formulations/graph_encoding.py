@@ -28,14 +28,14 @@ def graph_encoding(n: int, smallest: int | None = None) -> TaggedModel:
         (54, 120)
     """
     m = TaggedModel(n)
-    graph_variables(m)
+    add_graph_variables(m)
     condition_c1(m, n if smallest is None else smallest)
     for condition in CONDITIONS:
         condition(m)
     return m
 
 
-def graph_variables(m: TaggedModel) -> None:
+def add_graph_variables(m: TaggedModel) -> None:
     """Table 1: A, r, d and δ."""
     n = m.n
     nodes = range(n)

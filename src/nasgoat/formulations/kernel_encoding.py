@@ -25,14 +25,14 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 from nasgoat.formulations.layers import code_labels, link_pairs
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, sum_linearly
 from nasgoat.kernels import FeatureMap
 from nasgoat.spaces import GraphSpace
 
 Array = NDArray[np.float64]
 
 
-def distance_indicators(m: TaggedModel) -> None:
+def add_distance_indicators(m: TaggedModel) -> None:
     """(k_g) d^s: exactly one s ≤ n is the distance.
 
     Σ_s d^s[u, v] = 1,  Σ_s s d^s[u, v] = d[u, v].
@@ -47,7 +47,7 @@ def distance_indicators(m: TaggedModel) -> None:
     m.rows("k_g", "ds_value", [((u, v), mean[u, v] == m.d[u, v]) for u, v in pairs])
 
 
-def path_indicators(m: TaggedModel, labels: int) -> None:
+def add_path_indicators(m: TaggedModel, labels: int) -> None:
     """(k_g) p: 3 p ≤ F[u, a] + d^s[u, v] + F[v, b] ≤ p + 2."""
     n, codes = m.n, range(labels)
     keys = list(product(range(n), range(n), range(n), codes, codes))
@@ -61,7 +61,7 @@ def path_indicators(m: TaggedModel, labels: int) -> None:
     m.rows("k_g", "p_at_least", [(key, p[key] >= three[key] - 2) for key in keys])
 
 
-def path_counts(m: TaggedModel, labels: int) -> None:
+def add_path_counts(m: TaggedModel, labels: int) -> None:
     """(k_g) P and P^c: counts of the types of paths, P[s, a, b] = Σ_uv p[u, v, s, a, b]."""
     n, codes = m.n, range(labels)
     types = list(product(range(n), codes, codes))
@@ -105,13 +105,13 @@ def edge_ends(m: TaggedModel, space: GraphSpace) -> None:
         )
 
 
-def edge_type_terms(m: TaggedModel, space: GraphSpace, a: int, b: int, x: int) -> Terms:
+def express_edge_type(m: TaggedModel, space: GraphSpace, a: int, b: int, x: int) -> Terms:
     """E[a, b, l] as terms of a sum."""
     ends = {(a, b)} if space.directed else {(a, b), (b, a)}
     return [(1.0, m.e[u, v, x, c, d]) for u, v in space.pairs(m.n) for c, d in sorted(ends)]
 
 
-def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> None:
+def add_edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) -> None:
     """(k_e) e, E and E^c: numbers of edges of each type, E[a, b, l] = Σ_uv e[u, v, l, a, b]."""
     keys = list(features.edge_types)
     if not keys:
@@ -124,15 +124,15 @@ def edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap) ->
         return int(g.counts[place[kind]])  # type: ignore[index]
 
     E = m.variable("E", keys, pyo.NonNegativeReals, count, bounds=(0, most))
-    sums = [(k, linear_sum([*edge_type_terms(m, space, *k), (-1.0, E[k])]) == 0) for k in keys]
+    sums = [(k, sum_linearly([*express_edge_type(m, space, *k), (-1.0, E[k])]) == 0) for k in keys]
     m.rows("k_e", "E", sums)
     count_indicators(m, "k_e", "E", dict.fromkeys(keys, most), count)
 
 
 def count_paths_and_labels(m: TaggedModel, labels: int) -> None:
     """(k_g) p, P, P^c and (k_n) N, N^c, where nodes have labels."""
-    path_indicators(m, labels)
-    path_counts(m, labels)
+    add_path_indicators(m, labels)
+    add_path_counts(m, labels)
     label_counts(m, labels)
 
 
@@ -154,13 +154,13 @@ def count_indicators(
     X, name = getattr(m, name), indicator or f"{name}c"
     Xc = m.variable(name, index, pyo.Binary, lambda g, *key: float(count(g, *key[:-1]) == key[-1]))
     terms = {key: [(float(c), Xc[(*key, c)]) for c in values] for key, values in every.items()}
-    one = [(key, linear_sum((1.0, x) for _, x in terms[key]) == 1) for key in every]
+    one = [(key, sum_linearly((1.0, x) for _, x in terms[key]) == 1) for key in every]
     m.rows(tag, f"{name}_one", one)
     m.rows(tag, f"{name}_value", [(key, equate(terms[key], [(1.0, X[key])])) for key in every])
     return Xc
 
 
-def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
+def list_graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     """(k_g): the counts P of a feature row's block g; Σ_c c² P^c is the square of each."""
     n = m.n
     if features.space.indexed:
@@ -174,7 +174,7 @@ def graph_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn
     ]
 
 
-def node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
+def list_node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     """(k_n): the counts N of a feature row's block n; Σ_c c² N^c is the square of each."""
     return [
         CountColumn(m.N[label], [(c * c, m.Nc[label, c]) for c in range(1, m.n + 1)])
@@ -182,7 +182,7 @@ def node_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]
     ]
 
 
-def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
+def list_edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     """(k_e): the indicators F of a feature row's block e, F² = F; or the counts E by end labels."""
     if not features.space.indexed:
         most = max((key[-1] for key in m.Ec), default=0) if features.edge_types else 0
@@ -196,7 +196,7 @@ def edge_kernel_terms(m: TaggedModel, features: FeatureMap) -> list[CountColumn]
     ]
 
 
-def linear_kernel_with(m: TaggedModel, features: FeatureMap, weighted_row: Array) -> Any:
+def express_linear_kernel(m: TaggedModel, features: FeatureMap, weighted_row: Array) -> Any:
     """(linear): α k_g(G, G^i) + β k_n(F_n, F_n^i) + γ k_e(F_e, F_e^i), a linear expression.
 
     Args:
@@ -206,14 +206,14 @@ def linear_kernel_with(m: TaggedModel, features: FeatureMap, weighted_row: Array
     """
     factors = features.scale(m.n) * weighted_row
     columns = zip(factors, _columns(m, features), strict=True)
-    return linear_sum((f, column.count) for f, column in columns if column.count is not None)
+    return sum_linearly((f, column.count) for f, column in columns if column.count is not None)
 
 
-def linear_kernel_with_itself(m: TaggedModel, features: FeatureMap, weights: Array) -> Any:
+def express_linear_kernel_with_itself(m: TaggedModel, features: FeatureMap, weights: Array) -> Any:
     """(linear): k(x, x), linear in the indicators P^c, N^c, d^s and F."""
     factors = features.scale(m.n) ** 2 * weights
     columns = zip(factors, _columns(m, features), strict=True)
-    return linear_sum((f * c2, var) for f, column in columns for c2, var in column.square)
+    return sum_linearly((f * c2, var) for f, column in columns for c2, var in column.square)
 
 
 class CountColumn(NamedTuple):
@@ -229,9 +229,9 @@ _NONE = CountColumn(None, [])  # of a feature that no graph of this size has
 def _columns(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     g, _, e, *_ = features.widths
     return [
-        *(graph_kernel_terms(m, features) if g else ()),
-        *node_kernel_terms(m, features),
-        *(edge_kernel_terms(m, features) if e else ()),
+        *(list_graph_kernel_terms(m, features) if g else ()),
+        *list_node_kernel_terms(m, features),
+        *(list_edge_kernel_terms(m, features) if e else ()),
         *(_make_column(m.code[j]) for j in range(sum(features.widths[3:]))),
     ]
 

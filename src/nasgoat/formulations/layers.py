@@ -30,8 +30,8 @@ from nasgoat.formulations.tagged_model import (
     Terms,
     compare,
     equate,
-    linear_sum,
     list_forward_pairs,
+    sum_linearly,
 )
 from nasgoat.spaces import GraphSpace
 
@@ -55,8 +55,8 @@ def add_layers(m: TaggedModel) -> None:
     m.variable("R", triples, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] <= s))
     grow = [((u, v, s), reach(m, u, v, s) >= reach(m, u, v, s - 1)) for u, v, s in triples]
     m.rows("layers", "grow", grow)
-    _detours(m, "y", "first", triples, lambda u, w, v: ((u, w), (w, v)))
-    _detours(m, "x", "last", triples, lambda u, w, v: ((w, v), (u, w)))
+    _add_detours(m, "y", "first", triples, lambda u, w, v: ((u, w), (w, v)))
+    _add_detours(m, "x", "last", triples, lambda u, w, v: ((w, v), (u, w)))
 
 
 def reach(m: TaggedModel, u: int, v: int, s: int) -> Any:
@@ -72,7 +72,7 @@ def reach(m: TaggedModel, u: int, v: int, s: int) -> Any:
     return m.A[u, v] if s == 1 else m.R[u, v, s]
 
 
-def distance_terms(m: TaggedModel, u: int, v: int, s: int) -> Terms:
+def express_distance(m: TaggedModel, u: int, v: int, s: int) -> Terms:
     """d^s[u, v] as terms of a sum.
 
     A variable of its own in the paper's encoding, and D[u, v, s] where structures are columns;
@@ -98,13 +98,15 @@ def require_paths(m: TaggedModel, tags: tuple[str, str]) -> None:
         reach(m, 0, v, v).setlb(1)
     for u in range(n - 1):
         reach(m, u, n - 1, n - 1 - u).setlb(1)
-    into = [((v,), linear_sum((1.0, m.A[u, v]) for u in range(v)) >= 1) for v in range(1, n)]
+    into = [((v,), sum_linearly((1.0, m.A[u, v]) for u in range(v)) >= 1) for v in range(1, n)]
     m.rows(tags[0], "edge_in", into)
-    out = [((u,), linear_sum((1.0, m.A[u, v]) for v in range(u + 1, n)) >= 1) for u in range(n - 1)]
+    out = [
+        ((u,), sum_linearly((1.0, m.A[u, v]) for v in range(u + 1, n)) >= 1) for u in range(n - 1)
+    ]
     m.rows(tags[1], "edge_out", out)
 
 
-def _detours(
+def _add_detours(
     m: TaggedModel,
     variable: str,
     name: str,
@@ -134,7 +136,7 @@ def _detours(
     every = []
     for u, v, s in triples:
         ways = [(-1.0, y[u, w, v, s]) for w in range(u + 1, v)]
-        row = linear_sum([(1.0, reach(m, u, v, s)), (-1.0, m.A[u, v]), *ways]) <= 0
+        row = sum_linearly([(1.0, reach(m, u, v, s)), (-1.0, m.A[u, v]), *ways]) <= 0
         every.append(((u, v, s), row))
     m.rows("layers", name, every)
 
@@ -175,14 +177,14 @@ def link_pairs(
         for k in each:
             if indicator := [(-c, var) for c, var in whole(u, v, k)]:
                 pair: Terms = [(1.0, x[u, v, k, a, b]) for a, b in both]
-                total.append(((u, v, k), linear_sum([*pair, *indicator]) == 0))
+                total.append(((u, v, k), sum_linearly([*pair, *indicator]) == 0))
         for a in labels:
             leave: Terms = [(1.0, x[u, v, k, a, b]) for k in each for b in labels]
             enter: Terms = [(1.0, x[u, v, k, b, a]) for k in each for b in labels]
             leave.append((-1.0, m.F[u, a]))
             enter.append((-1.0, m.F[v, a]))
-            tail.append(((u, v, a), compare(linear_sum(leave), sense, 0)))
-            head.append(((u, v, a), compare(linear_sum(enter), sense, 0)))
+            tail.append(((u, v, a), compare(sum_linearly(leave), sense, 0)))
+            head.append(((u, v, a), compare(sum_linearly(enter), sense, 0)))
     for part, rows in zip(parts, (total, tail, head), strict=True):
         m.rows(tag, part, rows)
 
@@ -197,10 +199,10 @@ def link_cells(m: TaggedModel, labels: Sequence[int]) -> None:
     last, inner = m.n - 1, range(1, m.n - 1)
 
     def steps(u: int, v: int) -> list[int]:
-        return [s for s in range(1, v - u + 1) if distance_terms(m, u, v, s)]
+        return [s for s in range(1, v - u + 1) if express_distance(m, u, v, s)]
 
     def whole(u: int, v: int, s: int) -> Terms:
-        return distance_terms(m, u, v, s) if s else []
+        return express_distance(m, u, v, s) if s else []
 
     pairs = {(u, v): [0, *steps(u, v)] for u in inner for v in inner if u < v}
     names = ("links", "p", "distance", "tail", "head")
@@ -219,7 +221,7 @@ def link_cells(m: TaggedModel, labels: Sequence[int]) -> None:
         for v in inner:
             for s in steps(*pair[v]):
                 parts: Terms = [(1.0, x[v, s, a]) for a in labels]
-                distance.append(((v, s), equate(parts, distance_terms(m, *pair[v], s))))
+                distance.append(((v, s), equate(parts, express_distance(m, *pair[v], s))))
             for a in labels:
                 parts = [(1.0, x[v, s, a]) for s in steps(*pair[v])]
                 label.append(((v, a), equate(parts, [(1.0, m.F[v, a])])))
@@ -231,7 +233,7 @@ def link_graphs(m: TaggedModel, space: GraphSpace) -> None:
     """(links) p: distances s < n of pairs u ≠ v of a declared graph; u < v if undirected."""
     kinds, labels = dict.fromkeys(space.pairs(m.n), range(1, m.n)), code_labels(space)
     names = ("links", "p", "distance", "p_tail", "p_head")
-    link_pairs(m, names, kinds, labels, partial(distance_terms, m), _is_apart)
+    link_pairs(m, names, kinds, labels, partial(express_distance, m), _is_apart)
 
 
 def code_labels(space: GraphSpace) -> range:

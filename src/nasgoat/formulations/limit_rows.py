@@ -17,13 +17,13 @@ from typing import Any
 
 import pyomo.environ as pyo
 
-from nasgoat.formulations.layers import distance_terms
+from nasgoat.formulations.layers import express_distance
 from nasgoat.formulations.tagged_model import (
     TaggedModel,
     Terms,
     compare,
-    linear_sum,
     list_forward_pairs,
+    sum_linearly,
 )
 from nasgoat.spaces import CellSpace, GraphSpace, SearchSpace
 from nasgoat.spaces.limits import Limit, Pair
@@ -35,12 +35,14 @@ _WIDE = 1e3  # coefficients beyond this are scaled down, for the solver's absolu
 
 def limit_cells(m: TaggedModel, space: CellSpace) -> None:
     """(limit): the limits of a space of cells."""
-    limit_rows(m, space, list_forward_pairs(m.n), lambda: _cell_depth(m, space.end_pairs(m.n)))
+    limit_rows(
+        m, space, list_forward_pairs(m.n), lambda: _express_cell_depth(m, space.end_pairs(m.n))
+    )
 
 
 def limit_graphs(m: TaggedModel, space: GraphSpace) -> None:
     """(limit): the limits of a declared graph space, where labels tell sources and sinks."""
-    limit_rows(m, space, space.pairs(m.n), lambda: _graph_depth(m, space))
+    limit_rows(m, space, space.pairs(m.n), lambda: _express_graph_depth(m, space))
 
 
 def limit_rows(
@@ -74,7 +76,7 @@ def limit_rows(
 def _row(limit: Limit, terms: Terms, bound: float) -> Any:
     largest = max((abs(c) for c, _ in terms), default=1.0)
     scale = largest if largest > _WIDE or 0 < largest < 1 / _WIDE else 1.0
-    return compare(linear_sum((c / scale, x) for c, x in terms), limit.sense, bound / scale)
+    return compare(sum_linearly((c / scale, x) for c, x in terms), limit.sense, bound / scale)
 
 
 def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
@@ -88,9 +90,11 @@ def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
     ]
 
 
-def _cell_depth(m: TaggedModel, pairs: Sequence[Pair]) -> Terms:
+def _express_cell_depth(m: TaggedModel, pairs: Sequence[Pair]) -> Terms:
     """The depth of a cell, between given sources and sinks, as terms of a sum."""
-    spans = {(u, v): {s: distance_terms(m, u, v, s) for s in range(1, v - u + 1)} for u, v in pairs}
+    spans = {
+        (u, v): {s: express_distance(m, u, v, s) for s in range(1, v - u + 1)} for u, v in pairs
+    }
     if len(pairs) == 1:
         return [(s * c, x) for s, terms in spans[pairs[0]].items() for c, x in terms]
 
@@ -113,17 +117,17 @@ def _longest(m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]
         }
         for (u, v), far in by_pair.items():
             if far:
-                some.append(((t, u, v), linear_sum([(1.0, H[t]), *_negate(far)]) >= 0))
+                some.append(((t, u, v), sum_linearly([(1.0, H[t]), *_negate(far)]) >= 0))
         every = [term for far in by_pair.values() for term in far]
-        none.append(((t,), linear_sum([(1.0, H[t]), *_negate(every)]) <= 0))
+        none.append(((t,), sum_linearly([(1.0, H[t]), *_negate(every)]) <= 0))
     m.rows("limit", "depth_at_least", some)
     m.rows("limit", "depth_at_most", none)
     return [(1.0, H[t]) for t in longest]
 
 
-def _graph_depth(m: TaggedModel, space: GraphSpace) -> Terms:
+def _express_graph_depth(m: TaggedModel, space: GraphSpace) -> Terms:
     """(limit) h: the depth of a graph whose labels tell sources and sinks, as terms of a sum."""
-    starts, stops = _end_terms(m, space)
+    starts, stops = _express_ends(m, space)
     pairs = list(permutations(range(m.n), 2))
     keys = [(u, v, s) for u, v in pairs for s in range(1, m.n)]
 
@@ -145,7 +149,7 @@ def _graph_depth(m: TaggedModel, space: GraphSpace) -> Terms:
     return _longest(m, spans, ends)
 
 
-def _end_terms(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]:
+def _express_ends(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]:
     """For each node whether it is a source and whether it is a sink, as an expression."""
     nodes, last = range(m.n), len(space.node_vocabulary) - 1
     starts: list[Any] = [1 for _ in nodes]

@@ -23,7 +23,7 @@ from scipy.linalg import cho_solve
 
 from nasgoat.formulations import kernel_encoding as kernel_terms
 from nasgoat.formulations.counts import Counts
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, sum_linearly
 from nasgoat.formulations.variance_bound import list_single_counts, project_counts, variance_bound
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
@@ -70,7 +70,7 @@ class KernelValues(NamedTuple):
     square: Any
 
 
-def lcb_objective(m: TaggedModel, sqrt_beta: float) -> None:
+def set_lcb_objective(m: TaggedModel, sqrt_beta: float) -> None:
     """(Acq-Opt), line 1: min μ - √β σ."""
     mean, std = m.meaning("mu"), m.meaning("sigma")
     m.variable("lcb", [()], pyo.Reals, lambda g: float(mean(g) - sqrt_beta * std(g)))
@@ -78,13 +78,13 @@ def lcb_objective(m: TaggedModel, sqrt_beta: float) -> None:
     m.minimize(m.lcb)
 
 
-def posterior_mean_row(m: TaggedModel, mean: Any, posterior: Posterior) -> None:
+def add_posterior_mean_row(m: TaggedModel, mean: Any, posterior: Posterior) -> None:
     """(Acq-Opt), line 2: μ = K_xX K_XX⁻¹ y, or what that is on counts."""
     m.variable("mu", [()], pyo.Reals, lambda g: posterior.mean_std(g.counts[None])[0][0])
     m.rows("Acq_Opt", "mean", [((), m.mu == mean)])
 
 
-def posterior_variance_row(
+def add_posterior_variance_row(
     m: TaggedModel, explained: Sequence[Any], prior: Any, posterior: Posterior
 ) -> None:
     """(Acq-Opt), line 3: σ² + K_xX K_XX⁻¹ K_Xx ≤ K_xx, or what that is on counts."""
@@ -144,7 +144,7 @@ def kernel_rows(
     m.rows(tag, "K_xx", [((), K_xx == square if most is None else K_xx <= square)])
 
 
-def paper_posterior_rows(
+def add_paper_posterior_rows(
     m: TaggedModel, features: FeatureMap, acquisition: AcquisitionTerms
 ) -> None:
     """(Acq-Opt), lines 2 to 4, by Appendix B; values too, so that a wrong number is noticed."""
@@ -153,8 +153,8 @@ def paper_posterior_rows(
     weights: Array = kernel.weights()
     weighted: Array = fitted.X_train_ * weights
     expressions = KernelValues(
-        [kernel_terms.linear_kernel_with(m, features, row) for row in weighted],
-        kernel_terms.linear_kernel_with_itself(m, features, weights),
+        [kernel_terms.express_linear_kernel(m, features, row) for row in weighted],
+        kernel_terms.express_linear_kernel_with_itself(m, features, weights),
     )
     variance = None if kernel.form == "linear" else float(kernel.variance)
     offsets = 0.5 * (fitted.X_train_**2 @ weights) if kernel.form == "normalised" else None
@@ -165,12 +165,12 @@ def paper_posterior_rows(
     kernel_rows(m, _normalise(expressions, offsets), variance, linear)
     K, dual = list(m.K.values()), np.asarray(fitted.alpha_, dtype=float).ravel()
     stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).on_counts(features, m.n)
-    posterior_mean_row(m, linear_sum(zip(dual, K, strict=True)), stated)
+    add_posterior_mean_row(m, sum_linearly(zip(dual, K, strict=True)), stated)
     t = range(len(K))
     inverse = cho_solve((fitted.L_, True), np.eye(len(K)))
     squares = sum(float(inverse[i, i]) * K[i] ** 2 for i in t)
     products = sum(2 * float(inverse[i, j]) * K[i] * K[j] for i in t for j in t[i + 1 :])
-    posterior_variance_row(m, [squares, products], m.K_xx, stated)
+    add_posterior_variance_row(m, [squares, products], m.K_xx, stated)
 
 
 def _normalise(linear: KernelValues, offsets: Array | None) -> KernelValues:
@@ -181,29 +181,31 @@ def _normalise(linear: KernelValues, offsets: Array | None) -> KernelValues:
     return KernelValues(products, 0.0)
 
 
-def compact_posterior_rows(
+def add_compact_posterior_rows(
     m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: AcquisitionTerms
 ) -> Squares:
     """(Acq-Opt), lines 2 to 4, on counts, for any kernel of ours; answers the squares of counts."""
     posterior = require_known_form(acquisition.posterior).on_counts(features, m.n)
     if isinstance(posterior, LinearPosterior):
-        return linear_posterior_rows(m, counts, posterior)
-    return exponential_posterior_rows(m, counts, posterior)
+        return add_linear_posterior_rows(m, counts, posterior)
+    return add_exponential_posterior_rows(m, counts, posterior)
 
 
-def linear_posterior_rows(m: TaggedModel, counts: Counts, posterior: LinearPosterior) -> Squares:
+def add_linear_posterior_rows(
+    m: TaggedModel, counts: Counts, posterior: LinearPosterior
+) -> Squares:
     """(Acq-Opt), lines 2 and 3, for the linear kernel: μ = w·z and σ² + ‖q‖² ≤ a, (QCR)."""
     w, constants = posterior.w, counts.constants
     squares = count_variables(m, counts)
     largest = {j: float(counts.counts[j].upper) for j in squares}
 
-    mean = linear_sum(((w[j], m.z[j]) for j in largest), float(w @ constants))
-    posterior_mean_row(m, mean, posterior)
+    mean = sum_linearly(((w[j], m.z[j]) for j in largest), float(w @ constants))
+    add_posterior_mean_row(m, mean, posterior)
     functionals = list_single_counts(len(counts.counts), largest, squares)
     bound = variance_bound(m.z, counts, posterior.covariance, functionals, constants)
     project_counts(m, bound, np.array(list(largest.values())))
-    prior = linear_sum(bound.affine, bound.constant)
-    posterior_variance_row(m, [sum(x**2 for x in m.q.values())], prior, posterior)
+    prior = sum_linearly(bound.affine, bound.constant)
+    add_posterior_variance_row(m, [sum(x**2 for x in m.q.values())], prior, posterior)
     m.variance, m.convex = bound, {"q", "(QCR)q", "(Acq_Opt)variance"}
     return squares
 
@@ -229,7 +231,7 @@ def count_variables(m: TaggedModel, counts: Counts) -> Squares:
     return squares
 
 
-def exponential_posterior_rows(
+def add_exponential_posterior_rows(
     m: TaggedModel, counts: Counts, posterior: ExponentialPosterior | NormalisedPosterior
 ) -> Squares:
     """(Acq-Opt), lines 2 to 4, for the exponential and the normalised kernel.
@@ -244,10 +246,10 @@ def exponential_posterior_rows(
     own = [(posterior.squares[j] * c2, x) for j, terms in squares.items() for c2, x in terms]
     exponents = KernelValues(
         [
-            linear_sum(((column[j], m.z[j]) for j in squares), float(constant))
+            sum_linearly(((column[j], m.z[j]) for j in squares), float(constant))
             for column, constant in zip(posterior.projections.T, shift, strict=True)
         ],
-        linear_sum(own, float(posterior.squares @ constants**2)),
+        sum_linearly(own, float(posterior.squares @ constants**2)),
     )
 
     def linear(g: Any) -> KernelValues:
@@ -257,7 +259,7 @@ def exponential_posterior_rows(
     most = _bound_exponents(posterior, float(m.n**2), counts.paper)
     kernel_rows(m, _normalise(exponents, offsets), posterior.variance, linear, most)
     K = list(m.K.values())
-    posterior_mean_row(m, linear_sum(zip(posterior.dual, K, strict=True)), posterior)
+    add_posterior_mean_row(m, sum_linearly(zip(posterior.dual, K, strict=True)), posterior)
     whitening = posterior.whitening
     q = m.variable(
         "q",
@@ -265,9 +267,9 @@ def exponential_posterior_rows(
         pyo.Reals,
         lambda g, i: posterior.variance * (whitening[i] @ np.exp(linear(g).products)),
     )
-    whitened = [linear_sum(zip(row, K, strict=True)) for row in whitening]
+    whitened = [sum_linearly(zip(row, K, strict=True)) for row in whitening]
     m.rows("Acq_Opt", "whitened", [((i,), q[i] == value) for i, value in enumerate(whitened)])
-    posterior_variance_row(m, [sum(x**2 for x in q.values())], m.K_xx, posterior)
+    add_posterior_variance_row(m, [sum(x**2 for x in q.values())], m.K_xx, posterior)
     return {}
 
 

@@ -21,10 +21,10 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
 
-from nasgoat.formulations.layers import distance_terms
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
+from nasgoat.formulations.layers import express_distance
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, sum_linearly
 from nasgoat.graphs.shortest_paths import find_distances
-from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.spaces.structures import list_acyclic_structures
 
 IntArray = NDArray[np.int_]
 SOURCE, SINK, INNER = range(3)
@@ -54,28 +54,28 @@ class Profiles:
         """The largest T[f, s]."""
         return int(self.values[family][:, s - 1].max()) if s <= self.values[family].shape[1] else 0
 
-    def most_among(self, structures: IntArray) -> IntArray:
+    def find_most_among(self, structures: IntArray) -> IntArray:
         """The largest T[f, s] of some structures, (3, n - 2)."""
         each = zip(self.values, self.places, strict=True)
         return np.array([values[place[structures]].max(axis=0) for values, place in each])
 
-    def most_crossing(self, s: int) -> int:
+    def find_most_crossing(self, s: int) -> int:
         """The largest P[s, a, b] with a ≠ b; a space of larger cells also asks for larger s."""
         return self.crossing[s - 1] if s <= len(self.crossing) else 0
 
 
 @lru_cache(maxsize=32)
-def structure_profiles(n: int, edges: int) -> Profiles | None:
+def list_structure_profiles(n: int, edges: int) -> Profiles | None:
     """The profiles of all structures, or None where there are too many (or too few) to list.
 
     Example:
-        >>> profiles = structure_profiles(4, 6)
+        >>> profiles = list_structure_profiles(4, 6)
         >>> profiles.values[SOURCE].tolist()  # two inner nodes: a chain, or both after the source
         [[1, 1], [2, 0]]
     """
     if n < 4 or (n > 5 and (n > _LARGEST or edges > n + _SPARE)):
         return None
-    return make_profiles(find_distances(acyclic_structures(n, edges).adjacency))
+    return make_profiles(find_distances(list_acyclic_structures(n, edges).adjacency))
 
 
 def make_profiles(d: NDArray[np.uint8]) -> Profiles:
@@ -138,7 +138,7 @@ def list_pairs(family: int, n: int) -> list[tuple[int, int]]:
     return [(0, v) if family == SOURCE else (v, n - 1) for v in inner]
 
 
-def profile_variables(m: TaggedModel, profiles: Profiles) -> None:
+def add_profile_variables(m: TaggedModel, profiles: Profiles) -> None:
     """(profiles) W: one profile of each family, Σ_i W[f, i] = 1."""
     n, families = m.n, range(3)
     keys = [(f, i) for f in families for i in range(len(profiles.values[f]))]
@@ -156,7 +156,7 @@ def profile_variables(m: TaggedModel, profiles: Profiles) -> None:
     m.rows("profiles", "one", [((f,), _sum(W, f, profiles) == 1) for f in families])
 
 
-def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
+def add_profile_rows(m: TaggedModel, profiles: Profiles) -> None:
     """(profiles): Σ_i T_i[f, s] W[f, i] = Σ d^s over the pairs of f, and W[f, i] ≤ Σ_j W[g, j].
 
     The second sum is over the profiles j of family g that occur together with i.
@@ -166,24 +166,24 @@ def profile_rows(m: TaggedModel, profiles: Profiles) -> None:
     for f in range(3):
         for s in range(1, n - 1):
             far = [(u, v) for u, v in list_pairs(f, n) if v - u >= s]
-            apart: Terms = [t for u, v in far for t in distance_terms(m, u, v, s)]
+            apart: Terms = [t for u, v in far for t in express_distance(m, u, v, s)]
             counted: Terms = [
                 (-float(T[s - 1]), W[f, i]) for i, T in enumerate(profiles.values[f]) if T[s - 1]
             ]
             if apart or counted:
-                value.append(((f, s), linear_sum([*apart, *counted]) == 0))
+                value.append(((f, s), sum_linearly([*apart, *counted]) == 0))
     m.rows("profiles", "value", value)
-    m.rows("profiles", "together", _together_rows(m, profiles))
+    m.rows("profiles", "together", _list_joint_rows(m, profiles))
 
 
-def _together_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, ...], Any]]:
+def _list_joint_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, ...], Any]]:
     """Rows W[f, i] ≤ Σ of the profiles, or end distances, that occur together with i."""
     rows: list[tuple[tuple[int, ...], Any]] = []
     for (f, g), both in profiles.together.items():
         others: list[Terms] = [[(1.0, m.W[g, j])] for j in range(both.shape[1])]
         rows += [((f, g, *key), row) for key, row in _bound_others(m, f, both, others)]
     for f, apart in enumerate(profiles.ends):
-        others = [distance_terms(m, 0, m.n - 1, s) for s in range(1, m.n)]
+        others = [express_distance(m, 0, m.n - 1, s) for s in range(1, m.n)]
         rows += [((f, 3, *key), row) for key, row in _bound_others(m, f, apart, others)]
     return rows
 
@@ -199,7 +199,7 @@ def _bound_others(
         sign = -1.0 if 2 * row.sum() <= len(row) else 1.0
         chosen = np.flatnonzero(row if sign < 0 else ~row).tolist()
         terms = [(sign * c, x) for j in chosen for c, x in others[j]]
-        rows.append(((i,), linear_sum([(1.0, m.W[f, i]), *terms]) <= (0 if sign < 0 else 1)))
+        rows.append(((i,), sum_linearly([(1.0, m.W[f, i]), *terms]) <= (0 if sign < 0 else 1)))
     return rows
 
 
@@ -210,4 +210,4 @@ def sum_at_least(m: TaggedModel, profiles: Profiles, family: int, s: int, c: int
 
 
 def _sum(W: Any, family: int, profiles: Profiles) -> Any:
-    return linear_sum((1.0, W[family, i]) for i in range(len(profiles.values[family])))
+    return sum_linearly((1.0, W[family, i]) for i in range(len(profiles.values[family])))

@@ -36,8 +36,8 @@ from nasgoat.formulations.tagged_model import (
     TaggedModel,
     compare,
     equate,
-    linear_sum,
     list_forward_pairs,
+    sum_linearly,
 )
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import find_distances
@@ -74,7 +74,7 @@ def add_structure_rows(m: TaggedModel, rows: Sequence[EdgeRow]) -> None:
         m.tags.add(tag)
         found = []
         for row in group:
-            edges = linear_sum((c, m.A[pair]) for pair, c in row.terms.items())
+            edges = sum_linearly((c, m.A[pair]) for pair, c in row.terms.items())
             found.append((row.key, compare(edges, row.sense, row.bound)))
         m.rows(tag, name, found)
 
@@ -210,7 +210,7 @@ def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
 
     numbers = range(len(adjacency))
     X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
-    m.rows("structures", "one", [((), linear_sum((1.0, X[i]) for i in numbers) == 1)])
+    m.rows("structures", "one", [((), sum_linearly((1.0, X[i]) for i in numbers) == 1)])
     having = {(u, v): np.flatnonzero(adjacency[:, u, v]) for u, v in list_forward_pairs(m.n)}
     edges = [(pair, sum_columns(m, found, m.A[pair])) for pair, found in having.items()]
     m.rows("structures", "edge", edges)
@@ -309,7 +309,7 @@ def choose_matrix(m: TaggedModel, space: GraphSpace, columns: GraphColumns) -> N
         return float(same and roles)
 
     X = m.variable("X", [(i,) for i in every], pyo.UnitInterval, meaning)
-    m.rows("structures", "one_of_all", [((), linear_sum((1.0, X[i]) for i in every) == 1)])
+    m.rows("structures", "one_of_all", [((), sum_linearly((1.0, X[i]) for i in every) == 1)])
     edges = []
     for u, v in space.pairs(m.n):
         having = np.flatnonzero(columns.adjacency[:, u, v])

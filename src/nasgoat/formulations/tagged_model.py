@@ -74,7 +74,7 @@ class TaggedModel:
         >>> A = m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: g.A[u, v])
         >>> m.rows("C1", "edge", [((0, 1), A[0, 1] >= 1)])
         >>> from nasgoat import LabeledGraph
-        >>> m.violations(m.values(GraphPoint(LabeledGraph.from_edges(2, []), 2)))
+        >>> m.list_violations(m.values(GraphPoint(LabeledGraph.from_edges(2, []), 2)))
         [Violation(row='(C1)edge(0,1)', amount=1.0)]
     """
 
@@ -141,26 +141,26 @@ class TaggedModel:
         for name, meaning in self._meanings.items():
             component = getattr(self.pyomo, name)
             for key, var in component.items():
-                found[entry_name(var)] = float(meaning(point, *_place(key)))
+                found[name_entry(var)] = float(meaning(point, *_place(key)))
         return found
 
-    def violations(self, values: dict[str, float], tolerance: float = 1e-6) -> list[Violation]:
+    def list_violations(self, values: dict[str, float], tolerance: float = 1e-6) -> list[Violation]:
         """The rows, bounds and integrality conditions that a point does not satisfy."""
         for var in self.variables():
-            var.set_value(values[entry_name(var)], skip_validation=True)
+            var.set_value(values[name_entry(var)], skip_validation=True)
         found = []
         for row in self.constraints():
             body = pyo.value(row.body)
             amount = _excess(body, row.lower, row.upper)
             if amount > tolerance * max(1.0, abs(body)):
-                found.append(Violation(entry_name(row), amount))
+                found.append(Violation(name_entry(row), amount))
         for var in self.variables():
             value = var.value
             amount = _excess(value, var.lb, var.ub)
             if not var.is_continuous():
                 amount = max(amount, abs(value - round(value)))
             if amount > tolerance * max(1.0, abs(value)):
-                found.append(Violation(entry_name(var), amount))
+                found.append(Violation(name_entry(var), amount))
         return found
 
     def variables(self) -> Iterator[Any]:
@@ -172,12 +172,12 @@ class TaggedModel:
         return iter(self.pyomo.component_data_objects(pyo.Constraint))
 
 
-def entry_name(data: Any) -> str:
+def name_entry(data: Any) -> str:
     """The name of a variable or row as solvers and exported files show it: ``A(0,1)``.
 
     Example:
         >>> m = TaggedModel(2)
-        >>> entry_name(m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: 0.0)[0, 1])
+        >>> name_entry(m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: 0.0)[0, 1])
         'A(0,1)'
     """
     name, place = str(data.parent_component().local_name), _place(data.index())
@@ -196,7 +196,7 @@ def _excess(value: float, lower: Any, upper: Any) -> float:
     return float(max(below, above, 0.0))
 
 
-def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any:
+def sum_linearly(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any:
     """Constant + Σ coefficient · variable, without the terms that are 0."""
     kept = [(float(coefficient), var) for coefficient, var in terms if coefficient != 0.0]
     return LinearExpression(
@@ -206,7 +206,7 @@ def linear_sum(terms: Iterable[tuple[float, Any]], constant: float = 0.0) -> Any
 
 def equate(left: Terms, right: Terms) -> Any:
     """The row Σ left = Σ right."""
-    return linear_sum([*left, *((-c, x) for c, x in right)]) == 0
+    return sum_linearly([*left, *((-c, x) for c, x in right)]) == 0
 
 
 def compare(left: Any, sense: str, right: float) -> Any:

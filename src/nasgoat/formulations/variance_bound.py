@@ -38,7 +38,7 @@ from scipy.linalg import cho_factor, cho_solve, null_space
 
 from nasgoat.errors import NasgoatError
 from nasgoat.formulations.counts import Counts
-from nasgoat.formulations.tagged_model import TaggedModel, Terms, linear_sum
+from nasgoat.formulations.tagged_model import TaggedModel, Terms, sum_linearly
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-12  # eigenvalues of the split below this, relative to the largest, add no row
@@ -154,7 +154,8 @@ def project_counts(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:
         bounds=lambda _, i: (least[i], most[i]),
     )
     values = [
-        linear_sum(zip(b, bound.z, strict=True), float(-s)) for b, s in zip(B.T, shift, strict=True)
+        sum_linearly(zip(b, bound.z, strict=True), float(-s))
+        for b, s in zip(B.T, shift, strict=True)
     ]
     m.rows("QCR", "q", [((i,), q[i] == value) for i, value in enumerate(values)])
 
@@ -207,7 +208,7 @@ def find_convex_diagonal(covariance: Array, V: Array, c: Array, L: Array | None 
     while weight > stop:
         d = _find_centre(d, U, target, c, weight)
         weight *= _SHRINK
-    _check_convex(_convex_part(d, U, target))
+    _check_convex(_take_convex_part(d, U, target))
     return d * scale
 
 
@@ -215,7 +216,7 @@ def _find_centre(d: Array, U: Array, target: Array, c: Array, weight: float) -> 
     """Newton's method on the barrier, with steps that stay strictly feasible."""
     ridge = 1e-12 * np.eye(len(d))
     for _ in range(_STEPS):
-        factor = cho_factor(_convex_part(d, U, target), lower=True)
+        factor = cho_factor(_take_convex_part(d, U, target), lower=True)
         M = U @ cho_solve(factor, U.T)
         below, above = 1 / (d - _LOW), 1 / (_HIGH - d)
         gradient = c / weight - M.diagonal() - below + above
@@ -231,7 +232,7 @@ def _find_centre(d: Array, U: Array, target: Array, c: Array, weight: float) -> 
     return d
 
 
-def _convex_part(d: Array, U: Array, target: Array) -> Array:
+def _take_convex_part(d: Array, U: Array, target: Array) -> Array:
     return (U.T * d) @ U - target
 
 
@@ -239,7 +240,7 @@ def _is_inside(d: Array, U: Array, target: Array) -> bool:
     if d.min() <= _LOW or d.max() >= _HIGH:
         return False
     try:
-        np.linalg.cholesky(_convex_part(d, U, target))
+        np.linalg.cholesky(_take_convex_part(d, U, target))
     except np.linalg.LinAlgError:
         return False
     return True

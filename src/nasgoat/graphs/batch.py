@@ -218,7 +218,7 @@ class GraphBatch:
         """Shortest distances d, shape (B, n, n), with n for "unreachable"."""
         return shortest_paths.find_distances(self.adjacency)
 
-    def ends_by_label(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def find_ends_by_label(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which nodes have the first label of the vocabulary, and which the last, shape (B, n)."""
         if self.node_codes is None:
             raise GraphError("the graphs must have labels on their nodes, got none")

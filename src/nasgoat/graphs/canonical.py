@@ -41,7 +41,7 @@ def make_key(
     """
     n = len(adjacency)
     if directed and n + (0 if edge_labels is None else len(edge_labels)) > _DIGRAPH:
-        return _key_of_large(adjacency, node_labels, edge_labels)
+        return _make_key_of_large(adjacency, node_labels, edge_labels)
     rows = adjacency.tolist()
     arcs: dict[int, list[int]] = {u: [v for v in range(n) if rows[u][v]] for u in range(n)}
     colours: dict[str, set[int]] = {}
@@ -55,10 +55,10 @@ def make_key(
             arcs[total] = [v]
             colours.setdefault(f"e{label}", set()).add(total)
             total += 1
-    return key_of_colored(total, arcs, colours, directed)
+    return make_key_of_colored(total, arcs, colours, directed)
 
 
-def _key_of_large(
+def _make_key_of_large(
     adjacency: NDArray[np.bool_],
     node_labels: Sequence[str] | None,
     edge_labels: Mapping[tuple[int, int], str] | None,
@@ -82,10 +82,10 @@ def _key_of_large(
             if bits >> bit & 1:
                 arcs[2 * (layers * u + bit)].append(2 * (layers * v + bit) + 1)
     words_first = repr((n, words)).encode() + b"\0"
-    return words_first + key_of_colored(2 * layers * n, arcs, colours, directed=False)
+    return words_first + make_key_of_colored(2 * layers * n, arcs, colours, directed=False)
 
 
-def key_of_colored(
+def make_key_of_colored(
     total: int, arcs: dict[int, list[int]], colours: Mapping[str, set[int]], directed: bool
 ) -> bytes:
     """The key of a vertex-coloured graph given by its arcs and its colour classes."""
@@ -170,11 +170,11 @@ def _is_not_larger(first: Rows, second: Rows) -> NDArray[np.bool_]:
     return fits
 
 
-def inner_cycles(permutation: Sequence[int] | NDArray[np.intp]) -> tuple[int, ...]:
+def measure_inner_cycles(permutation: Sequence[int] | NDArray[np.intp]) -> tuple[int, ...]:
     """Sizes of the cycles of inner nodes in a permutation that fixes the first and the last.
 
     Example:
-        >>> inner_cycles([0, 2, 1, 3, 4])
+        >>> measure_inner_cycles([0, 2, 1, 3, 4])
         (1, 2)
     """
     seen: set[int] = set()

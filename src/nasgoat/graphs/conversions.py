@@ -78,7 +78,7 @@ class Slots:
         return LabeledGraph.from_edges(n, list(edges), nodes, labels, self.directed)
 
 
-def edges_as_nodes(cell: LabeledGraph, bridge: str | None = None) -> LabeledGraph:
+def turn_edges_into_nodes(cell: LabeledGraph, bridge: str | None = None) -> LabeledGraph:
     """The node-labelled form of an edge-labelled cell from its first node to its last.
 
     Args:
@@ -88,10 +88,10 @@ def edges_as_nodes(cell: LabeledGraph, bridge: str | None = None) -> LabeledGrap
 
     Example:
         >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], edge_labels=["conv", "skip"])
-        >>> edges_as_nodes(cell)
+        >>> turn_edges_into_nodes(cell)
         LabeledGraph.from_edges(4, [(0, 1), (1, 2), (2, 3)],
             node_labels=['input', 'conv', 'skip', 'output'])
-        >>> edges_as_nodes(cell, bridge="skip")
+        >>> turn_edges_into_nodes(cell, bridge="skip")
         LabeledGraph.from_edges(3, [(0, 1), (1, 2)], node_labels=['input', 'conv', 'output'])
     """
     if not cell.directed or (cell.edge_labels is None and cell.edges):

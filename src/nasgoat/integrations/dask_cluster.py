@@ -27,7 +27,7 @@ _LOOK_EVERY = 1.0
 _RUNS = 2  # a task whose worker died is run once more, not Dask's four times
 
 
-def dask_workers(
+def connect_dask_workers(
     address: str,
     warn: Callable[[str], None] = logger.warning,
     patience: float = PATIENCE,

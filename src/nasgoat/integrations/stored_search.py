@@ -28,7 +28,7 @@ from nasgoat.integrations.study_format import (
 from nasgoat.integrations.study_ledger import StudyLedger
 from nasgoat.integrations.study_status import StudyStatus, describe_status
 from nasgoat.integrations.trial_graphs import GraphParameters
-from nasgoat.spaces import SearchSpace, declared_space
+from nasgoat.spaces import SearchSpace, read_declared_space
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def read_stored_search(address: StorageAddress, name: str) -> StoredSearch:
     """
     with _open_study(address, name) as (attributes, trials):
         status = describe_status(address, name, attributes, trials)
-        space = declared_space(status.declaration["space"])
+        space = read_declared_space(status.declaration["space"])
         kept = pick_counting_trials(trials)
         if list(kept) != list(range(len(kept))):
             raise StudyError(f"the study {name!r} must hold every proposal, got a gap")

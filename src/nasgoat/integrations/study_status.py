@@ -26,7 +26,7 @@ from nasgoat.integrations.study_format import (
     read_ticket_number,
 )
 from nasgoat.integrations.trial_graphs import GraphParameters
-from nasgoat.spaces import declared_space
+from nasgoat.spaces import read_declared_space
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _has_sources(declaration: Mapping[str, Any]) -> bool:
 
 def _read_tickets(trials: list[FrozenTrial], declaration: Mapping[str, Any]) -> list[Ticket]:
     """The tickets of trials, in the order of their numbers."""
-    parameters = GraphParameters(declared_space(declaration["space"]))
+    parameters = GraphParameters(read_declared_space(declaration["space"]))
     return [read_ticket(t, parameters) for t in pick_counting_trials(trials).values()]
 
 

@@ -8,10 +8,10 @@ from nasgoat.kernels.blocks import (
     register_block,
 )
 from nasgoat.kernels.boundable_blocks import (
-    bounded_blocks,
     count_searches,
     explain_unbounded,
     keep_bounded,
+    list_bounded_blocks,
     require_bounded_blocks,
     require_paper_blocks,
 )
@@ -21,7 +21,7 @@ from nasgoat.kernels.shortest_path import (
     PAPER_BOUNDS,
     PAPER_FORMS,
     ShortestPathKernel,
-    kernel_names,
+    list_kernels,
     make_kernel,
     register_kernel,
 )
@@ -36,12 +36,12 @@ __all__ = [
     "ShortestPathKernel",
     "Sizes",
     "block_names",
-    "bounded_blocks",
     "check_blocks",
     "count_searches",
     "explain_unbounded",
     "keep_bounded",
-    "kernel_names",
+    "list_bounded_blocks",
+    "list_kernels",
     "make_kernel",
     "register_block",
     "register_kernel",

@@ -126,7 +126,7 @@ def _explain_number(space: SearchSpace, names: Sequence[str]) -> str | None:
     )
 
 
-def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]:
+def list_bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]:
     """The blocks under which the graphs of a space can be bounded: the paper's among them.
 
     Each is one that can be used besides the paper's; a kernel with several of them may still have
@@ -134,7 +134,7 @@ def bounded_blocks(space: SearchSpace, program: bool = False) -> tuple[str, ...]
 
     Example:
         >>> from nasgoat import nasbench101
-        >>> bounded_blocks(nasbench101())
+        >>> list_bounded_blocks(nasbench101())
         ('paths', 'nodes', 'edges', 'operations', 'shape', 'longest', 'lengths')
     """
     return tuple(
@@ -173,7 +173,7 @@ def require_bounded_blocks(
     """
     if reason := explain_unbounded(space, names, program):
         raise SettingError(
-            f"the blocks must be among {', '.join(bounded_blocks(space, program))} for "
+            f"the blocks must be among {', '.join(list_bounded_blocks(space, program))} for "
             f"{optimizer}, got {', '.join(names)}: {reason}; leave it out, or use the catalogue"
         )
 

@@ -66,7 +66,7 @@ def bound_shape(space: SearchSpace) -> list[tuple[int, int]]:
     least = int(space.on_paths)  # every node on a path from source to sink
     ends = [(least, n - 1)] * 2
     size = [(space.sizes[0], n), (least * (space.sizes[0] - 1), edges)]
-    if _operations_on_edges(space):
+    if _has_operations_on_edges(space):
         pairs = sum(v * (n - 1 - v) for v in range(n)) + 2 * edges
         size = [(least * (space.sizes[0] - 1), edges), (least * space.sizes[0], pairs)]
     return [*ends, *size, *ends]
@@ -85,7 +85,7 @@ def count_shape(space: SearchSpace, batch: GraphBatch) -> Counts:
     apart = sources[:, :, None] & sinks[:, None, :] & (d > 0) & (d < batch.n)
     shortest = np.where(apart, d, batch.n).min(axis=(1, 2))
     size = [batch.sizes.astype(np.int64), batch.edge_counts]
-    if _operations_on_edges(space):
+    if _has_operations_on_edges(space):
         pairs = (into * out).sum(axis=1) + (out * sources).sum(axis=1) + (into * sinks).sum(axis=1)
         size = [batch.edge_counts, pairs]
     found = [
@@ -213,7 +213,7 @@ def _bound_on_path(space: SearchSpace) -> int:
     return n * bool(space.node_ops) + (n - 1) * bool(space.edge_vocabulary)
 
 
-def _operations_on_edges(space: SearchSpace) -> bool:
+def _has_operations_on_edges(space: SearchSpace) -> bool:
     return bool(space.edge_vocabulary) and not space.node_vocabulary
 
 

@@ -41,13 +41,13 @@ Array = NDArray[np.float64]
 ASSIGNMENTS = ("dot", "intersection")
 
 
-def wl_histograms(graphs: Sequence[LabeledGraph], depth: int) -> list[Array]:
+def compute_wl_histograms(graphs: Sequence[LabeledGraph], depth: int) -> list[Array]:
     """φ_0, ..., φ_depth of the graphs, each of shape (graphs, labels of that level).
 
     Example:
         >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], ["input", "conv", "output"])
         >>> other = LabeledGraph.from_edges(3, [(0, 1), (0, 2)], ["input", "conv", "output"])
-        >>> [level.tolist() for level in wl_histograms([cell, other], depth=1)]
+        >>> [level.tolist() for level in compute_wl_histograms([cell, other], depth=1)]
         [[[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], [[1.0, 1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 1.0]]]
     """
     if depth < 0:
@@ -69,7 +69,9 @@ def wl_histograms(graphs: Sequence[LabeledGraph], depth: int) -> list[Array]:
     return levels
 
 
-def wl_gram(levels: Sequence[Array], assignment: str = "dot", normalize: bool = True) -> Array:
+def compute_wl_gram(
+    levels: Sequence[Array], assignment: str = "dot", normalize: bool = True
+) -> Array:
     """The kernel matrix of graphs from their histograms.
 
     Args:

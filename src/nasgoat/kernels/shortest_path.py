@@ -241,7 +241,7 @@ def _is_of(block: str, weight: str) -> bool:
     return weight.rpartition(".")[2] == block
 
 
-def kernel_names() -> list[str]:
+def list_kernels() -> list[str]:
     """Names that :func:`make_kernel` knows."""
     return [*FORMS, *_MAKERS]
 
@@ -260,7 +260,7 @@ def register_kernel(name: str, make: KernelMaker) -> None:
     Example:
         >>> from sklearn.gaussian_process.kernels import RBF
         >>> register_kernel("smooth", lambda features: RBF(length_scale=0.5))
-        >>> "smooth" in kernel_names()
+        >>> "smooth" in list_kernels()
         True
     """
     if name in FORMS:
@@ -276,8 +276,8 @@ def make_kernel(name: str, features: FeatureMap) -> Kernel:
         >>> make_kernel("linear", FeatureMap(nasbench201()))
         ShortestPathKernel(linear, alpha=1, gamma=1)
     """
-    if name not in kernel_names():
-        raise UnknownNameError("kernel", name, kernel_names())
+    if name not in list_kernels():
+        raise UnknownNameError("kernel", name, list_kernels())
     if name in FORMS:
         weights: dict[str, Any] = dict.fromkeys(features.codes, 1.0)
         cells = tuple(features.space.cells)

@@ -11,7 +11,7 @@ from nasgoat.figures.lines import (
     STRETCHES,
     Point,
     bend,
-    end_at_box,
+    find_end_at_box,
     find_head,
     lay_parallel,
     place_labels,
@@ -240,8 +240,8 @@ class _CellPicture:
         first, last = points[0], points[-1]
         if not self.in_layers:
             tall = _BOX / 2 + 2
-            start = end_at_box(last, first, self.halves[u], tall)
-            return [start, end_at_box(first, last, self.halves[v] + 2, tall)]
+            start = find_end_at_box(last, first, self.halves[u], tall)
+            return [start, find_end_at_box(first, last, self.halves[v] + 2, tall)]
         # From layer to layer a line leaves and arrives in the direction of the layers.
         border = _BOX / 2 if self.upright else self.halves[v]
         points[0] = (first[0], first[1] + self._find_port(edge, 0))

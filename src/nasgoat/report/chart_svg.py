@@ -173,7 +173,9 @@ def _draw_mark(mark: Mark, frame: _Frame) -> Html:
     if isinstance(mark, Points):
         return _draw_points(mark, frame)
     if isinstance(mark, Line):
-        return _path(_line_class(mark), _write_path(frame.places(mark.x, mark.y), mark.steps))
+        return _path(
+            _choose_line_class(mark), _write_path(frame.places(mark.x, mark.y), mark.steps)
+        )
     if isinstance(mark, Band):
         there, back = frame.places(mark.x, mark.high), frame.places(mark.x, mark.low)
         closed = _corners(there, mark.steps) + _corners(back, mark.steps)[::-1]
@@ -182,7 +184,7 @@ def _draw_mark(mark: Mark, frame: _Frame) -> Html:
     return _path("rule", f"M{frame.left:.1f} {height:.1f}H{frame.right:.1f}")
 
 
-def _line_class(mark: Line) -> str:
+def _choose_line_class(mark: Line) -> str:
     return f"line s{mark.series}" + " dashed" * mark.dashed + " bold" * mark.bold
 
 
@@ -245,4 +247,4 @@ def _draw_swatch(mark: Points | Line | Rule) -> Html:
     if isinstance(mark, Points):
         shape = element("path", d=_SHAPES[mark.shape], transform="translate(9 7)")
         return element("g", shape, class_=f"points {mark.shape} s{mark.series}")
-    return _path("rule" if isinstance(mark, Rule) else _line_class(mark), "M0 7H18")
+    return _path("rule" if isinstance(mark, Rule) else _choose_line_class(mark), "M0 7H18")

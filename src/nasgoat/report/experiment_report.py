@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from nasgoat.errors import ExperimentFileError
-from nasgoat.experiments import ExperimentRecords, Table, charts_of, summary_of, tables_of
+from nasgoat.experiments import ExperimentRecords, Table, build_charts, build_tables, summary_of
 from nasgoat.figures.charts import Chart
 from nasgoat.figures.wording import format_count, format_duration
 from nasgoat.report import markup
@@ -23,7 +23,7 @@ _KINDS = {
 _NUMBER = re.compile(r"\W*[\d–]")  # how a cell with a number begins, brackets and signs aside
 
 
-def experiment_page(records: ExperimentRecords) -> str:
+def write_experiment_page(records: ExperimentRecords) -> str:
     """The report of an experiment as one HTML file.
 
     Raises:
@@ -43,9 +43,9 @@ def _make_page(records: ExperimentRecords) -> str:
         if summary := summary_of(records):
             named = [replace(chart, identity=f"summary-{i}") for i, chart in enumerate(summary)]
             sections.append(Section("summary", "Summary", draw_grid(named)))
-        shown = tables_of(records)
+        shown = build_tables(records)
         sections.append(Section("tables", "Tables", _show_tables(shown)))
-        if charts := charts_of(records):
+        if charts := build_charts(records):
             sections.append(Section("figures", "Figures", _show_figures(charts, records.kind)))
     sections.append(Section("repeat", "Repeat this experiment", _show_command(records)))
     return make_page(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
-from nasgoat.formulations import entry_name
+from nasgoat.formulations import name_entry
 from nasgoat.solvers import SolverError
 
 
@@ -58,13 +58,13 @@ def read_variable(var: Any) -> SolverVariable:
         SolverVariable(name='x', kind='B', lower=0.0, upper=1.0)
     """
     kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")
-    return SolverVariable(entry_name(var), kind, read_bound(var.lb, var), read_bound(var.ub, var))
+    return SolverVariable(name_entry(var), kind, read_bound(var.lb, var), read_bound(var.ub, var))
 
 
 def read_row(row: Any) -> Row:
     """A Pyomo constraint, taken apart."""
     lower, upper = (read_bound(side, row) for side in (row.lower, row.upper))
-    return Row(entry_name(row), read_expression(row.body), lower, upper)
+    return Row(name_entry(row), read_expression(row.body), lower, upper)
 
 
 def read_expression(body: Any) -> Expression:

@@ -22,7 +22,7 @@ from nasgoat.spaces.names import Names
 from nasgoat.spaces.node_labeled import NodeLabeledSpace
 from nasgoat.spaces.search_space import SearchSpace
 from nasgoat.spaces.several_cells import Cells
-from nasgoat.spaces.toml_file import declared_space, parse_space, register_family, to_toml
+from nasgoat.spaces.toml_file import parse_space, read_declared_space, register_family, to_toml
 from nasgoat.toml_reader import read_text
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "NodeLabeledSpace",
     "SearchSpace",
     "darts",
-    "declared_space",
+    "list_presets",
     "load_space",
     "molecules",
     "nasbench101",
@@ -50,7 +50,7 @@ __all__ = [
     "nasbench_graph",
     "parse_space",
     "preset",
-    "preset_names",
+    "read_declared_space",
     "register_family",
     "register_space",
     "to_toml",
@@ -152,7 +152,7 @@ def molecules(nodes: int | tuple[int, int] | None = None) -> GraphSpace:
     return space if nodes is None else replace(space, nodes=nodes)
 
 
-def preset_names() -> list[str]:
+def list_presets() -> list[str]:
     """Names that :func:`preset` knows."""
     return sorted([*_list_published(), *_OTHERS])
 
@@ -162,10 +162,10 @@ def _list_published() -> list[str]:
     return [*(name.removesuffix(_ENDING) for name in files), *_ALIASES]
 
 
-def preset_text(name: str) -> str:
+def read_preset_text(name: str) -> str:
     """The TOML declaration of a published space."""
-    if name not in preset_names():
-        raise UnknownNameError("space", name, preset_names())
+    if name not in list_presets():
+        raise UnknownNameError("space", name, list_presets())
     if name in _OTHERS:
         return to_toml(_OTHERS[name]())
     return _FOLDER.joinpath(_ALIASES.get(name, name) + _ENDING).read_text(encoding="utf-8")
@@ -178,7 +178,7 @@ def preset(name: str) -> SearchSpace:
         >>> preset("nb201").count()
         9280
     """
-    return _OTHERS[name]() if name in _OTHERS else parse_space(preset_text(name), name)
+    return _OTHERS[name]() if name in _OTHERS else parse_space(read_preset_text(name), name)
 
 
 def load_space(name: SearchSpace | str | Path, nodes: int | None = None) -> SearchSpace:
@@ -226,4 +226,4 @@ def _resize(space: SearchSpace, nodes: int) -> SearchSpace:
 
 def is_file_name(name: str) -> bool:
     """Whether a space is named by its file: it ends in .toml, or a file is there."""
-    return name.endswith(_ENDING) or (name not in preset_names() and Path(name).is_file())
+    return name.endswith(_ENDING) or (name not in list_presets() and Path(name).is_file())

@@ -172,7 +172,7 @@ class CellSpace(SearchSpace):
 
     def _check(self, graph: LabeledGraph) -> None:
         self._check_labels(graph)
-        if self.sites.structure_key(graph) not in self._structure_keys:
+        if self.sites.make_structure_key(graph) not in self._structure_keys:
             raise GraphError(f"the graph must have a structure of the space, got {graph}")
 
     def _check_labels(self, graph: LabeledGraph) -> None:
@@ -256,4 +256,4 @@ class CellSpace(SearchSpace):
     def _structure_keys(self) -> frozenset[bytes]:
         listed = [a for found in self.listed.values() for a in found.adjacency]
         blank = [self.assemble(a, [0] * self.count_variables(a)) for a in listed]
-        return frozenset(self.sites.structure_key(graph) for graph in blank)
+        return frozenset(self.sites.make_structure_key(graph) for graph in blank)

@@ -167,13 +167,13 @@ class EdgeLabeledSpace(IndexedSpace):
 
     def _check(self, graph: LabeledGraph) -> None:
         self._check_labels(graph)
-        if self.connected and not self._every_node_on_path(graph.adjacency[None])[0]:
+        if self.connected and not self._find_cells_on_paths(graph.adjacency[None])[0]:
             raise GraphError("every node must be on a path from the first node to the last")
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         while True:
             graph = self.from_digits(rng.integers(0, len(self.ops) + 1, size=len(self.places)))
-            if not self.connected or self._every_node_on_path(graph.adjacency[None])[0]:
+            if not self.connected or self._find_cells_on_paths(graph.adjacency[None])[0]:
                 return graph
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
@@ -192,7 +192,7 @@ class EdgeLabeledSpace(IndexedSpace):
             mutated = np.where(change, other, digits)
             fits = change.any(axis=1)
             if self.connected:
-                fits &= self._every_node_on_path(self.batch_from_digits(mutated).adjacency)
+                fits &= self._find_cells_on_paths(self.batch_from_digits(mutated).adjacency)
             found += [self.from_digits(row) for row in mutated[fits][: count - len(found)]]
             if len(found) == count:
                 return found
@@ -204,7 +204,7 @@ class EdgeLabeledSpace(IndexedSpace):
         found = np.array([np.r_[digits[:i], x, digits[i + 1 :]] for i, x in places])
         fits = (found != digits).any(axis=1)
         if self.connected:
-            fits &= self._every_node_on_path(self.batch_from_digits(found).adjacency)
+            fits &= self._find_cells_on_paths(self.batch_from_digits(found).adjacency)
         return [self.from_digits(row) for row in found[fits]]
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
@@ -214,7 +214,7 @@ class EdgeLabeledSpace(IndexedSpace):
         for start in range(0, total, _BLOCK):
             numbers = np.arange(start, min(start + _BLOCK, total))
             found = self.batch_from_digits((numbers[:, None] >> bits) & 1).adjacency
-            yield found[self._every_node_on_path(found)] if self.connected else found
+            yield found[self._find_cells_on_paths(found)] if self.connected else found
 
     def structure_bound(self, n: int) -> int:
         return super().structure_bound(n) if self.can_list_structures() else 2 ** len(self.places)
@@ -238,7 +238,7 @@ class EdgeLabeledSpace(IndexedSpace):
             numbers = np.arange(start, min(start + _BLOCK, base**width))
             batch = self.batch_from_digits((numbers[:, None] // weights) % base)
             if self.connected:
-                batch = batch.take(self._every_node_on_path(batch.adjacency))
+                batch = batch.take(self._find_cells_on_paths(batch.adjacency))
             yield batch
 
     def _describe(self) -> str:
@@ -253,5 +253,5 @@ class EdgeLabeledSpace(IndexedSpace):
         return np.concatenate(list(self.structures(self.nodes)))
 
     @staticmethod
-    def _every_node_on_path(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _find_cells_on_paths(adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.asarray(find_nodes_on_paths(adjacency).all(axis=1))

@@ -165,7 +165,7 @@ class Growth:
         """A key that isomorphic structures share, roles and named nodes regarded."""
         arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
         colours = {f"{v}:{role}": nodes for (v, role), nodes in self.colours(roles).items()}
-        return canonical.key_of_colored(len(matrix), arcs, colours, self.space.directed)
+        return canonical.make_key_of_colored(len(matrix), arcs, colours, self.space.directed)
 
     def colours(self, roles: Roles) -> dict[tuple[int, int], set[int]]:
         """Nodes that may be alike: those of one role that no fixed part names."""

@@ -254,7 +254,7 @@ class LabelLimits:
         key = graph.adjacency.tobytes()
         if key not in self._priced:
             signed = [(x, sign) for x in self.limits for sign in SIGNS[x.sense]]
-            costs = [sign * self.space.sites.costs_by_variable(x, graph) for x, sign in signed]
+            costs = [sign * self.space.sites.price_by_variable(x, graph) for x, sign in signed]
             caps = [sign * (x.bound - _add_fixed(x, profile)) for x, sign in signed]
             slack = [TOLERANCE * max(1.0, abs(x.bound)) for x, _ in signed]
             if len(self._priced) >= _STRUCTURES:

@@ -72,7 +72,7 @@ class NodeSites:
                 known = ", ".join(self.space.ops)
                 raise GraphError(f"node labels must be among {known}, got {label!r}")
 
-    def structure_key(self, graph: LabeledGraph) -> bytes:
+    def make_structure_key(self, graph: LabeledGraph) -> bytes:
         """A key that two cells have in common exactly if their structures are the same."""
         ends = [label if label in (INPUT, OUTPUT) else "" for label in graph.node_labels or ()]
         return canonical.make_key(graph.adjacency, ends)
@@ -84,7 +84,7 @@ class NodeSites:
 
     def cycles(self, symmetry: NDArray[np.intp], edges: int) -> tuple[int, ...]:
         """Sizes of the cycles in which a symmetry permutes the variables."""
-        return canonical.inner_cycles(symmetry)
+        return canonical.measure_inner_cycles(symmetry)
 
     def pack(self, n: int, blocks: Sequence[tuple[Matrices, Codes]]) -> GraphBatch:
         """Cells of n nodes from structures and codes of variables, padded to the space."""
@@ -126,7 +126,7 @@ class NodeSites:
 
     def ends(self, batch: GraphBatch) -> tuple[Matrices, Matrices]:
         """Which nodes are sources and which are sinks, each of shape (B, n)."""
-        return batch.ends_by_label()
+        return batch.find_ends_by_label()
 
     def embed(self, matrix: Matrices, m: int) -> Matrices:
         """A structure with nodes removed or added until it has m; the sink stays last."""
@@ -145,7 +145,7 @@ class NodeSites:
         """What each operation adds to a limit wherever it stands, (k,)."""
         return limit.node_coefficients(self.space.ops)
 
-    def costs_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
+    def price_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
         """What each operation adds to a limit on each variable of a cell, (variables, k)."""
         return np.tile(self.costs(limit), (graph.n - 2, 1))
 
@@ -180,7 +180,7 @@ class EdgeSites:
                 known = ", ".join(self.space.ops)
                 raise GraphError(f"edge labels must be among {known}, got {label!r} on {u} -> {v}")
 
-    def structure_key(self, graph: LabeledGraph) -> bytes:
+    def make_structure_key(self, graph: LabeledGraph) -> bytes:
         return bytes([graph.n]) + graph.adjacency.tobytes()
 
     def automorphisms(self, matrix: Matrices) -> NDArray[np.intp]:
@@ -228,7 +228,7 @@ class EdgeSites:
     def costs(self, limit: Limit) -> NDArray[np.float64]:
         return limit.edge_coefficients(self.space.ops)
 
-    def costs_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
+    def price_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
         costs = [limit.edge_cost(u, v, self.space.ops) for u, v in graph.edges]
         return np.array(costs).reshape(-1, len(self.space.ops))
 

@@ -229,9 +229,9 @@ class _Reader:
         """An operation, a count or a cost, as coefficients."""
         kind, value = self._peek()
         if kind == CELL:
-            return self._item_of_cell()
+            return self._read_item_of_cell()
         if self.words.cells and not self._is_cost_of_all():
-            return self._item_of_all_cells()
+            return self._read_item_of_all_cells()
         if kind not in ("cost", "kind", "word", "quoted"):
             raise self._refuse("an operation, a count or a number")
         self.place += 1
@@ -245,7 +245,7 @@ class _Reader:
             return [("count", value, 1.0)]
         return [self._operation(value.strip("'\""))]
 
-    def _item_of_cell(self) -> list[CostPart]:
+    def _read_item_of_cell(self) -> list[CostPart]:
         """An item of the one cell that is named before it."""
         name = self._next(CELL, "a cell")
         if name not in self.words.cells:
@@ -260,7 +260,7 @@ class _Reader:
         known = value in self.words.costs
         return known and (kind == "cost" or (kind == "word" and self.words.is_cost(value)))
 
-    def _item_of_all_cells(self) -> list[CostPart]:
+    def _read_item_of_all_cells(self) -> list[CostPart]:
         """An item that no cell is named for: that of every cell which knows it."""
         place, found, problems = self.place, [], []
         for name, words in self.words.cells.items():

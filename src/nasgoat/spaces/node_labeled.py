@@ -102,10 +102,10 @@ class NodeLabeledSpace(CellSpace):
         return complete if self.max_edges is None else min(self.max_edges, complete)
 
     def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
-        from nasgoat.spaces.structures import list_rows, matrices_of  # loads compiled code
+        from nasgoat.spaces.structures import list_rows, unpack_matrices  # loads compiled code
 
         for rows in list_rows(n, self.edge_limit, whole=True):
-            yield matrices_of(rows)
+            yield unpack_matrices(rows)
 
     def structure_bound(self, n: int) -> int:
         return count_matrices(n, self.edge_limit)
@@ -183,9 +183,9 @@ class NodeLabeledSpace(CellSpace):
         return cast(tuple[int, int], self.nodes)  # __post_init__ made it a pair
 
     def _list_structures(self, n: int) -> Structures:
-        from nasgoat.spaces.structures import acyclic_structures
+        from nasgoat.spaces.structures import list_acyclic_structures
 
-        return acyclic_structures(n, self.edge_limit)
+        return list_acyclic_structures(n, self.edge_limit)
 
 
 @lru_cache(maxsize=256)
@@ -205,7 +205,7 @@ def count_matrices(n: int, max_edges: int) -> int:
     signed = {0: [1] + [0] * max_edges}  # by number of smaller nodes taken to have no successor
     for v in range(n):
         if v > 0:
-            signed = {a: _times_nonempty(p, v - a) for a, p in signed.items()}
+            signed = {a: _multiply_by_nonempty(p, v - a) for a, p in signed.items()}
         if v < n - 1:
             without = {a + 1: [-c for c in p] for a, p in signed.items()}
             for a, p in signed.items():
@@ -214,7 +214,7 @@ def count_matrices(n: int, max_edges: int) -> int:
     return sum(sum(p) for p in signed.values())
 
 
-def _times_nonempty(polynomial: list[int], items: int) -> list[int]:
+def _multiply_by_nonempty(polynomial: list[int], items: int) -> list[int]:
     """Times (1 + x)^items - 1, cut at the same degree."""
     product = [0] * len(polynomial)
     for i, c in enumerate(polynomial):
@@ -235,5 +235,5 @@ def count_prefixes(n: int, max_edges: int) -> int:
         return count_subsets(n * (n - 1) // 2, n - 1, max_edges)
     polynomial = [1] + [0] * max(max_edges, 0)
     for v in range(1, n):
-        polynomial = _times_nonempty(polynomial, v)
+        polynomial = _multiply_by_nonempty(polynomial, v)
     return sum(polynomial)

@@ -201,11 +201,11 @@ def list_rows(
         yield out[:total].copy()
 
 
-def matrices_of(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def unpack_matrices(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Adjacency matrices (S, n, n) of rows (S, n).
 
     Example:
-        >>> matrices_of(np.array([[0, 1, 2]]))[0].astype(int).tolist()
+        >>> unpack_matrices(np.array([[0, 1, 2]]))[0].astype(int).tolist()
         [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
     n = rows.shape[1]
@@ -213,14 +213,14 @@ def matrices_of(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 @lru_cache(maxsize=32)  # spaces that differ in limits alone share them
-def acyclic_structures(n: int, max_edges: int) -> Structures:
+def list_acyclic_structures(n: int, max_edges: int) -> Structures:
     """Every structure of n nodes with at most ``max_edges`` edges, with its automorphisms.
 
     Example:
-        >>> [len(acyclic_structures(n, 9).adjacency) for n in (2, 3, 4, 5)]
+        >>> [len(list_acyclic_structures(n, 9).adjacency) for n in (2, 3, 4, 5)]
         [1, 2, 10, 97]
     """
     rows = np.concatenate(list(list_rows(n, max_edges, whole=True, greatest=True)))
-    adjacency = matrices_of(rows)
+    adjacency = unpack_matrices(rows)
     colours = [{0}, set(range(1, n - 1)), {n - 1}]
     return Structures(adjacency, [canonical.list_automorphisms(a, colours) for a in adjacency])

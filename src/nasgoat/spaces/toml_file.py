@@ -79,7 +79,8 @@ def register_family(family: type[SearchSpace]) -> None:
         ... class LongChains(ChainSpace):
         ...     kind = "long-chain"
         >>> register_family(LongChains)
-        >>> declared_space({"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}).count()
+        >>> declared = {"kind": "long-chain", "layers": 20, "ops": ["conv", "skip"]}
+        >>> read_declared_space(declared).count()
         1048576
     """
     if not family.kind or KINDS.get(family.kind, (family,))[0].__name__ != family.__name__:
@@ -237,7 +238,7 @@ def to_toml(space: SearchSpace) -> str:
     return write_declaration(declared, costs)
 
 
-def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
+def read_declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
     """The space that :meth:`~nasgoat.spaces.SearchSpace.to_dict` declared, also after JSON.
 
     Raises:
@@ -245,7 +246,7 @@ def declared_space(declaration: Mapping[str, Any]) -> SearchSpace:
 
     Example:
         >>> from nasgoat import nasbench201
-        >>> declared_space(nasbench201().to_dict()) == nasbench201()
+        >>> read_declared_space(nasbench201().to_dict()) == nasbench201()
         True
     """
     if not isinstance(declaration, Mapping) or not _is_declared(declaration):

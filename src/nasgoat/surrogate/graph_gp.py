@@ -130,7 +130,7 @@ class GraphGP:
         """Posterior mean μ and standard deviation σ of the scaled target, without noise."""
         return self.posterior_.mean_std(self.features.rows(graphs))
 
-    def believing(self, graphs: Sequence[LabeledGraph]) -> GraphGP:
+    def assume_predicted(self, graphs: Sequence[LabeledGraph]) -> GraphGP:
         """A copy of the process, as if these graphs had been observed at their posterior means.
 
         The means stay as they are, the standard deviations near these graphs shrink; the
@@ -142,7 +142,7 @@ class GraphGP:
             >>> cells = space.sample(9, np.random.default_rng(0))
             >>> gp = GraphGP(space).fit(cells[:8], range(8))
             >>> (mean, std), (mean_after, std_after) = (
-            ...     g.predict(cells[8:]) for g in (gp, gp.believing(cells[8:]))
+            ...     g.predict(cells[8:]) for g in (gp, gp.assume_predicted(cells[8:]))
             ... )
             >>> bool(np.allclose(mean, mean_after, atol=1e-6)), bool(std_after[0] < std[0])
             (True, True)

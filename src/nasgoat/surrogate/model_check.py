@@ -83,7 +83,7 @@ class ModelCheck:
         if len(targets) >= _LEAST_OBSERVATIONS and np.ptp(targets) > 0:
             ranked = correlate_ranks(mean, targets)
             density = norm.logpdf(z) - np.log(std)
-            gain = float(density.mean() - _constant_density(targets))
+            gain = float(density.mean() - _score_constant(targets))
         within = tuple(float(np.mean(abs(z) <= norm.ppf(0.5 + level / 2))) for level in LEVELS)
         coverage = float(np.mean(abs(z) <= 2.0))
         spread = float(np.sqrt(np.mean(z**2)))
@@ -203,7 +203,7 @@ def find_weak_points(errors: Sequence[float], kind: str, free: Sequence[str]) ->
     return found
 
 
-def _constant_density(targets: Array) -> float:
+def _score_constant(targets: Array) -> float:
     """Mean log density of each target under the mean of the others, with the variance of all.
 
     With s² the sample variance, the left-out residuals have the mean square s² m / (m - 1), which

@@ -126,11 +126,13 @@ class SourcedGP(GraphGP):
             self._worth = self._weigh_sources()
         return self._worth
 
-    def believing(self, graphs: Sequence[LabeledGraph], source: str | None = None) -> SourcedGP:
+    def assume_predicted(
+        self, graphs: Sequence[LabeledGraph], source: str | None = None
+    ) -> SourcedGP:
         """A copy of the process, as if a source, or the target, had said what is expected."""
         place = 0 if source is None else self._find(source)
         if len(self.sources_) == 1:
-            plain: SourcedGP = super().believing(graphs)  # type: ignore[assignment]
+            plain: SourcedGP = super().assume_predicted(graphs)  # type: ignore[assignment]
             plain._take_plain()
             return plain
         rows = self.features.rows(graphs)
@@ -160,7 +162,7 @@ class SourcedGP(GraphGP):
             >>> short = Source("short", cells[:15], errors[:15])
             >>> gp = SourcedGP(nasbench201()).fit(cells[:5], errors[:5], [short])
             >>> now, told = gp.foresee(cells[15:], "short")
-            >>> left = gp.believing(cells[15:16], "short").predict(cells[15:16])[1]
+            >>> left = gp.assume_predicted(cells[15:16], "short").predict(cells[15:16])[1]
             >>> bool(np.isclose(left**2, now[:1] ** 2 - told[:1] ** 2, atol=1e-6).all())
             True
         """

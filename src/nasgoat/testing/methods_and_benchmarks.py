@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from nasgoat.acquisition import initial_design
+from nasgoat.acquisition import draw_initial_design
 from nasgoat.bayesopt import Asker, SearchResult, run
 from nasgoat.benchmarks import Benchmark
 from nasgoat.benchmarks import benchmark as find_benchmark
@@ -106,7 +106,7 @@ class MethodContract(Contract):
 
     def test_starts_with_the_common_initial_design(self, method: str) -> None:
         asked = self.make(method, self.first_space, initial=6, seed=3).ask(6)
-        expected = initial_design(self.first_space, 6, seed=3)
+        expected = draw_initial_design(self.first_space, 6, seed=3)
         assert [proposal.graph for proposal in asked] == expected
 
     def test_what_was_told_decides_what_is_asked(self, method: str) -> None:

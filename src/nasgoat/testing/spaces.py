@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from nasgoat.errors import GraphError, SpaceError
 from nasgoat.graphs import LabeledGraph, NamedGraphs
 from nasgoat.kernels import FeatureMap
-from nasgoat.spaces import CellSpace, EdgeRow, SearchSpace, declared_space, parse_space, to_toml
+from nasgoat.spaces import (
+    CellSpace,
+    EdgeRow,
+    SearchSpace,
+    parse_space,
+    read_declared_space,
+    to_toml,
+)
 from nasgoat.testing.agreement import AgreementContract
 from nasgoat.testing.contract import (
     count_word,
@@ -270,7 +277,7 @@ class SpaceContract(AgreementContract):
             pytest.skip("the family has no declaration")
         for read in (
             parse_space(to_toml(space)),
-            declared_space(json.loads(json.dumps(space.to_dict()))),
+            read_declared_space(json.loads(json.dumps(space.to_dict()))),
         ):
             assert read.fingerprint() == space.fingerprint()
             assert read.count() == space.count()
@@ -296,7 +303,7 @@ class CellContract(SpaceContract):
         for n in space.sizes:
             matrices = list_structures(space, n)
             assert len(matrices) <= space.structure_bound(n)
-            keys = {structure_key(space, matrix) for matrix in matrices}
+            keys = {make_structure_key(space, matrix) for matrix in matrices}
             assert len(keys) == len(matrices)
             places = set(space.edge_places(n))
             for matrix in matrices:
@@ -329,12 +336,14 @@ class CellContract(SpaceContract):
             pytest.skip("the family has no rows, or too many matrices to try them one by one")
         for n, rows in tried.items():
             held = {
-                structure_key(space, matrix)
+                make_structure_key(space, matrix)
                 for matrix in list_matrices(n, space.edge_places(n))
                 if all(holds(row, matrix) for row in rows)
                 and (not space.on_paths or every_node_is_on_a_path(matrix))
             }
-            assert held == {structure_key(space, matrix) for matrix in list_structures(space, n)}
+            assert held == {
+                make_structure_key(space, matrix) for matrix in list_structures(space, n)
+            }
 
 
 def list_structures(space: CellSpace, n: int) -> list[NDArray[np.bool_]]:
@@ -347,7 +356,7 @@ def list_edges(matrix: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(u), int(v)) for u, v in np.argwhere(matrix)]
 
 
-def structure_key(space: CellSpace, matrix: NDArray[np.bool_]) -> bytes:
+def make_structure_key(space: CellSpace, matrix: NDArray[np.bool_]) -> bytes:
     """A key that two structures share exactly if the space treats them as the same."""
     if space.indexed:
         return np.packbits(matrix).tobytes()

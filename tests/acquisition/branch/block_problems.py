@@ -15,7 +15,7 @@ from nasgoat import (
     NodeLabeledSpace,
 )
 from nasgoat.acquisition.costs import measure_program
-from nasgoat.kernels import bounded_blocks, check_blocks, count_searches, explain_unbounded
+from nasgoat.kernels import check_blocks, count_searches, explain_unbounded, list_bounded_blocks
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate.posterior import make_posterior
 from tests.acquisition.branch.declared.graph_problems import random_graph_space
@@ -74,7 +74,7 @@ def make_problem(
     program: bool = False,
 ) -> Problem:
     """Random blocks that can be bounded, ``must`` among them, k, observed and excluded graphs."""
-    known = bounded_blocks(space, program)
+    known = list_bounded_blocks(space, program)
     names = [name for name in known if rng.random() < 0.6 or name == must]
     blocks = check_blocks(names or ["operations"])
     if explain_unbounded(space, blocks, program) or count_searches(space, blocks) > _MOST_SEARCHES:
@@ -106,7 +106,7 @@ def declared_problem(seed: int, must: str | None = None, program: bool = False) 
             continue
         if must == "longest" and not space.acyclic:
             continue
-        wanted = must is None or must in bounded_blocks(space, program)
+        wanted = must is None or must in list_bounded_blocks(space, program)
         if wanted and count_searches(space, [must or "shape"]) <= _MOST_SEARCHES:
             return make_problem(space, "linear", rng, must, program)
 

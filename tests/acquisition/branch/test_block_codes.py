@@ -13,7 +13,7 @@ from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.branch.runs import RunMaker
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.compiled import Threads
-from nasgoat.kernels import bounded_blocks
+from nasgoat.kernels import list_bounded_blocks
 from nasgoat.solvers import SolveLimits
 
 from .block_problems import FAMILIES, cell_problem, declared_problem, fitted, several_problem
@@ -193,4 +193,4 @@ def test_shapes_of_long_chains_are_bounded_by_relaxations() -> None:
 
 
 def test_operations_of_darts_cells_are_bounded() -> None:
-    assert "operations" in bounded_blocks(darts())
+    assert "operations" in list_bounded_blocks(darts())

@@ -8,7 +8,7 @@ import pytest
 from nasgoat import LowerConfidenceBound, NodeLabeledSpace, darts, molecules
 from nasgoat.acquisition import make_optimizer
 from nasgoat.errors import SettingError
-from nasgoat.kernels import bounded_blocks, explain_unbounded, keep_bounded
+from nasgoat.kernels import explain_unbounded, keep_bounded, list_bounded_blocks
 from nasgoat.kernels.blocks import BLOCKS
 
 from .block_problems import FAMILIES, fitted
@@ -74,7 +74,7 @@ def test_the_program_agrees_where_it_knows_a_block(family: str, block: str) -> N
 
 def test_blocks_that_have_too_many_values_together_are_left_out_in_turn() -> None:
     both = ("operations", "longest")
-    assert {*both} <= {*bounded_blocks(darts())}
+    assert {*both} <= {*list_bounded_blocks(darts())}
     assert "numbers of operations and richest paths" in str(explain_unbounded(darts(), both))
     assert keep_bounded(darts(), both) == ("operations",)
 
@@ -86,4 +86,4 @@ def test_a_program_chooses_among_few_matrices() -> None:
 
 def test_the_paths_of_graphs_with_cycles_decide_nothing() -> None:
     assert explain_unbounded(molecules(4), ["longest"]) is None  # the block has no columns
-    assert "surroundings" not in bounded_blocks(NodeLabeledSpace(4, ["a"]))
+    assert "surroundings" not in list_bounded_blocks(NodeLabeledSpace(4, ["a"]))

@@ -18,7 +18,6 @@ from nasgoat.acquisition.branch.declared.structures import DeclaredBlock, Declar
 from nasgoat.acquisition.branch.exponential.several_objectives import JointSearch, is_joint
 from nasgoat.acquisition.branch.records import Run
 from nasgoat.acquisition.costs import GROWING, forecast_branch
-from nasgoat.acquisition.frontier import trace_frontier
 from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.local_search import (
     descend,
@@ -27,6 +26,7 @@ from nasgoat.acquisition.local_search import (
     search_locally,
 )
 from nasgoat.acquisition.lower_confidence_bound import Acquisition, LinearAcquisition
+from nasgoat.acquisition.minimum_by_lines import trace_frontier
 from nasgoat.acquisition.part_sums import BatchMemory, Engine, Sieve
 from nasgoat.acquisition.proposals import Certificate, Pool, Reason, Status
 from nasgoat.acquisition.relaxation import certify_best, minimize_parts, require_bounded

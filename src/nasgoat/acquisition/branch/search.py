@@ -285,7 +285,7 @@ class DepthFirstRun:
         if scouted or all(worker.done for worker in self._workers):
             if self._phase is Phase.SEARCH:
                 return None
-            self._next_phase()
+            self._begin_next_phase()
         return [found for answer in answers for found in answer]
 
     @property
@@ -311,7 +311,7 @@ class DepthFirstRun:
         s, (chosen, values) = int(worker.stack.place[SHAPE]), worker.answers
         return [(s, chosen[x].copy(), float(values[x])) for x in range(found)]
 
-    def _next_phase(self) -> None:
+    def _begin_next_phase(self) -> None:
         if self._phase is Phase.SCOUT:
             self._begin(Phase.ROOT, self._chosen)
         else:

@@ -12,7 +12,7 @@ from nasgoat.acquisition.branch.cells.composition_bounds import choose_columns
 from nasgoat.acquisition.proposals import Proposal
 from nasgoat.formulations.structure_columns import StructureColumns
 from nasgoat.kernels.summaries import list_compositions
-from nasgoat.spaces.structures import acyclic_structures
+from nasgoat.spaces.structures import list_acyclic_structures
 
 SPACES = {
     "six nodes": NodeLabeledSpace((6, 6), ["a", "b", "c"], max_edges=8),
@@ -54,7 +54,7 @@ def test_every_graph_below_the_value_is_held(name: str, t: int) -> None:
     assert wanted
     assert all(is_held(columns, p.graph, worth(p), space) for p in wanted)
     # It is no list of everything.
-    every = acyclic_structures(n, space.edge_limit).adjacency
+    every = list_acyclic_structures(n, space.edge_limit).adjacency
     pairs = len(list(list_compositions(n - 2, len(space.ops)))) * len(every)
     assert columns.allowed is not None
     assert sum(len(found.structures) for found in columns.allowed.values()) < pairs

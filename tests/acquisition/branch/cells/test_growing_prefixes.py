@@ -27,7 +27,7 @@ from nasgoat.acquisition.branch.cells.stem_tables import (
 )
 from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.lower_confidence_bound import LowerConfidenceBound
-from nasgoat.spaces.structures import list_rows, matrices_of
+from nasgoat.spaces.structures import list_rows, unpack_matrices
 from nasgoat.surrogate.posterior import LinearPosterior
 from tests.acquisition.branch.problems import bound_shapes
 
@@ -80,7 +80,7 @@ def make_stems(space: NodeLabeledSpace, n: int, k: int) -> tuple[list[Key], Cell
     rows = np.repeat(np.concatenate(list(list_rows(k, 99, whole=False))), labels, axis=0)
     last = np.tile(np.arange(labels), len(rows) // labels)
     keys = [(tuple(row), label) for row, label in zip(rows.tolist(), last.tolist(), strict=True)]
-    return keys, make_floating_block(space, n, matrices_of(rows), last)
+    return keys, make_floating_block(space, n, unpack_matrices(rows), last)
 
 
 def bound_stems(
@@ -109,7 +109,7 @@ def bound_named_stems(
     n = known_labels.shape[1] + 2
     rows = np.array([home.rows[:known] for home in homes])
     last = np.array([home.last_label for home in homes])
-    block = make_floating_block(space, n, matrices_of(rows), last)
+    block = make_floating_block(space, n, unpack_matrices(rows), last)
     assert block.prefix_states is not None
     turned = turn(tables, block, way, rng)
     allowed = (known_labels[..., None] < 0) | (known_labels[..., None] == block.prefix_states.label)

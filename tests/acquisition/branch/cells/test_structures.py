@@ -12,7 +12,7 @@ from nasgoat import NodeLabeledSpace
 from nasgoat.acquisition.branch.cells.structures import Listing
 from nasgoat.graphs import canonical
 from nasgoat.spaces.node_labeled import count_matrices, count_prefixes
-from nasgoat.spaces.structures import acyclic_structures, list_rows, matrices_of
+from nasgoat.spaces.structures import list_acyclic_structures, list_rows, unpack_matrices
 
 
 def listed(n: int, edges: int, whole: bool) -> int:
@@ -21,7 +21,7 @@ def listed(n: int, edges: int, whole: bool) -> int:
 
 @pytest.mark.parametrize(("n", "edges"), [(2, 1), (3, 3), (4, 6), (5, 7), (6, 9), (6, 15), (7, 9)])
 def test_every_structure_is_listed_once(n: int, edges: int) -> None:
-    expected = len(acyclic_structures(n, edges).adjacency)
+    expected = len(list_acyclic_structures(n, edges).adjacency)
     assert listed(n, edges, whole=True) == expected <= count_matrices(n, edges)
 
 
@@ -33,12 +33,14 @@ def test_prefixes_are_the_acyclic_graphs_with_one_source() -> None:
             matrix[np.triu_indices(n, 1)] = bits
             if matrix[:, 1:].any(axis=0).all():
                 arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
-                keys.add(canonical.key_of_colored(n, arcs, {"any": set(range(n))}, directed=True))
+                keys.add(
+                    canonical.make_key_of_colored(n, arcs, {"any": set(range(n))}, directed=True)
+                )
         assert listed(n, 40, whole=False) == len(keys) <= count_prefixes(n, 40)
 
 
 def test_every_node_of_a_prefix_is_reached() -> None:
-    matrices = np.concatenate([matrices_of(rows) for rows in list_rows(5, 9, whole=False)])
+    matrices = np.concatenate([unpack_matrices(rows) for rows in list_rows(5, 9, whole=False)])
     assert len(matrices) > 100
     assert matrices[:, :, 1:].any(axis=1).all()
     assert (matrices.sum(axis=(1, 2)) <= 7).all()

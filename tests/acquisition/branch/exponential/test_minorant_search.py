@@ -8,7 +8,7 @@ import pytest
 from nasgoat import Catalogue, GraphGP, LowerConfidenceBound, NodeLabeledSpace, ShortestPathKernel
 from nasgoat.acquisition.branch import BranchAndBound, runs
 from nasgoat.acquisition.branch.exponential import minorant_search
-from nasgoat.acquisition.branch.exponential.minorants import Expansion, Shell, exp_from
+from nasgoat.acquisition.branch.exponential.minorants import Expansion, Shell, compute_exp_tail
 from nasgoat.compiled import ALONE
 from tests.acquisition.branch.problems import fitted, observed, random_problem
 
@@ -121,6 +121,6 @@ def test_every_bound_of_a_stopped_search_is_valid(
 
 def test_an_exponential_without_its_first_terms() -> None:
     z = np.array([-3.0, -0.1, 1e-6, 0.5, 1.9, 2.1, 6.0])
-    assert exp_from(0, z) == pytest.approx(np.exp(z))
-    assert exp_from(3, z) == pytest.approx(np.exp(z) - 1 - z - z**2 / 2, abs=1e-12)
-    assert exp_from(3, z)[2] == pytest.approx(1e-18 / 6, rel=1e-5)
+    assert compute_exp_tail(0, z) == pytest.approx(np.exp(z))
+    assert compute_exp_tail(3, z) == pytest.approx(np.exp(z) - 1 - z - z**2 / 2, abs=1e-12)
+    assert compute_exp_tail(3, z)[2] == pytest.approx(1e-18 / 6, rel=1e-5)

@@ -71,7 +71,7 @@ def test_a_batch_is_that_of_the_catalogue_and_shares_its_first_look(
         assert found.lcb == pytest.approx(expected.lcb, rel=AGREEMENT, abs=AGREEMENT)
         assert found.certificate.certified
         taken.add(space.key(found.graph))
-        function = function.believing([found.graph])
+        function = function.assume_predicted([found.graph])
     assert len(notes) == 2  # once for each objective
 
 

@@ -33,7 +33,7 @@ from nasgoat.acquisition.branch.cells.structures import CellBlock, list_prefix_s
 from nasgoat.acquisition.branch.records import MARGIN, Floats, Found, Integers
 from nasgoat.compiled import Threads
 from nasgoat.spaces import CellSpace
-from nasgoat.spaces.structures import extend_rows, list_rows, matrices_of
+from nasgoat.spaces.structures import extend_rows, list_rows, unpack_matrices
 from nasgoat.surrogate.posterior import LinearPosterior
 
 _FIRST = 3  # nodes of the stems to begin with
@@ -210,7 +210,7 @@ class GrowingRun:
     def _start(self, stems: Stems, roots: Floats | None = None) -> None:
         """Look below whole prefixes whose bounds are given as roots, or bound stems."""
         k, lowest = stems.rows.shape[1], float(stems.bound.min())
-        matrices = matrices_of(stems.rows)
+        matrices = unpack_matrices(stems.rows)
         self.block = make_floating_block(self._space, self._n, matrices, stems.last_label)
         labelled = bool((stems.known_labels[:, 1:] >= 0).all())
         if labelled not in self._tables:

@@ -276,7 +276,7 @@ class LinearRun(DepthFirstRun):
             self.roots[group.rows] = bounds
             self._rooted += len(bounds)
         if not self._groups:
-            self._next_phase()
+            self._begin_next_phase()
         return True
 
     def _bound_group(self, group: Group) -> Floats:

@@ -29,7 +29,7 @@ from nasgoat.acquisition.costs import GROWING, LARGEST_BRANCH, ShapeCost, foreca
 from nasgoat.errors import SettingError, TooLargeError
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import CellSpace, SearchSpace
-from nasgoat.spaces.structures import list_rows, matrices_of
+from nasgoat.spaces.structures import list_rows, unpack_matrices
 
 _TABLE_SHARE = 0.3  # of the time of a question, for the tables of one size
 _WRITTEN, _SMALL = 2e8, 5e7  # bytes of tables that are computed in a second, or in no time
@@ -170,7 +170,7 @@ class Listing:
             space = self.space
             chunks: Iterator[Matrices] = space.structures(n)
             if self._costs[n].prefixes:
-                chunks = map(matrices_of, list_rows(n - 2, space.edge_limit, whole=False))
+                chunks = map(unpack_matrices, list_rows(n - 2, space.edge_limit, whole=False))
             self._begun[n] = chunks, []
         chunks, found = self._begun[n]
         total = sum(map(len, found))

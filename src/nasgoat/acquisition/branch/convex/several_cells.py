@@ -233,7 +233,7 @@ class CellsRun:
             return []
         pairs = self._bound.list_pairs(numbers)
         bounds, points = self._bound.bound(pairs, _COARSE, best)
-        found = self._value_without_places(pairs)
+        found = self._score_without_places(pairs)
         left = pairs.present.any(axis=1) & (bounds < best)
         known, waiting = self._waiting
         self._waiting = (
@@ -246,7 +246,7 @@ class CellsRun:
             found += self._relaxed.look_near(int(numbers[lowest]), point, best)
         return found
 
-    def _value_without_places(self, pairs: _Pairs) -> list[Found]:
+    def _score_without_places(self, pairs: _Pairs) -> list[Found]:
         """Pairs of rows that have no place: each is a graph."""
         none = np.zeros(0, dtype=np.int64)
         bare = np.flatnonzero(~pairs.present.any(axis=1))

@@ -148,7 +148,7 @@ class Expansion:
     def mean(self) -> tuple[float, Floats, Floats, float]:
         """The mean over s(x): constant, slope, curvature, and the norm of what is left."""
         variance, v, dual = self.posterior.variance, self.observed, self._dual
-        left = variance * exp_from(3, self._products)
+        left = variance * compute_exp_tail(3, self._products)
         square = float(dual @ left @ dual) + _ROUNDING * float(
             np.abs(dual) @ np.abs(left) @ np.abs(dual)
         )
@@ -162,7 +162,7 @@ class Expansion:
         affine = np.column_stack([np.ones(len(v)), v])
         lower = np.linalg.inv(self.posterior.whitening)
         gram = (lower @ lower.T) / np.outer(self._scales, self._scales)
-        gram += share * variance * exp_from(2, self._products)
+        gram += share * variance * compute_exp_tail(2, self._products)
         explained = affine.T @ np.linalg.solve(gram, affine)
         found = variance * np.eye(affine.shape[1]) - variance**2 * explained
         slack = 1e3 * _ROUNDING * variance
@@ -183,9 +183,13 @@ class Expansion:
         const, slope, curvature, norm = self.mean
         variance, u = self.posterior.variance, self.shift(shell.usual)
         low, high = shell.low, shell.high
-        left = cut_chord(norm * np.sqrt(variance * exp_from(3, np.array([low, high]))), low, high)
+        left = cut_chord(
+            norm * np.sqrt(variance * compute_exp_tail(3, np.array([low, high]))), low, high
+        )
         share, C, deviation = self._find_share(shell)
-        rest = cut_chord((1 + 1 / share) * variance * exp_from(2, np.array([low, high])), low, high)
+        rest = cut_chord(
+            (1 + 1 / share) * variance * compute_exp_tail(2, np.array([low, high])), low, high
+        )
         half = self.sqrt_beta / (2 * deviation)
         one = np.eye(len(u))
         const += -left[0] - half * (C[0, 0] + rest[0] + deviation**2)
@@ -214,7 +218,7 @@ class Expansion:
         ends = np.array([shell.low, shell.high])
         found = []
         for place, (share, C) in enumerate(self._covariances):
-            chord = cut_chord(exp_from(2, ends), shell.low, shell.high)
+            chord = cut_chord(compute_exp_tail(2, ends), shell.low, shell.high)
             rest = (1 + 1 / share) * self.posterior.variance * (chord[0] + chord[1] * q)
             found.append((float(np.sqrt(one @ C @ one + rest)), place))
         deviation, place = min(found)
@@ -248,11 +252,11 @@ class Expansion:
         return make_minorant(self.roots, self.centre, const, sign * self.centre, none, 0.0)
 
 
-def exp_from(p: int, z: Floats) -> Floats:
+def compute_exp_tail(p: int, z: Floats) -> Floats:
     """e_p: exp without its terms of degree below p.
 
     Example:
-        >>> exp_from(2, np.array([1.0])).round(6).tolist()
+        >>> compute_exp_tail(2, np.array([1.0])).round(6).tolist()
         [0.718282]
     """
     term, total = np.ones_like(z), np.zeros_like(z)
