@@ -62,6 +62,7 @@ SETTINGS: Mapping[str, Settings] = {
     "explore-3": Settings(explore=3),
     "explore-4": Settings(explore=4),
     "explore-5": Settings(explore=5),
+    "linear-explore-3": Settings(kernel="linear", explore=3),
 }
 
 Values = NDArray[np.float64]
