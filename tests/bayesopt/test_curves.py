@@ -138,6 +138,6 @@ class TestTheKernelOnceATrainingWasStopped:
         self, options: dict[str, Any]
     ) -> None:
         optimizer = CurveOptimizer(SPACE, initial=6, seed=3, progress=None, **options)
-        before = optimizer.candidates
+        first = optimizer.candidates[0]
         optimizer.tell_curve(CELLS[0], curve(CELLS[0], 2))
-        assert optimizer.candidates == before
+        assert optimizer.candidates == [first]  # what stands in is for full trainings alone

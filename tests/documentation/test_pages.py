@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nasgoat.errors import MissingPackageError
 from tests.documentation.page_run import PageRun, blocks_of
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,8 @@ def test_the_code_of_the_page_runs(
     try:
         for block in blocks_of(page):
             run.run(block)
+    except MissingPackageError as missing:
+        pytest.skip(str(missing))
     finally:
         for name in set(sys.modules) - before:
             if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):

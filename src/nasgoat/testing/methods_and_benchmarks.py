@@ -110,8 +110,7 @@ class MethodContract(Contract):
         assert [proposal.graph for proposal in asked] == expected
 
     def test_what_was_told_decides_what_is_asked(self, method: str) -> None:
-        last = self.batch(method)
-        result = self.search(method, self.first_space, 15)
+        result, last = self.search(method, self.first_space, 15), self.batch(method)
         replayed = self.make(method, self.first_space, evaluations=15)
         for evaluation in result.evaluations[:-last]:
             replayed.tell(evaluation.graph, evaluation.error)
