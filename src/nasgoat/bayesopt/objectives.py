@@ -214,6 +214,8 @@ class Objectives:
             ),
         ):
             for name in names:
+                if "," in name:
+                    raise SettingError(f"{said}, got {name!r}; name each of several on its own")
                 near = None if name in ERROR else find_misspelt(name, others)
                 if near is not None:
                     raise SettingError(
