@@ -146,6 +146,10 @@ def test_choosing_under_a_limit_after_the_fact() -> None:
         choose(objectives, METRICS, ["latncy <= 2"])
     with pytest.raises(SettingError, match="'NAME <= NUMBER'"):
         choose(objectives, METRICS, ["latency"])
+    with pytest.raises(SettingError, match=r"'NAME <= NUMBER' .*, got 3"):
+        choose(objectives, METRICS, [3])  # type: ignore[list-item]
+    with pytest.raises(SettingError, match="must be named by a text, got 3"):
+        Objectives.of(["error", 3])  # type: ignore[list-item]
 
 
 def test_a_value_that_only_some_evaluations_have_can_be_chosen_by() -> None:

@@ -84,7 +84,7 @@ def test_places_need_a_space_that_has_some() -> None:
         fit_cost(space, list_graphs(space), [1.0] * space.count(), by="place")
     with pytest.raises(NasgoatError, match="did you mean place"):
         fit_cost(CELLS, list_graphs(CELLS), [1.0] * 12, by="places")
-    with pytest.raises(SettingError, match="measured graphs of the space, got 1$"):
+    with pytest.raises(SettingError, match=r"measured graphs of the space, got 1$"):
         fit_cost(CELLS, list_graphs(CELLS)[:1], [1.0])
 
 

@@ -46,12 +46,12 @@ class MeasuredLimit:
     @classmethod
     def of(cls, given: str | MeasuredLimit) -> MeasuredLimit:
         """A limit, or what a text such as ``latency <= 5`` says."""
-        return cls.parse(given) if isinstance(given, str) else given
+        return given if isinstance(given, MeasuredLimit) else cls.parse(given)
 
     @classmethod
     def parse(cls, text: str) -> MeasuredLimit:
         """The limit that a text such as ``latency <= 5`` says."""
-        found = _LIMIT.fullmatch(text)
+        found = _LIMIT.fullmatch(text) if isinstance(text, str) else None
         with suppress(ValueError):
             if found is not None:
                 return cls(found[1], found[2], float(found[3]))

@@ -55,6 +55,9 @@ class Objectives:
             raise SettingError(
                 f"one to {MOST_OBJECTIVES} values must be minimised, got {len(self.names)}"
             )
+        for name in self.names:
+            if not isinstance(name, str):
+                raise SettingError(f"a value to minimise must be named by a text, got {name!r}")
         if len({*self.names}) < len(self.names):
             raise SettingError(f"each value must be minimised once, got {', '.join(self.names)}")
         if {*self.names} <= {*self.known}:
