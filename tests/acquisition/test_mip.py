@@ -10,13 +10,18 @@ from nasgoat import (
     Catalogue,
     EdgeLabeledSpace,
     GraphGP,
+    LabeledGraph,
     LowerConfidenceBound,
     NodeLabeledSpace,
     Pool,
 )
 from nasgoat.acquisition import Status
+from nasgoat.acquisition.k_best import KBest
 from nasgoat.acquisition.mip import MipOptimizer
 from nasgoat.acquisition.mip_sizes import check_model
+from nasgoat.acquisition.part_sums import Sieve
+from nasgoat.acquisition.scalarisations import Chebyshev
+from nasgoat.acquisition.several_objectives import KnownCost
 from nasgoat.errors import ModelError, SettingError, UnknownNameError
 from nasgoat.formulations import formulate
 from nasgoat.solvers import SolveLimits, SolverError
@@ -195,6 +200,18 @@ def test_a_model_that_contradicts_the_surrogate_is_an_error_with_its_file() -> N
         check_model(model, cell, other)
     path = Path(str(caught.value).rsplit(" ", 1)[1])
     assert "(101_edge)limit" in path.read_text()
+
+
+def test_limits_that_leave_out_the_best_so_far_do_not_stop_a_sieve() -> None:
+    space = EdgeLabeledSpace(3, ["a", "b"])
+    lcb, _ = acquisition(space, 5, "linear", 1)
+    both = Chebyshev([lcb, KnownCost.of(space, "edges")], weights=[1.0, 1.0], reference=[0.0, 0.0])
+    best = KBest(space, both, 1, ())
+    best.add([LabeledGraph.from_edges(3, [(0, 1), (0, 2), (1, 2)], edge_labels=["a", "a", "a"])])
+    sieve = Sieve(best=best, pieces=[both], weights=np.array([1.0, 0.0]), floor=np.array([-9.0, 0]))
+    few = MipOptimizer(space.constrain("edges <= 2"), child=False)
+    assert few.engine.sift(lcb, sieve, None) is None  # nothing was left out
+    assert len(best.found[0].graph.edges) == 2
 
 
 def test_wrong_settings_are_refused() -> None:

@@ -76,13 +76,20 @@ def test_progress_is_the_hypervolume_of_every_beginning(rows: list[tuple[int, ..
 def test_the_knee_is_farthest_below_the_line_between_the_ends(rows: list[tuple[int, int]]) -> None:
     front = [rows[i] for i in find_nondominated(rows)]
     knee = find_knee(rows)
-    if len(front) < 3:
+    (x0, y0), (x1, y1) = front[0], front[-1]
+    depths = {p: (x1 - x0) * (y0 - p[1]) - (p[0] - x0) * (y0 - y1) for p in front}
+    if max(depths.values()) == 0:  # two points, a straight line, or one that bends outwards
         assert knee is None
         return
     assert knee is not None
-    (x0, y0), (x1, y1) = front[0], front[-1]
-    depths = {p: (x1 - x0) * (y0 - p[1]) - (p[0] - x0) * (y0 - y1) for p in front}
     assert depths[rows[knee]] == max(depths.values())
+
+
+def test_a_front_that_does_not_bend_has_no_knee() -> None:
+    straight = [(0.1 * i, 0.3 * (7 - i)) for i in range(8)]  # but for rounding
+    assert find_knee(straight) is None
+    assert find_knee([(0.0, 9.0), (8.0, 8.0), (9.0, 0.0)]) is None
+    assert find_knee([(0, 1, 1), (1, 0, 1), (1, 1, 0), (0.6, 0.6, 0.6)]) == 3
 
 
 def test_the_reference_lies_beyond_a_front_of_one_point_and_of_equal_values() -> None:
@@ -139,3 +146,19 @@ def test_choosing_under_a_limit_after_the_fact() -> None:
         choose(objectives, METRICS, ["latncy <= 2"])
     with pytest.raises(SettingError, match="'NAME <= NUMBER'"):
         choose(objectives, METRICS, ["latency"])
+    with pytest.raises(SettingError, match=r"'NAME <= NUMBER' .*, got 3"):
+        choose(objectives, METRICS, [3])  # type: ignore[list-item]
+    with pytest.raises(SettingError, match="must be named by a text, got 3"):
+        Objectives.of(["error", 3])  # type: ignore[list-item]
+
+
+def test_a_value_that_only_some_evaluations_have_can_be_chosen_by() -> None:
+    objectives = Objectives.of(["error", "latency"])
+    some: list[dict[str, Any]] = [
+        METRICS[0],
+        {**METRICS[1], "memory": 3.0},
+        {**METRICS[2], "memory": "none"},
+    ]
+    assert choose(objectives, some, ["memory <= 4"]) == 1
+    with pytest.raises(SettingError, match="must keep memory <= 2, got none; the lowest is 3"):
+        choose(objectives, some, ["memory <= 2"])

@@ -1,5 +1,6 @@
 """Known results: read, checked, learnt from, not evaluated again, part of the declaration."""
 
+import codecs
 import csv
 import json
 import logging
@@ -129,6 +130,10 @@ class TestFiles:
         ):
             found = gather_known(write_csv(tmp_path / f"{place}.csv", rows, column), SPACE)
             assert [(known.graph, known.error) for known in found] == PAIRS
+        marked = tmp_path / "marked.csv"  # as Excel writes it
+        marked.write_bytes(codecs.BOM_UTF8 + (tmp_path / "0.csv").read_bytes())
+        found = gather_known(marked, SPACE)
+        assert [(known.graph, known.error) for known in found] == PAIRS
 
     @pytest.mark.parametrize("shape", ["list", "metrics", "history", "front", "best"])
     def test_json_of_any_shape_that_we_write(self, shape: str, tmp_path: Path) -> None:

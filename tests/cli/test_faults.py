@@ -242,6 +242,14 @@ def test_a_wrong_share_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_a_table_takes_no_device(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*SEARCH, "--gpus", "1"]) == 2
-    assert "--gpus must come with --objective or --command" in capsys.readouterr().err
+@pytest.mark.parametrize("option", ["--gpus", "--timeout", "--memory-limit"])
+def test_a_table_takes_no_device_and_no_limits(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*SEARCH, option, "1"]) == 2
+    assert f"{option} must come with --objective or --command" in capsys.readouterr().err
+
+
+def test_a_wrong_memory_limit_is_said_in_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SEARCH, *declare(["a"]), "--memory-limit", "-3"]) == 2
+    assert "--memory-limit must be positive, got -3\n" in capsys.readouterr().err

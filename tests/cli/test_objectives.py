@@ -149,9 +149,12 @@ def test_what_can_not_be_asked_is_one_line(
         (["--minimise", "error", "--minimise", "latncy"], "mean latency (a cost of the space)?"),
         (["--limit", "cnv <= 2"], "did you mean conv (an operation of the space)?"),
         (["--limit", "egdes <= 2"], "did you mean edges (a count of the space)?"),
+        (["--limit", "2*energy <= 2"], "compare one value with a number, got '2*energy <= 2'; let"),
+        (["--limit", "energy + delay <= 2"], "compare one value with a number, got 'energy + d"),
+        (["--minimise", "error,energy"], "got 'error,energy'; name each of several on its own"),
     ],
 )
-def test_a_misspelt_name_of_the_space_costs_no_evaluation(
+def test_a_name_that_nothing_can_have_costs_no_evaluation(
     options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("own.toml").write_text(
@@ -214,6 +217,16 @@ def test_a_best_that_breaks_a_limit_is_in_brackets_until_one_keeps_it(
     kept = [not row[2].startswith("(") for row in rows]
     assert len(rows) == 4 and kept == sorted(kept) and not kept[0] and kept[-1]
     assert lines.count("( ) no evaluation keeps params <= 80000 yet") == 1
+
+
+def test_a_best_that_breaks_a_limit_is_not_called_the_best_by_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run([*SEARCH, "--limit", "params <= 1", "--evaluations", "5", "--quiet"]) == 0
+    assert "by what it breaks of the limits, evaluation " in capsys.readouterr().out
+    assert run(["status", "run"]) == 0
+    (line,) = (x for x in capsys.readouterr().out.splitlines() if x.startswith("  best "))
+    assert line.endswith("; no evaluation keeps params <= 1, this one breaks it least")
 
 
 def test_learning_failures_goes_on_and_shows_how_probable_success_is(

@@ -109,6 +109,12 @@ def test_an_address_without_a_scheduler_is_refused_in_time(
         connect_dask_workers("tcp://127.0.0.1:9")
 
 
+@pytest.mark.parametrize("address", ["nohost", "tcp://127.0.0.1", "127.0.0.1:port"])
+def test_an_address_without_a_port_is_refused_at_once(address: str) -> None:
+    with pytest.raises(SettingError, match=r"must be like tcp://host:8786, got"):
+        connect_dask_workers(address)
+
+
 def test_an_address_elsewhere_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nasgoat.integrations.dask_cluster.CONNECT_SECONDS", 0.5)
     warned: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import lzma
@@ -83,7 +84,7 @@ def test_places_need_a_space_that_has_some() -> None:
         fit_cost(space, list_graphs(space), [1.0] * space.count(), by="place")
     with pytest.raises(NasgoatError, match="did you mean place"):
         fit_cost(CELLS, list_graphs(CELLS), [1.0] * 12, by="places")
-    with pytest.raises(SettingError, match="at least two measured graphs, got 1 graphs"):
+    with pytest.raises(SettingError, match=r"measured graphs of the space, got 1$"):
         fit_cost(CELLS, list_graphs(CELLS)[:1], [1.0])
 
 
@@ -101,6 +102,8 @@ def test_files_hold_json_or_digits_and_rows_outside_are_counted(tmp_path: Path) 
     expected = (list(graphs), [float(i) for i in range(len(graphs))], "ms")
     assert read_measured(CELLS, write(tmp_path / "a.csv", by_json)) == (*expected, 0, 1)
     assert read_measured(CELLS, write(tmp_path / "b.csv", by_digits), "ms") == (*expected, 1, 1)
+    (tmp_path / "c.csv").write_bytes(codecs.BOM_UTF8 + (tmp_path / "a.csv").read_bytes())
+    assert read_measured(CELLS, tmp_path / "c.csv") == (*expected, 0, 1)  # as Excel writes it
 
 
 @pytest.mark.parametrize("first", [0, 1])

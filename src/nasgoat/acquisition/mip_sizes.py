@@ -191,6 +191,8 @@ def _solve_size(
     # A list of structures need not hold graphs that are not below the cut-off.
     below = math.inf if columns is None else pool.cutoff
     known = [best.graph for best in pool.found if best.graph.n == n and best.value < below]
+    # A sieve keeps the best of a wider space, and the limits of this one may leave them out.
+    known = [graph for graph in known if problem.space.within_limits([graph])[0]]
     check_model(model, known, problem.acquisition)
 
     def tell(line: str) -> None:

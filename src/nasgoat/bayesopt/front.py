@@ -26,6 +26,7 @@ from nasgoat.errors import SettingError, UnknownNameError
 Array = NDArray[np.float64]
 Metrics: TypeAlias = Mapping[str, Any]
 _BEYOND = 0.1  # of the front's range: how far a reference point lies beyond its worst value
+_STRAIGHT = 1e-9  # of the front's range: a bend of rounding alone is none
 
 
 def hypervolume(points: ArrayLike, reference: Sequence[float]) -> float:
@@ -96,21 +97,27 @@ def scale_to_front(points: Array, front: Array) -> Array:
 
 
 def find_knee(points: ArrayLike) -> int | None:
-    """The place of the point where a front bends most; None if the front has fewer than three.
+    """The place of the point where a front bends most; None if it does not bend.
 
     With every objective scaled to the range of the front, it is the point with the lowest sum: of
-    two objectives the one farthest below the line between the ends.
+    two objectives the one farthest below the line between the ends. A front of fewer than three
+    points, or of two objectives with no point below that line, has no knee.
 
     Example:
         >>> find_knee([[0.0, 9.0], [1.0, 1.0], [9.0, 0.0]])
         1
+        >>> find_knee([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]]) is None
+        True
     """
     values = check_points(points)
     places = find_nondominated(values)
     if len(places) < 3:
         return None
     front = values[places]
-    return places[int(np.argmin(scale_to_front(front, front).sum(axis=1)))]
+    sums = scale_to_front(front, front).sum(axis=1)
+    if front.shape[1] == 2 and sums.min() > 1.0 - _STRAIGHT:
+        return None
+    return places[int(np.argmin(sums))]
 
 
 def measure_progress(points: ArrayLike, reference: Sequence[float]) -> list[float]:
@@ -176,7 +183,8 @@ def choose(
 ) -> int:
     """The place of the best evaluation under further limits, after the fact.
 
-    The first objective that these do not limit decides, then the others.
+    The first objective that these do not limit decides, then the others. An evaluation that lacks
+    a limited value is not chosen.
 
     Raises:
         SettingError: If no evaluation keeps them.
@@ -191,19 +199,29 @@ def choose(
     wanted = [MeasuredLimit.of(each) for each in limits]
     if not evaluated:
         raise SettingError("there must be an evaluation to choose from, got none")
-    measured = [name for name, value in evaluated[0].items() if isinstance(value, int | float)]
+    measured = [_list_numbers(metrics) for metrics in evaluated]
+    known = set[str]().union(*measured)
     for limit in wanted:
-        if limit.name not in measured:
-            raise UnknownNameError("a value to choose by", limit.name, measured)
-    kept = [i for i, metrics in enumerate(evaluated) if objectives.is_feasible(metrics)]
+        if limit.name not in known:
+            raise UnknownNameError("a value to choose by", limit.name, known)
+    limited = {limit.name for limit in wanted}
+    kept = [
+        i
+        for i, metrics in enumerate(evaluated)
+        if objectives.is_feasible(metrics) and limited <= measured[i]
+    ]
     chosen = [i for i in kept if all(limit.holds(evaluated[i]) for limit in wanted)]
     if not chosen:
         said = " and ".join(limit.text for limit in (*wanted, *objectives.limits))
         near = _say_nearest(wanted, [evaluated[i] for i in kept])
         raise SettingError(f"some evaluation must keep {said}, got none{near}")
-    limited = {limit.name for limit in wanted}
     order = sorted(objectives.names, key=lambda name: name in limited)
     return min(chosen, key=lambda i: (*(evaluated[i][name] for name in order), i))
+
+
+def _list_numbers(metrics: Metrics) -> set[str]:
+    """The names of what was measured as a number; some may come only now and then."""
+    return {name for name, value in metrics.items() if isinstance(value, int | float)}
 
 
 def _say_nearest(wanted: Sequence[MeasuredLimit], kept: Sequence[Metrics]) -> str:

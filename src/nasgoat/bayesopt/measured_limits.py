@@ -20,6 +20,7 @@ _DOUBLED = re.compile(r"([a-z])\1+")  # a letter that is typed twice
 _HEAD = re.compile(r"[^<>=]*")  # what stands before the comparison
 _SPACE_ALONE = re.compile(r"\bsum\s*\(|\b(node|edge):")  # what only a limit of the space has
 _SUM = re.compile(r"[][+*'\"]")  # what the name of a metric hardly has
+_ARITHMETIC = re.compile(r"\*|\s[+-]\s")  # a sum or a multiple of metrics
 _LIMIT = re.compile(r"\s*([^<>=]+?)\s*(<=|>=)\s*([0-9.eE+-]+)\s*")
 
 
@@ -45,12 +46,12 @@ class MeasuredLimit:
     @classmethod
     def of(cls, given: str | MeasuredLimit) -> MeasuredLimit:
         """A limit, or what a text such as ``latency <= 5`` says."""
-        return cls.parse(given) if isinstance(given, str) else given
+        return given if isinstance(given, MeasuredLimit) else cls.parse(given)
 
     @classmethod
     def parse(cls, text: str) -> MeasuredLimit:
         """The limit that a text such as ``latency <= 5`` says."""
-        found = _LIMIT.fullmatch(text)
+        found = _LIMIT.fullmatch(text) if isinstance(text, str) else None
         with suppress(ValueError):
             if found is not None:
                 return cls(found[1], found[2], float(found[3]))
@@ -150,11 +151,17 @@ def _read_measured_limit(
     if _SPACE_ALONE.search(name) or (named and _SUM.search(name)):
         raise refusal
     try:
-        return MeasuredLimit.parse(text)
+        limit = MeasuredLimit.parse(text)
     except SettingError:
         if not name or named or _SUM.search(name) or find_misspelt(name, words):
             raise refusal from None
         raise
+    if _ARITHMETIC.search(name):
+        raise SettingError(
+            "a limit on what the objective returns must compare one value with a number, got "
+            f"{text!r}; let the objective return that too"
+        )
+    return limit
 
 
 def refuse_contradictions(limits: Sequence[MeasuredLimit]) -> None:

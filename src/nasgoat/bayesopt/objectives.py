@@ -55,6 +55,9 @@ class Objectives:
             raise SettingError(
                 f"one to {MOST_OBJECTIVES} values must be minimised, got {len(self.names)}"
             )
+        for name in self.names:
+            if not isinstance(name, str):
+                raise SettingError(f"a value to minimise must be named by a text, got {name!r}")
         if len({*self.names}) < len(self.names):
             raise SettingError(f"each value must be minimised once, got {', '.join(self.names)}")
         if {*self.names} <= {*self.known}:
@@ -214,6 +217,8 @@ class Objectives:
             ),
         ):
             for name in names:
+                if "," in name:
+                    raise SettingError(f"{said}, got {name!r}; name each of several on its own")
                 near = None if name in ERROR else find_misspelt(name, others)
                 if near is not None:
                     raise SettingError(

@@ -103,7 +103,7 @@ class FrontResult:
 
     @property
     def knee(self) -> Evaluation | None:
-        """Where the front bends most; None if it has fewer than three points."""
+        """Where the front bends most; None if it does not bend or has fewer than three points."""
         front = self.front
         place = find_knee([self.objectives.pick(e.metrics) for e in front]) if front else None
         return None if place is None else front[place]
@@ -147,7 +147,7 @@ class FrontResult:
         names, knee = self.objectives.names, self.knee
         widths = [max(len(name), 10) for name in names]
         head = "  ".join(f"{name:>{w}}" for name, w in zip(names, widths, strict=True))
-        lines = [f"front of {len(self.front)} evaluations", f"{head}  evaluation"]
+        lines = [f"front of {format_count(len(self.front), 'evaluation')}", f"{head}  evaluation"]
         for e in self.front:
             values = zip(self.objectives.pick(e.metrics), widths, strict=True)
             row = "  ".join(f"{value:>{w}.4g}" for value, w in values)

@@ -132,7 +132,7 @@ def _read_number(path: Path, line: int, name: str, value: Any) -> float:
 
 def _list_csv(path: Path, names: Sequence[str]) -> Iterator[tuple[int, Any, Mapping[str, Any]]]:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             head = list(reader.fieldnames or ())
             held = next((name for name in GRAPH_COLUMNS if name in head), GRAPH_COLUMNS[0])

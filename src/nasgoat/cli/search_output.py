@@ -271,6 +271,7 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         return
     best = result.best
     of = f" by {session.objectives.names[0]}" * (not session.objectives.plain)
+    of = of if result.feasible else " by what it breaks of the limits"
     show(f"\nbest cell of {session.task.name}{of}, evaluation {best.number + 1}:\n")
     show_graph(best.graph, session.task.space.labels)
     if session.objectives.plain:

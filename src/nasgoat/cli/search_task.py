@@ -106,6 +106,8 @@ def make_task(
     objective = target.objective
     argv = _split(target.command) if target.command is not None else None
     memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
+    if memory is not None and not 0 < memory < float("inf"):
+        raise SettingError(f"--memory-limit must be positive, got {evaluating.memory_limit:g}")
     limits = (evaluating.timeout, memory, evaluating.retries)
     where = (evaluating.share, evaluating.fresh_process)
     isolated = Isolated(objective, argv, *limits, seed, *where)
@@ -125,6 +127,8 @@ def _make_table_task(
         "--gpus": evaluating.gpus,
         "--threads-per-worker": evaluating.threads_per_worker,
         "--fresh-process": evaluating.fresh_process,
+        "--timeout": evaluating.timeout is not None,
+        "--memory-limit": evaluating.memory_limit is not None,
     }
     given = {"--space": target.space is not None, "--nodes": target.nodes is not None}
     for option, value in {**needless, **given}.items():

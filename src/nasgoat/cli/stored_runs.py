@@ -231,7 +231,7 @@ def _show_status(
     for use in status.sources:
         show(f"  source       {use.describe()}")
     if status.best is not None:
-        show(f"  best         {_describe_best(status.best)}\n")
+        show(f"  best         {_describe_best(status)}\n")
         show_graph(LabeledGraph.from_json(status.best["graph"]), _list_labels(status))
         show()
     for each in status.front or ():
@@ -246,15 +246,28 @@ def _show_status(
         show(f"  resume with  {status.command}")
 
 
-def _describe_best(best: dict[str, Any]) -> str:
-    """The error of the recommended evaluation; where some were repeated, with its uncertainty."""
+def _describe_best(status: StudyStatus) -> str:
+    """The error of the recommended evaluation; where some were repeated, with its uncertainty.
+
+    Of several objectives or under measured limits, what is minimised first and which limits even
+    the best breaks.
+    """
+    from nasgoat.bayesopt import Objectives
     from nasgoat.figures.wording import format_count
 
+    best = status.best or {}
     said = f"{best['error']:.4g}"
     if best.get("uncertainty") is not None:
         times = format_count(best["evaluations"], "evaluation")
         said = f"{best['error']:.3f} ± {best['uncertainty']:.3f} ({times})"
-    return f"{said}, evaluation {best['number'] + 1}"
+    said = f"{said}, evaluation {best['number'] + 1}"
+    objectives = Objectives.declared(status.declaration)
+    if objectives.plain:
+        return said
+    if not objectives.is_feasible(best["metrics"]):
+        limits = " and ".join(limit.text for limit in objectives.limits)
+        said += f"; no evaluation keeps {limits}, this one breaks it least"
+    return f"{objectives.names[0]} {said}"
 
 
 def _find_experiment(run: Path) -> Path | None:

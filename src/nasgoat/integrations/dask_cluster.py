@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 CONNECT_SECONDS = 15.0  # to reach the scheduler at the start
 PATIENCE = 30.0  # seconds without a scheduler or without any worker before a search ends
 _LOOK_EVERY = 1.0
+_WITH_PORT = ("tcp", "tls")  # schemes of addresses that end with a port
 _RUNS = 2  # a task whose worker died is run once more, not Dask's four times
 
 
@@ -44,12 +45,14 @@ def connect_dask_workers(
 
     Raises:
         WorkersLostError: If the scheduler can't be reached.
+        SettingError: If the address lacks a port.
         MissingPackageError: If Dask is not installed.
     """
     try:
         import distributed
     except ModuleNotFoundError:
         raise MissingPackageError("distributed", "dask") from None
+    _require_port(address)
     if not is_loopback(address):
         warn(
             f"{address} is not loopback: Dask has no authentication, whoever reaches the "
@@ -75,6 +78,21 @@ def _let_go(client: Any, executor: Executor) -> None:
         executor.shutdown(wait=False)
     with contextlib.suppress(Exception):
         client.close(timeout=_LOOK_EVERY)
+
+
+def _require_port(address: str) -> None:
+    """Refuse an address that no scheduler can have: a client of it blocks when it is deleted."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(address)
+    if scheme not in _WITH_PORT:
+        return
+    try:
+        parse_host_port(place)
+    except ValueError:
+        raise SettingError(
+            f"a Dask scheduler's address must be like tcp://host:8786, got {address!r}"
+        ) from None
 
 
 def is_loopback(address: str) -> bool:

@@ -74,7 +74,7 @@ def read_measured(space: SearchSpace, path: Path, column: str | None = None) -> 
         raise NoDataError(f"the file of measured values must be there, got {path}")
     opener = lzma.open if path.suffix == ".xz" else open
     try:
-        with opener(path, "rt", newline="", encoding="utf-8") as file:
+        with opener(path, "rt", newline="", encoding="utf-8-sig") as file:
             rows = csv.DictReader(file)
             head = list(rows.fieldnames or [])
             held = next((name for name in GRAPH_COLUMNS if name in head), None)
@@ -324,8 +324,10 @@ def fit_cost(
 
 def _require_enough(graphs: int, values: int) -> None:
     if graphs < 2 or graphs != values:
-        counts = f"{graphs} graphs and {values} values"
-        raise SettingError(f"a cost must be fitted to at least two measured graphs, got {counts}")
+        counts = f"{graphs}" if graphs == values else f"{graphs} graphs and {values} values"
+        raise SettingError(
+            f"a cost must be fitted to at least two measured graphs of the space, got {counts}"
+        )
 
 
 def _explain_share(y: NDArray[np.float64], errors: NDArray[np.float64]) -> float:
