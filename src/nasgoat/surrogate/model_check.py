@@ -53,7 +53,8 @@ class ModelCheck:
         spread: Root mean square of the residuals in units of their standard deviations; about 1 is
             right, more is too sure. None in studies of earlier versions.
         objective: What it predicts, where a search has several models.
-        response: What the search does about it, in words, where it has learnt nothing.
+        response: What the search does about it, in words, where it has learnt nothing, or where it
+            proposes without proofs instead of a kernel that has them.
 
     Example:
         >>> from nasgoat import GraphGP, nasbench201
