@@ -287,8 +287,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         optimum = f"the best of the table has {document['optimum']:.3f}"
         mean = f"its mean over all trainings is {document['optimum'] + document['regret']:.3f}, "
         show(f"regret: {document['regret']:.3f} ({mean * session.task.noisy}{optimum})")
-    if result.models and not result.models[-1].learnt:
-        show(f"model: {result.models[-1].describe()}")
+    if result.models and ((last := result.models[-1]).too_sure or not last.learnt):
+        show(f"model: {last.describe()}")
     for line in result.spending.summarise():
         show(line)
     if result.known:

@@ -100,6 +100,11 @@ class ModelCheck:
             and self.gain > 0
         )
 
+    @property
+    def too_sure(self) -> bool:
+        """Whether far fewer errors than 95 % lie within two standard deviations."""
+        return self.coverage < LEAST_COVERAGE
+
     def describe(self) -> str:
         """What the numbers mean, in plain words."""
         ranked = self.rank_correlation
@@ -118,7 +123,7 @@ class ModelCheck:
             )
         else:
             text = f"{model} ranks graphs that it has not seen (rank correlation {shown})"
-        if self.coverage < LEAST_COVERAGE:
+        if self.too_sure:
             text += (
                 f"; it is too sure of itself: {self.coverage:.0%} of the errors lie within two "
                 "standard deviations, 95 % should"
