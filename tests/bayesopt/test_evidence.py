@@ -34,6 +34,7 @@ from nasgoat.bayesopt.evidence import (
     SETTLED,
     SHAPE_LEAD,
     SOURCED_CANDIDATES,
+    STANDS_IN,
     Candidate,
     choose_speaker,
     describe_response,
@@ -43,6 +44,7 @@ from nasgoat.bayesopt.evidence import (
     list_equals,
     list_voices,
 )
+from nasgoat.bayesopt.plan import describe_fit
 from nasgoat.bayesopt.settings import EXPLORE
 from nasgoat.errors import SettingError
 from nasgoat.kernels import PAPER_BLOCKS
@@ -354,7 +356,9 @@ def test_a_kernel_of_shapes_stands_in_by_local_search_where_it_predicts_far_bett
     assert optimizer.surrogate.kernel.form == "normalised"
     assert [proposal.certificate.status for proposal in found] == [Status.HEURISTIC] * 5
     assert all(proposal.informed for proposal in found)
-    assert caplog.text.count("found by local search and not proven") == 1
+    assert caplog.text.count("found by local search and not proven; --kernel exponential") == 1
+    assert optimizer.response == STANDS_IN
+    assert describe_fit(optimizer)[1] == replace(optimizer.surrogate.check_, response=STANDS_IN)
     assert np.mean([count_edges_off_six(p.graph) for p in found]) < 6.0
 
 
@@ -363,6 +367,7 @@ def test_an_optimiser_of_any_kernel_proves_what_a_stand_in_proposes() -> None:
     optimizer = Optimizer(space, Settings(explore=3), Catalogue(space), 30, progress=None)
     _, found = ask_and_tell(optimizer, count_edges_off_six, 1)
     assert optimizer.surrogate is not None
+    assert describe_fit(optimizer)[1] == optimizer.surrogate.check_  # nothing to be said
     assert optimizer.surrogate.kernel.form == "normalised"
     assert [proposal.certificate.status for proposal in found] == [Status.OPTIMAL] * 5
 

@@ -258,6 +258,24 @@ def test_a_noisy_search_says_how_sure_its_best_error_is(
     )
 
 
+def test_a_lucky_recommendation_and_a_model_that_is_too_sure_are_said_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = ["search", "--noisy", "--evaluations", "15", "--no-pictures"]
+    assert run([*command, "--report", str(tmp_path / "noisy")]) == 0
+    shown = capsys.readouterr().out
+    assert "(1 evaluation)" in shown
+    assert "evaluated once: the lowest of many noisy errors is partly luck" in shown
+    assert "too sure of itself" not in shown
+    monkeypatch.setattr("nasgoat.surrogate.model_check.LEAST_COVERAGE", 1.1)
+    command = ["search", "--evaluations", "20", "--no-pictures"]
+    assert run([*command, "--report", str(tmp_path / "exact")]) == 0
+    shown = capsys.readouterr().out
+    assert "model: the model ranks graphs that it has not seen" in shown
+    assert "it is too sure of itself: " in shown
+    assert "partly luck" not in shown
+
+
 def test_a_batch_of_several_certificates_keeps_to_its_column(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

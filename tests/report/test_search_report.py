@@ -3,9 +3,12 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from nasgoat.bayesopt.evidence import STANDS_IN
+from nasgoat.bayesopt.recommendation import LUCK
 from nasgoat.errors import StudyError
 from nasgoat.evaluation import Fidelities, Outcome
 from nasgoat.figures.charts import Points
@@ -47,6 +50,33 @@ def test_what_the_model_had_learnt_is_shown_and_said() -> None:
     assert page.count("nothing learnt</span>") == 2  # the first batch
     assert "2 of 8 proposals come from a model that had learnt nothing" in page
     assert "at a bound of the fit: noise" in page
+
+
+def test_why_nothing_is_proven_is_said_where_a_model_without_proofs_was_the_better_one() -> None:
+    run = made(nasbench201(), 12)
+    assert "Nothing is proven of" not in search_page(run)
+    tickets = [
+        replace(t, model=replace(t.model, response=STANDS_IN))
+        if t.iteration == 3 and t.model
+        else t
+        for t in run.tickets
+    ]
+    page = search_page(replace(run, stored=replace(run.stored, tickets=tuple(tickets))))
+    assert f"Nothing is proven of 2 of 8 proposals: {STANDS_IN}." in page
+
+
+@pytest.mark.parametrize(
+    ("kernel", "search", "fits"),
+    [
+        ("linear", "with the linear shortest-path kernel, 12", "of the linear kernel, after"),
+        ("evidence", "kernels chosen by evidence, 12", "of the kernel that predicted best, after"),
+    ],
+)
+def test_the_kernel_is_named_or_how_it_was_chosen(kernel: str, search: str, fits: str) -> None:
+    settings = {**cast(dict[str, object], OURS["settings"]), "kernel": kernel}
+    page = search_page(made(nasbench201(), 12, {**OURS, "settings": settings}))
+    assert search in page
+    assert f"Hyperparameters {fits} each fit." in page
 
 
 NOISY = {**OURS, "objective": {"benchmark": "nb201/cifar100", "noisy": True}}
@@ -106,6 +136,15 @@ def test_repeated_evaluations_show_their_mean_its_interval_and_the_lucky_one() -
     assert "mean of the recommended graph" in html
     assert html.count("mean of 4, first at evaluation 4") == 1  # drawn once in the gallery
     assert [round(e.error, 3) for e in run.recommendations[3:7]] == [1.0, 1.5, 1.5, 1.5]
+
+
+def test_a_recommended_graph_that_was_evaluated_once_is_said_to_be_lucky() -> None:
+    run = made(nasbench201(), 12, NOISY)
+    often = search_page(observe(run, {3: 1.0, 4: 2.0, 5: 1.5, 6: 1.5}, repeats=True))
+    assert LUCK not in often
+    assert "hold no noise" in often  # what the deviations of forecasts are of
+    page = search_page(observe(observe(run, {3: 5.0, 4: 5.1}, True), {7: 1.0}, False))
+    assert f"The recommended graph was {LUCK}." in page
 
 
 def test_a_search_without_noise_says_nothing_of_means() -> None:

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
 
-from nasgoat import GraphGP, LabeledGraph, Optimizer, Settings, nasbench101, nasbench201
+from nasgoat import (
+    GraphGP,
+    LabeledGraph,
+    NodeLabeledSpace,
+    Optimizer,
+    Settings,
+    nasbench101,
+    nasbench201,
+)
 from nasgoat.errors import NasgoatError
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import ModelCheck
@@ -129,6 +137,20 @@ def test_weak_points_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
         for proposal in optimizer.ask(5):
             optimizer.tell(proposal.graph, 7.0)
     assert caplog.text.count("errors are equal (7)") == 1
+
+
+@pytest.mark.parametrize(("target", "times"), [("log", 1), ("rank", 0)])
+def test_errors_that_are_not_positive_are_said_once_and_only_where_logarithms_are_asked_for(
+    target: str, times: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    space = NodeLabeledSpace((2, 4), ["conv", "pool"])
+    settings = Settings(kernel="evidence", target=target)
+    optimizer = Optimizer(space, settings, "catalogue", initial=10, gain_margin=0.0)
+    for _ in range(3):
+        for proposal in optimizer.ask(10):
+            optimizer.tell(proposal.graph, -float(len(proposal.graph.edges)))
+    assert optimizer.gain is not None
+    assert caplog.text.count("must be positive to learn their logarithm") == times
 
 
 def test_damaged_checks_are_refused() -> None:

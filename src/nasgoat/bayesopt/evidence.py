@@ -55,6 +55,11 @@ SETTLED = 200
 RANDOM_EVERY = 5
 #: What a search does about a model that has learnt nothing, where that is nothing.
 GOES_ON = "the search goes by it all the same"
+#: What it does where a kernel has learnt something that the one with proofs has not.
+STANDS_IN = (
+    "a kernel that knows the shape of a graph predicts far better than the one with proofs and "
+    "proposes instead, by local search"
+)
 _COUNTS = ("no", "one", "two", "three", "four")
 
 

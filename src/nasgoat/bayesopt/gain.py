@@ -37,6 +37,7 @@ from nasgoat.figures.wording import format_count
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import SearchSpace
 from nasgoat.surrogate import GraphGP
+from nasgoat.surrogate.target import find_possible_target
 
 SQRT_BETA = 2.5  # how often it holds, benchmarks/stopping.py says
 LEAST_OBSERVATIONS = 10  # below, a fit is far too sure of itself
@@ -187,7 +188,8 @@ def measure_gain(
     graphs, errors = [graph for graph, _ in observations], [error for _, error in observations]
     if len({space.key(graph) for graph in graphs}) < LEAST_OBSERVATIONS:
         return None
-    process = GraphGP(space, kernel, target="log").fit(graphs, errors)
+    target = find_possible_target("log", errors)
+    process = GraphGP(space, kernel, target=target).fit(graphs, errors)
     if not process.check_.learnt:  # its band is that of a constant, and may be as narrow as can be
         return Gain(None, None, margin)
     stretch = max(1.0, process.check_.spread or 1.0)

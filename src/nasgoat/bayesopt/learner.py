@@ -33,6 +33,7 @@ from nasgoat.progress import say_if_slow, show_progress
 from nasgoat.spaces import SearchSpace, load_space
 from nasgoat.surrogate import GraphGP, Source, SourcedGP
 from nasgoat.surrogate.model_check import find_weak_points
+from nasgoat.surrogate.target import describe_not_positive, find_possible_target
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +104,7 @@ class Learner(AskTell):
         self.gain: Gain | None = None
         self._gain_margin = gain_margin
         self._progress = progress
-        self._said: set[str] = set()  # what the fit can't support, each once
+        self._said: set[str] = set()  # what was warned of, each once
         #: Of several values, or under measured limits: a surrogate for each.
         self.surrogates: dict[str, GraphGP] = {}
         self._settled: dict[str, list[Candidate]] = {}  # the kernel of a value seen often enough
@@ -206,6 +207,9 @@ class Learner(AskTell):
     ) -> list[GraphGP]:
         """Every candidate, or those that are given, fitted to values of graphs."""
         settings = self.settings
+        if (possible := find_possible_target(target, values)) != target:
+            self._say_once("not positive", describe_not_positive(values))
+            target = possible
         common: dict[str, Any] = {
             "noise": settings.noise,
             "target": target,
@@ -243,6 +247,10 @@ class Learner(AskTell):
         fixed = set() if self.settings.noise == "fit" else {"noise"}
         free = [name for name in surrogate.hyperparameters if name not in fixed]
         for name, line in find_weak_points(self._errors, self.settings.target, free).items():
-            if name not in self._said:
-                logger.warning("%s", line)
-                self._said.add(name)
+            self._say_once(name, line)
+
+    def _say_once(self, name: str, line: str) -> None:
+        """A warning that is not repeated under the same name."""
+        if name not in self._said:
+            logger.warning("%s", line)
+            self._said.add(name)

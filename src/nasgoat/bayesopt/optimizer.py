@@ -29,6 +29,7 @@ from nasgoat.bayesopt.evidence import (
     RANDOM_EVERY,
     SETTLED,
     STAND_INS,
+    STANDS_IN,
     TOGETHER,
     Candidate,
     Voice,
@@ -56,7 +57,7 @@ _EXPLORING_STREAM = 4
 _STAND_IN_SAID = (
     "a kernel that knows the shape of a graph predicts the errors far better than the one with "
     "proofs: while it does, graphs are proposed by it, found by local search and not proven; "
-    "--kernel exponential keeps to proofs"
+    "--kernel {} keeps to proofs"
 )
 REPEAT_EVERY = 5  # of this many proposals one may repeat an evaluation
 #: ``REPEATS_LATE`` of them may after ``LATE`` evaluations: to find out which of the best is best is
@@ -135,6 +136,8 @@ class Optimizer(Learner):
         explore = 0 if learnt else self._count_random()
         named = settings.kernel not in OPEN_KERNELS and settings.repeats == 1 and not self.transfer
         self.response = describe_response(explore, learnt, named)
+        if self.surrogate.check_.learnt and self._needs_local_search():
+            self.response = STANDS_IN
         self._say_weak_points(self.surrogate)
         if self._gain_margin is not None:
             self.gain = self._measure_gain(self._gain_margin)
@@ -319,9 +322,8 @@ class Optimizer(Learner):
         """Whether a stand-in speaks, and the acquisition optimiser is one that works by bounds."""
         bounds = getattr(self.acquisition_optimizer, "blocks", None) is not None
         needed = bounds and self.candidates[self._speaker] in STAND_INS.values()
-        if needed and _STAND_IN_SAID not in self._said:
-            logger.warning("%s", _STAND_IN_SAID)
-            self._said.add(_STAND_IN_SAID)
+        if needed:
+            self._say_once("stand-in", _STAND_IN_SAID.format(self.settings.kernel))
         return needed
 
     def _search_locally(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nasgoat.acquisition import Proposal
+from nasgoat.bayesopt.evidence import STANDS_IN
 from nasgoat.bayesopt.gain import Convergence, Gain, StopRule
 from nasgoat.bayesopt.history import Evaluation, Ticket
 from nasgoat.bayesopt.objectives import PLAIN, Objectives
@@ -196,8 +197,10 @@ def describe_fit(asker: Asker) -> tuple[dict[str, float] | None, ModelCheck | No
 
 
 def _add_response(check: ModelCheck, asker: Asker) -> ModelCheck:
-    """The same with what the method does about it, where nothing was learnt."""
-    return check if check.learnt else replace(check, response=getattr(asker, "response", None))
+    """The same with what the method does: where nothing was learnt, or nothing can be proven."""
+    response = getattr(asker, "response", None)
+    silent = check.learnt and response != STANDS_IN
+    return check if silent else replace(check, response=response)
 
 
 def tell_progress(

@@ -23,6 +23,9 @@ import numpy as np
 
 CAUTION = 2.0  # standard errors: the mean lies below that in 98 of 100 cases
 
+#: What is said of a graph that is recommended after a single evaluation where errors are noisy.
+LUCK = "evaluated once: the lowest of many noisy errors is partly luck; a longer search repeats it"
+
 
 @dataclass(frozen=True)
 class Estimate:

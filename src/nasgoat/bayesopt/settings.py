@@ -95,7 +95,8 @@ class Settings:
             proposes where it predicts far better: by local search, without a proof, where the
             optimiser works by bounds. Not part of what must be the same either.
         blocks: Blocks of features that the kernel works on: the paper's ``"paths"``, ``"nodes"``
-            and ``"edges"``, and ``"operations"``, ``"shape"`` and ``"longest"``.
+            and ``"edges"``, and ``"operations"``, ``"shape"``, ``"longest"``, ``"lengths"`` and
+            ``"surroundings"``.
         priors: Whether hyperparameters have weak priors, instead of bounds alone.
         acquisition: ``"lcb"``, ``"ei"`` or ``"thompson"``, or a name that was registered; of
             several objectives ``"hypervolume"``, ``"chebyshev"`` or ``"epsilon"``, and ``"lcb"``

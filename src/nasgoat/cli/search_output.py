@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from nasgoat.acquisition import Status
 from nasgoat.bayesopt import Evaluation, Events, Gain, Iteration, Objectives, SearchResult, Ticket
 from nasgoat.bayesopt.known_results import describe_known, summarise_known
+from nasgoat.bayesopt.recommendation import LUCK
 from nasgoat.child_process import ChildProcess
 from nasgoat.cli.objectives import describe_front, show_front, show_limits, write_metrics
 from nasgoat.cli.terminal import note, show, show_graph
@@ -276,6 +277,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
     show_graph(best.graph, session.task.space.labels)
     if session.objectives.plain:
         show(f"\n{session.task.metric}: {best.describe_error()}")
+        if best.uncertainty is not None and best.times == 1:
+            show(LUCK)
     else:
         show(f"\n{write_metrics(best.metrics)}")
         show_limits(result)
@@ -285,8 +288,8 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
         optimum = f"the best of the table has {document['optimum']:.3f}"
         mean = f"its mean over all trainings is {document['optimum'] + document['regret']:.3f}, "
         show(f"regret: {document['regret']:.3f} ({mean * session.task.noisy}{optimum})")
-    if result.models and not result.models[-1].learnt:
-        show(f"model: {result.models[-1].describe()}")
+    if result.models and ((last := result.models[-1]).too_sure or not last.learnt):
+        show(f"model: {last.describe()}")
     for line in result.spending.summarise():
         show(line)
     if result.known:

@@ -26,7 +26,7 @@ _HYPERPARAMETERS = {
     "alpha": ("α", "weighs the shortest paths (k_g)"),
     "beta": ("β", "weighs the node labels (k_n)"),
     "gamma": ("γ", "weighs the edge labels (k_e)"),
-    "variance": ("σₖ²", "is the variance of the exponential kernel"),
+    "variance": ("σₖ²", "is the variance of the kernel"),
     "noise": ("noise variance", "of the observations, on the scale of the target"),
 }
 
@@ -56,7 +56,17 @@ def describe_models(search: ReportedSearch) -> str:
             " they are marked in the table of proposals, and what is proven of them is only that"
             f" no other graph had a lower {search.value_name} under that model."
         )
-    return text
+    return text + _describe_stand_in(search)
+
+
+def _describe_stand_in(search: ReportedSearch) -> str:
+    """Why nothing is proven of some proposals, where a model without proofs was the better one."""
+    said = {i: check.response for i, check in search.models.items() if check.learnt}
+    spoken = [t for t in search.chosen if said.get(t.iteration)]
+    if not spoken:
+        return ""
+    count = f"{len(spoken)} of {len(search.chosen)} proposals"
+    return f" Nothing is proven of {count}: {said[spoken[0].iteration]}."
 
 
 def list_forecasts(search: ReportedSearch) -> list[tuple[Ticket, float]]:

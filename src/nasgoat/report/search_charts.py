@@ -212,6 +212,8 @@ def _chart_forecasts(search: ReportedSearch) -> Chart | None:
     ends = [min(*points.y, *seen), max(*points.y, *seen)]
     share = format_percent(within / len(pairs))
     said = f"{share} of {len(pairs)} lie within two standard deviations."
+    if search.noisy:
+        said += " They hold no noise, and each outcome does: expect fewer than 95 %."
     return Chart(
         "Posterior mean against what was observed",
         said,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from nasgoat.bayesopt import OPEN_KERNELS
 from nasgoat.bayesopt.known_results import describe_known
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
@@ -118,11 +119,14 @@ def _show_surrogate(search: ReportedSearch) -> Html | None:
     ]
     columns = [markup.Column("iteration"), *map(markup.Column, names)]
     values = markup.table("Fitted hyperparameters.", columns, rows, "Table of hyperparameters")
-    kernel, models = search.settings.get("kernel", "?"), chart_models(search)
+    models, kernel = chart_models(search), search.settings.get("kernel", "?")
+    of = f"of the {kernel} kernel"
+    if kernel in OPEN_KERNELS:
+        of = "of the kernel that predicted best"
     return join(
         element("p", describe_models(search)) if models else None,
         draw_grid(models, "grid small") if models else None,
-        element("p", f"Hyperparameters of the {kernel} kernel after each fit."),
+        element("p", f"Hyperparameters {of}, after each fit."),
         draw_grid(charts, "grid small"),
         markup.details("The numbers", values),
     )

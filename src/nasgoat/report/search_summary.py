@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nasgoat.bayesopt.recommendation import Estimate
+from nasgoat.bayesopt.recommendation import LUCK, Estimate
 from nasgoat.bayesopt.spending import Spending
 from nasgoat.figures.wording import (
     format_count,
@@ -19,6 +19,12 @@ from nasgoat.report.reported_search import ReportedSearch, read_test_error
 
 #: How a state of the search is marked, unless as a warning, and said, unless by its name.
 _STATE_MARKS = {"finished": "good", "converged": "good", "exhausted": "good", "failing": "bad"}
+#: What is said of kernels that were left open.
+_OPEN = {
+    "evidence": "chosen by evidence",
+    "averaged": "averaged by evidence",
+    "together": "averaged equally",
+}
 _STATE_WORDS = {
     "exhausted": "finished: every graph of the space was proposed",
     "stopped": "not finished",
@@ -39,8 +45,7 @@ def write_lede(search: ReportedSearch) -> Child:
         of = f" in full, {cost:.4g} of {budget or '?'} full evaluations spent"
     by = f"The baseline {search.method}"
     if search.ours:
-        kernel = search.settings.get("kernel", "?")
-        by = f"Bayesian optimisation with the {kernel} shortest-path kernel"
+        by = f"Bayesian optimisation with {_describe_kernel(search.settings.get('kernel', '?'))}"
     state, count = element("span", text, class_=f"state {mark}"), format_count(ended, "evaluation")
     said: list[Child] = [state, f" {by}, {count}{of}. "]
     if search.best is None:
@@ -48,6 +53,14 @@ def write_lede(search: ReportedSearch) -> Child:
     if not search.objectives.plain:
         return [*said, describe_objectives(search)]
     return [*said, _describe_best(search), _describe_regret(search)]
+
+
+def _describe_kernel(name: str) -> str:
+    return (
+        f"shortest-path kernels {_OPEN[name]}"
+        if name in _OPEN
+        else f"the {name} shortest-path kernel"
+    )
 
 
 def _describe_best(search: ReportedSearch) -> str:
@@ -71,7 +84,7 @@ def _describe_best(search: ReportedSearch) -> str:
         f"The recommended graph has {search.metric} {format_number(found.error)}, "
         f"{describe_estimate(found)}; it was found at {where}. The lowest of all observations, "
         f"{lowest}, was one noisy evaluation."
-    )
+    ) + f" The recommended graph was {LUCK}." * (found.times == 1)
 
 
 def _describe_regret(search: ReportedSearch) -> str:

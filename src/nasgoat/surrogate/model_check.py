@@ -53,7 +53,8 @@ class ModelCheck:
         spread: Root mean square of the residuals in units of their standard deviations; about 1 is
             right, more is too sure. None in studies of earlier versions.
         objective: What it predicts, where a search has several models.
-        response: What the search does about it, in words, where it has learnt nothing.
+        response: What the search does about it, in words, where it has learnt nothing, or where it
+            proposes without proofs instead of a kernel that has them.
 
     Example:
         >>> from nasgoat import GraphGP, nasbench201
@@ -99,6 +100,11 @@ class ModelCheck:
             and self.gain > 0
         )
 
+    @property
+    def too_sure(self) -> bool:
+        """Whether far fewer errors than 95 % lie within two standard deviations."""
+        return self.coverage < LEAST_COVERAGE
+
     def describe(self) -> str:
         """What the numbers mean, in plain words."""
         ranked = self.rank_correlation
@@ -117,7 +123,7 @@ class ModelCheck:
             )
         else:
             text = f"{model} ranks graphs that it has not seen (rank correlation {shown})"
-        if self.coverage < LEAST_COVERAGE:
+        if self.too_sure:
             text += (
                 f"; it is too sure of itself: {self.coverage:.0%} of the errors lie within two "
                 "standard deviations, 95 % should"

@@ -67,9 +67,9 @@ class TargetScale:
             knots, first = np.unique(errors, return_index=True)
             scores = norm.ppf((rankdata(errors) - 0.5) / len(errors))
             return cls(kind, knots=knots, scores=scores[first])
-        if kind == "log" and errors.min() <= 0:
-            logger.warning("errors must be positive to learn their logarithm, got %g", errors.min())
-            kind = "plain"
+        if (possible := find_possible_target(kind, errors)) != kind:
+            logger.warning("%s", describe_not_positive(errors))
+            kind = possible
         values = np.log(errors) if kind == "log" else errors
         if not standardize:
             return cls(kind)
@@ -90,6 +90,29 @@ class TargetScale:
             return np.interp(targets, self.scores, self.knots)
         values = targets * self.sd + self.mean
         return np.exp(values) if self.kind == "log" else values
+
+
+def find_possible_target(kind: str, errors: Sequence[float] | NDArray[np.float64]) -> str:
+    """What can be learnt of these errors: no logarithms if one of them is not positive.
+
+    Example:
+        >>> find_possible_target("log", [5.0, 7.0]), find_possible_target("log", [5.0, -7.0])
+        ('log', 'plain')
+    """
+    return "plain" if kind == "log" and min(errors, default=1.0) <= 0 else kind
+
+
+def describe_not_positive(errors: Sequence[float] | NDArray[np.float64]) -> str:
+    """Why logarithms of these errors are not learnt, and what is learnt instead.
+
+    Example:
+        >>> print(describe_not_positive([5.0, -7.0]))
+        errors must be positive to learn their logarithm, got -7; they are learnt as they are
+    """
+    return (
+        f"errors must be positive to learn their logarithm, got {min(errors):g}; they are "
+        "learnt as they are"
+    )
 
 
 def check_errors(graphs: Sequence[LabeledGraph], errors: Sequence[float]) -> NDArray[np.float64]:
