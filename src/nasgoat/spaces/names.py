@@ -57,14 +57,14 @@ class Names(ABC):
         """The graph with its nodes in an order that the program allows."""
 
     @abstractmethod
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+    def list_orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """The graph in the orders of its nodes that the program allows, the given one first."""
 
     @abstractmethod
     def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
         """The label code that a point chooses."""
 
-    def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
+    def encode(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
         """Names of the binary variables that are 1 for a graph, and of the edges it lacks."""
         slots = self.space.slots(self.pairs)
         digits = dict(zip(self.pairs, slots.edge_digits(graph), strict=True))
@@ -76,7 +76,7 @@ class Names(ABC):
             return labels + [f"{self.edge_label}({u},{v},{a})" for (u, v), a in edges], missing
         return [f"A({u},{v})" for (u, v), _ in edges] + labels, missing
 
-    def decisions(self, labels: Sequence[int] | None = None) -> list[str]:
+    def list_decisions(self, labels: Sequence[int] | None = None) -> list[str]:
         """Names of the variables that determine a graph; with these label codes alone, if given."""
         codes, ops = self.node_codes if labels is None else labels, self.space.edge_vocabulary
         name = self.edge_label
@@ -126,7 +126,7 @@ class CellNames(Names):
         """Sorted topologically unless its edges ascend already."""
         return graph.sorted_topologically() if np.tril(graph.adjacency).any() else graph
 
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+    def list_orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """The graph itself if its nodes are indexed, else its topological orders."""
         if self.space.indexed:
             return [graph]
@@ -169,7 +169,7 @@ class GraphNames(Names):
             rank[v] += int(code == last) if self.space.sinks else 0
         return graph.relabeled(find_topological_order(graph.adjacency, rank))
 
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+    def list_orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """Orders in which edges ascend, or that keep every label in its place."""
         if self.space.ordered:
             found = [g for g in list_topological_orders(graph, most) if self._has_ends_in_place(g)]
