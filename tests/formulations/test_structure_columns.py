@@ -126,7 +126,10 @@ def test_values_under_labels_are_those_of_the_surrogate() -> None:
     assert isinstance(posterior, LinearPosterior)
     features = FeatureMap(SPACE)
     values = value_structures(
-        whole.distances, features, posterior.on_counts(features, 6), PROBLEM.acquisition.sqrt_beta
+        whole.distances,
+        features,
+        posterior.fold_to_counts(features, 6),
+        PROBLEM.acquisition.sqrt_beta,
     )
     for _ in range(5):
         codes = rng.integers(1, 4, size=4).tolist()

@@ -75,7 +75,7 @@ class KnownCost:
         (total,) = whole.constrain(f"{text} <= 0", costs=costs).limits
         return cls(space, replace(total, name=text))
 
-    def of_cell(self, name: str) -> KnownCost:
+    def restrict_to_cell(self, name: str) -> KnownCost:
         """What one of several cells costs; a constant is shared by all of them."""
         own = self.total.cells.get(name, Limit(self.total.name, "<=", 0.0))
         shared = replace(own, bound=self.total.bound / len(self.space.cells))

@@ -106,7 +106,7 @@ def _formulate_compact_cells(request: Request, columns: StructureColumns | None)
     )
     if space.labels_on == "nodes":
         every = add_tightening_rows(cells)
-        posterior = require_known_form(acquisition.posterior).on_counts(features, n)
+        posterior = require_known_form(acquisition.posterior).fold_to_counts(features, n)
         if isinstance(posterior, LinearPosterior) and not features.codes:
             PartBounds(cells, squares, posterior).add_parts(every, acquisition.sqrt_beta)
     return cells.m

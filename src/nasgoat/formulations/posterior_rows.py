@@ -168,7 +168,7 @@ def add_paper_posterior_rows(
 
     add_kernel_rows(m, _normalise(expressions, offsets), variance, linear)
     K, dual = list(m.K.values()), np.asarray(fitted.alpha_, dtype=float).ravel()
-    stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).on_counts(features, m.n)
+    stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).fold_to_counts(features, m.n)
     add_posterior_mean_row(m, sum_linearly(zip(dual, K, strict=True)), stated)
     t = range(len(K))
     inverse = cho_solve((fitted.L_, True), np.eye(len(K)))
@@ -189,7 +189,7 @@ def add_compact_posterior_rows(
     m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: AcquisitionTerms
 ) -> Squares:
     """(Acq-Opt), lines 2 to 4, on counts, for any kernel of ours; answers the squares of counts."""
-    posterior = require_known_form(acquisition.posterior).on_counts(features, m.n)
+    posterior = require_known_form(acquisition.posterior).fold_to_counts(features, m.n)
     if isinstance(posterior, LinearPosterior):
         return add_linear_posterior_rows(m, counts, posterior)
     return add_exponential_posterior_rows(m, counts, posterior)

@@ -101,12 +101,12 @@ class Answers(NamedTuple):
     values: Floats  # (most graphs of a call,)
 
 
-def new_place() -> Integers:
+def make_place() -> Integers:
     """Before the first shape."""
     return np.array([0, -1, 0, -1], dtype=np.int64)
 
 
-def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
+def make_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
     """Scratch for that many variables, states of a variable and lanes."""
     blocks = variables * (variables - 1) // 2 * domain * domain * lanes
     return Potentials(
@@ -121,7 +121,7 @@ def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
     )
 
 
-def new_answers(most: int, variables: int) -> Answers:
+def make_answers(most: int, variables: int) -> Answers:
     """Room for the graphs of one call."""
     return Answers(chosen=np.zeros((most, variables), dtype=np.int64), values=np.zeros(most))
 

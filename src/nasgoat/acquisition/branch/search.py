@@ -258,11 +258,11 @@ class DepthFirstRun:
         self._chosen = np.arange(total) if chosen is None else chosen
         self.roots = np.full(total, np.inf)
         self.roots[self._chosen] = -np.inf
-        self._workers = [self._new_worker() for _ in range(threads.total)]
+        self._workers = [self._make_worker() for _ in range(threads.total)]
         step = max(len(self._chosen) // _SCOUTED, 1) if scout else 1
         self._begin(Phase.SCOUT if scout else Phase.ROOT, self._chosen[::step])
 
-    def _new_worker(self) -> Worker:
+    def _make_worker(self) -> Worker:
         """The arrays of one thread."""
         raise NotImplementedError
 

@@ -27,9 +27,9 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
     States,
     Tables,
-    new_scratch,
-    new_stack,
-    new_state_scratch,
+    make_scratch,
+    make_stack,
+    make_state_scratch,
 )
 from nasgoat.acquisition.branch.cells.reference import (
     assign,
@@ -42,7 +42,7 @@ from nasgoat.acquisition.branch.cells.reference import (
 from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
 from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.cells.tables import measure_states
-from nasgoat.acquisition.branch.records import Answers, Floats, Index, Integers, new_answers
+from nasgoat.acquisition.branch.records import Answers, Floats, Index, Integers, make_answers
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Phase,
@@ -243,10 +243,10 @@ class LinearRun(DepthFirstRun):
         """Go on below the shapes with these bounds, whichever threads bounded them."""
         self.roots, self._threads = roots, threads
         while len(self._workers) < threads.total:
-            self._workers.append(self._new_worker())
+            self._workers.append(self._make_worker())
         self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 
-    def _new_worker(self) -> Worker:
+    def _make_worker(self) -> Worker:
         """A worker with room for the largest shape: its stack, its scratch and its answers."""
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)
@@ -256,14 +256,14 @@ class LinearRun(DepthFirstRun):
         codes, width = len(self._tables.options), problem.pairs.path.shape[-1]
         prefixes = None
         if self.states is not None:
-            scratch = new_state_scratch(self.states, variables, labels, domain)
+            scratch = make_state_scratch(self.states, variables, labels, domain)
             prefixes = Prefixes(states=self.states, scratch=scratch)
         return Worker(
             prefixes=prefixes,
-            stack=new_stack(variables, labels, width, domain, problem.shapes.distance.shape[1]),
-            scratch=new_scratch(variables, labels, domain, codes),
+            stack=make_stack(variables, labels, width, domain, problem.shapes.distance.shape[1]),
+            scratch=make_scratch(variables, labels, domain, codes),
             order=np.zeros(0, dtype=np.int64),
-            answers=new_answers(domain, variables),
+            answers=make_answers(domain, variables),
         )
 
     def _bound_next_groups(self) -> bool:

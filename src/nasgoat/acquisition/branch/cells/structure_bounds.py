@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.branch.cells.classes import Group
 from nasgoat.acquisition.branch.cells.records import Changes, PairTables, Shapes, Tables
 from nasgoat.acquisition.branch.message_passing import make_sweep
-from nasgoat.acquisition.branch.records import Floats, Integers, Potentials, new_potentials
+from nasgoat.acquisition.branch.records import Floats, Integers, Potentials, make_potentials
 from nasgoat.compiled import MACHINE_CODE, compiled, inner
 from nasgoat.compiled_records import record
 
@@ -163,7 +163,7 @@ def _multiply(pairs: PairTables, changes: Changes, group: Group, vector: Floats)
 
 def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     """Scratch for structures side by side, all of them with these variables and labels."""
-    potentials = new_potentials(variables, labels, _LANES)
+    potentials = make_potentials(variables, labels, _LANES)
     i, j = np.ogrid[:variables, :variables]
     number = i * (2 * variables - i - 1) // 2 + j - i - 1  # of a pair i < j, row by row
     potentials.pair_at[:] = number * labels * labels * _LANES

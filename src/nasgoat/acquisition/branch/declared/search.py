@@ -34,8 +34,8 @@ from nasgoat.acquisition.branch.declared.records import (
     DeclaredSummary,
     DeclaredTables,
     know_nothing,
-    new_declared_scratch,
-    new_declared_stack,
+    make_declared_scratch,
+    make_declared_stack,
 )
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock
 from nasgoat.acquisition.branch.records import (
@@ -49,7 +49,7 @@ from nasgoat.acquisition.branch.records import (
     Integers,
     add_to,
     dot,
-    new_answers,
+    make_answers,
 )
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
@@ -370,16 +370,16 @@ class DeclaredRun(DepthFirstRun):
         self._listed = listed
         super().__init__(block, len(block.adjacency), floor, threads, scout=False, chosen=chosen)
 
-    def _new_worker(self) -> Worker:
+    def _make_worker(self) -> Worker:
         tables, shapes = self._problem.tables, self._problem.shapes
         domain = max(len(tables.delta), shapes.allowed.shape[2])
         variables = self.block.n + shapes.ends.shape[1]
         return Worker(
             prefixes=None,
-            stack=new_declared_stack(variables, domain, self.block.n),
-            scratch=new_declared_scratch(variables, domain, tables, self._listed),
+            stack=make_declared_stack(variables, domain, self.block.n),
+            scratch=make_declared_scratch(variables, domain, tables, self._listed),
             order=np.zeros(0, dtype=np.int64),
-            answers=new_answers(_ANSWERS, variables),
+            answers=make_answers(_ANSWERS, variables),
         )
 
     def search_below(self, roots: Floats) -> None:

@@ -33,7 +33,7 @@ from nasgoat.acquisition.branch.records import (
     Found,
     Index,
     Integers,
-    new_place,
+    make_place,
 )
 from nasgoat.compiled import Threads, compiled, inner
 
@@ -70,7 +70,7 @@ def begin_enumeration(
     block: CellBlock, factors: Factors, limits: LimitRows, order: Integers, roots: Floats
 ) -> Enumeration:
     """Before the first labelling of the structures ``order`` of a block."""
-    state = _new_labelling(block.shapes, block.labels, factors, limits)
+    state = _make_labelling(block.shapes, block.labels, factors, limits)
     return Enumeration(
         factors=factors,
         shapes=block.shapes,
@@ -81,7 +81,7 @@ def begin_enumeration(
     )
 
 
-def _new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
+def _make_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
     """An empty state for these structures and that many labels."""
     variables = max(int(shapes.variables.max()), 1)
     depth, m, columns = variables + 1, factors.path.shape[-1], factors.square.shape[1]
@@ -94,7 +94,7 @@ def _new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitR
         least=limits.state.min(axis=2),
         needed=np.zeros((depth, len(limits.cap))),
         labels=np.full(variables, -1, dtype=np.int64),
-        place=new_place(),
+        place=make_place(),
         richest=np.zeros((2, shapes.distance.shape[1]), dtype=np.int64),
     )
 

@@ -40,16 +40,11 @@ class Minorant(LinearPosterior):
 
     offset: Floats
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The function of rows as one of counts of graphs with n nodes: each has one first node."""
         both = features.fold(np.column_stack([self.w, self.R]), n)
         both[features.path_types.index((0, 0, 0))] += self.offset
         return LinearPosterior(both[:, 0], both[:, 1:])
-
-    def values(self, rows: Floats) -> Floats:
-        """The value of the function at each of some rows."""
-        both = rows @ np.column_stack([self.w, self.R]) + self.offset
-        return np.asarray(both[:, 0] - np.linalg.norm(both[:, 1:], axis=1))
 
 
 def make_minorant(

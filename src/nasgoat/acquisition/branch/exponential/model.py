@@ -76,7 +76,7 @@ def make_factors(
     space = features.space
     n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
     codes = codes or n
-    on_counts = [posterior.on_counts(features, size) for size in space.sizes]
+    on_counts = [posterior.fold_to_counts(features, size) for size in space.sizes]
     columns = np.stack([np.exp(part.projections) for part in on_counts])
     path_column = np.zeros((n, codes, codes), dtype=np.int64)
     edge_column = np.zeros((n, n, edges), dtype=np.int64)
@@ -100,7 +100,7 @@ def give_codes(
 ) -> Factors:
     """The same with the codes of blocks other than the paper's, which are known of every shape."""
     first = len(features.path_types) + len(features.edge_types)
-    on_counts = posterior.on_counts(features, features.space.sizes[0])  # alike for every size
+    on_counts = posterior.fold_to_counts(features, features.space.sizes[0])  # alike for every size
     return factors._replace(
         given=posterior.variance * np.exp(codes @ on_counts.projections[first:]),
         given_square=codes @ on_counts.squares[first:],
