@@ -275,7 +275,7 @@ def list_graph_columns(space: GraphSpace, n: int) -> GraphColumns:
         3
     """
     first, found = space.rules.fixed.pinned, {}
-    for matrices, roles in space.structure_listing.chunks(n):
+    for matrices, roles in space.structure_listing.list_chunks(n):
         for matrix, role in zip(matrices, roles, strict=True):
             for rest in permutations(range(first, n)):
                 order = [*range(first), *rest]

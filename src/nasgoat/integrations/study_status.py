@@ -101,7 +101,7 @@ def describe_status(
     numbers = {read_ticket_number(t) for t in trials if read_ticket_number(t) is not None}
     complete.sort(key=lambda trial: read_ticket_number(trial) or 0)
     objectives = Objectives.declared(declaration)
-    best, front = _best(objectives, complete)
+    best, front = _find_best(objectives, complete)
     plan = attributes.get(PLAN) or {}
     spending = Spending.of(_read_tickets(mine, declaration)) if _has_sources(declaration) else None
     return StudyStatus(
@@ -140,7 +140,7 @@ def _read_tickets(trials: list[FrozenTrial], declaration: Mapping[str, Any]) -> 
     return [read_ticket(t, parameters) for t in pick_counting_trials(trials).values()]
 
 
-def _best(
+def _find_best(
     objectives: Objectives, complete: list[FrozenTrial]
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any]] | None]:
     """The best of complete trials, and of several objectives the front."""

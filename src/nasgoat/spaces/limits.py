@@ -162,7 +162,7 @@ class Limit:
         return found
 
 
-def depths(
+def measure_depths(
     batch: GraphBatch, sources: NDArray[np.bool_], sinks: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     """The longest distance from a source to a sink that it reaches; 0 if there is none.

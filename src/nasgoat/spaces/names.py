@@ -67,8 +67,8 @@ class Names(ABC):
     def encode(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
         """Names of the binary variables that are 1 for a graph, and of the edges it lacks."""
         slots = self.space.slots(self.pairs)
-        digits = dict(zip(self.pairs, slots.edge_digits(graph), strict=True))
-        codes = slots.node_digits(graph) or [0] * self.n
+        digits = dict(zip(self.pairs, slots.encode_edges(graph), strict=True))
+        codes = slots.encode_nodes(graph) or [0] * self.n
         labels = [f"F({v},{codes[v]})" for v in self.labelled_nodes]
         missing = [f"A({u},{v})" for (u, v), digit in digits.items() if not digit]
         edges = [(pair, digit - 1) for pair, digit in digits.items() if digit]
@@ -102,7 +102,7 @@ class Names(ABC):
         if ops := self.space.edge_vocabulary:
             prefixes = [f"{self.edge_label}({u},{v}," for u, v in edges]
             digits = [1 + self._choose(values, prefix, range(len(ops))) for prefix in prefixes]
-        return self.space.slots(edges).graph(self.n, digits, nodes)
+        return self.space.slots(edges).decode(self.n, digits, nodes)
 
 
 class CellNames(Names):
@@ -157,7 +157,7 @@ class GraphNames(Names):
 
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """Edges ascend where the space is ordered, else labels do."""
-        codes = self.space.slots(()).node_digits(graph)
+        codes = self.space.slots(()).encode_nodes(graph)
         if not self.space.ordered:
             first = self.space.rules.fixed.pinned
             rest = sorted(range(first, graph.n), key=lambda v: codes[v] if codes else 0)

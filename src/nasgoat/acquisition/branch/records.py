@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.compiled import inner
+from nasgoat.compiled import compiled_inline
 from nasgoat.compiled_records import record
 from nasgoat.graphs import LabeledGraph
 
@@ -126,7 +126,7 @@ def make_answers(most: int, variables: int) -> Answers:
     return Answers(chosen=np.zeros((most, variables), dtype=np.int64), values=np.zeros(most))
 
 
-@inner
+@compiled_inline
 def dot(a: Floats, b: Floats) -> float:
     """The product of the vectors of two columns."""
     product = 0.0
@@ -135,7 +135,7 @@ def dot(a: Floats, b: Floats) -> float:
     return product
 
 
-@inner
+@compiled_inline
 def add_to(total: Floats, column: Floats) -> None:
     """Add a column to another one, in place."""
     for x in range(len(total)):

@@ -52,10 +52,10 @@ from nasgoat.acquisition.branch.search import (
     choose_variable,
     make_search,
 )
-from nasgoat.compiled import ALONE, Threads, called, compiled, inner
+from nasgoat.compiled import ALONE, Threads, compiled, compiled_apart, compiled_inline
 
 
-@inner
+@compiled_inline
 def _open_shape(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, threshold: float
 ) -> bool:
@@ -67,13 +67,13 @@ def _open_shape(
     return _drop_impossible(problem, prefixes, stack, s, np.int64(0))
 
 
-@inner
+@compiled_inline
 def _forget(stack: Stack, t: Index) -> None:
     """Open the variable of depth t again."""
     stack.states[stack.variable[t]] = -1
 
 
-@inner
+@compiled_inline
 def _take_state(
     problem: Problem,
     prefixes: Prefixes | None,
@@ -90,7 +90,7 @@ def _take_state(
     return _drop_impossible(problem, prefixes, stack, s, t + 1)
 
 
-@called
+@compiled_apart
 def _drop_impossible(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
 ) -> bool:
@@ -100,13 +100,13 @@ def _drop_impossible(
     return bool(keep_affordable(problem.shapes, problem.limits, prefixes, stack, s, t))
 
 
-@inner
+@compiled_inline
 def _list_nothing(*_: Any) -> int:
     """Cells are never listed: no listing is under way."""
     return -1
 
 
-@inner
+@compiled_inline
 def _choose_variable(
     problem: Problem,
     prefixes: Prefixes | None,
@@ -122,7 +122,7 @@ def _choose_variable(
     choose_variable(stack, scratch.potentials, t, total, threshold)
 
 
-@called
+@compiled_apart
 def _find_leaves(
     problem: Problem,
     prefixes: Prefixes | None,

@@ -22,7 +22,7 @@ from nasgoat.acquisition.branch.cells.classes import Group
 from nasgoat.acquisition.branch.cells.records import Changes, PairTables, Shapes, Tables
 from nasgoat.acquisition.branch.message_passing import make_sweep
 from nasgoat.acquisition.branch.records import Floats, Integers, Potentials, make_potentials
-from nasgoat.compiled import MACHINE_CODE, compiled, inner
+from nasgoat.compiled import MACHINE_CODE, compiled, compiled_inline
 from nasgoat.compiled_records import record
 
 _LANES = 16 if MACHINE_CODE else 1  # structures side by side
@@ -170,7 +170,7 @@ def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     return potentials, np.zeros((variables, variables, labels * _LANES))
 
 
-@inner
+@compiled_inline
 def _choose_factors(
     structures: _Structures, classes: _ClassTables, s: int
 ) -> tuple[float, float, float]:
@@ -191,7 +191,7 @@ def _choose_factors(
     return 0.5 / c, 1.0 + omega / length, rest / (2 * c)
 
 
-@inner
+@compiled_inline
 def _fill_lane(
     structures: _Structures,
     classes: _ClassTables,
