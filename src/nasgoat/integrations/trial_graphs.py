@@ -137,7 +137,7 @@ class GraphParameters:
             graph = graph.sorted_topologically()
         nodes = self._slots.encode_nodes(graph)
         missing = self.space.sizes[-1] - graph.n if self.space.node_vocabulary else 0
-        size = graph.n - self.space.sizes[0]
+        size = self.space.sizes.index(graph.n)
         return [size, *nodes, *[0] * missing, *self._slots.encode_edges(graph)]
 
     def _build_graph(self, digits: list[int]) -> LabeledGraph:
@@ -146,7 +146,7 @@ class GraphParameters:
             for name, cell in self._cells.items():
                 found[name] = cell._build_graph(list(islice(rest, len(cell.radices))))
             return NamedGraphs(found)
-        n = digits[0] + self.space.sizes[0]
+        n = self.space.sizes[digits[0]]
         labels = self.space.sizes[-1] if self.space.node_vocabulary else 0
         return self._slots.decode(n, digits[1 + labels :], digits[1 : 1 + labels][:n])
 

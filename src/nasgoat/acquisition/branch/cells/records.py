@@ -39,7 +39,7 @@ class Shapes(NamedTuple):
 
     home: Integers  # (S,) row of the matrices below
     last_label: Integers  # (S,) label of the last inner node of a prefix, -1 for a structure
-    size: Integers  # (P,) place of the number of nodes among the sizes of the space
+    size: Integers  # (P,) number of nodes, less that of the smallest graphs of the space
     nodes: Integers  # (P,) known nodes
     variables: Integers  # (P,)
     distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached

@@ -76,7 +76,10 @@ def make_factors(
     space = features.space
     n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
     codes = codes or n
-    on_counts = [posterior.fold_to_counts(features, size) for size in space.sizes]
+    every = range(
+        space.sizes[0], n + 1
+    )  # sizes between that a space leaves out, too: see ``Shapes``
+    on_counts = [posterior.fold_to_counts(features, size) for size in every]
     columns = np.stack([np.exp(part.projections) for part in on_counts])
     path_column = np.zeros((n, codes, codes), dtype=np.int64)
     edge_column = np.zeros((n, n, edges), dtype=np.int64)
