@@ -219,7 +219,7 @@ class SeveralAcquisition(Acquisition):
         return self.join(np.stack([part.combine(m, s) for part, m, s in rows]))
 
     def gather(self, measure: Measure) -> Array:
-        """The value h at every graph, given a function that measures a part at every graph."""
+        """The function's value at every graph; ``measure`` gives each part's moments there."""
         mean, std = zip(*(part.find_moments(measure) for part in self.parts), strict=True)
         return self.combine(np.stack(mean), np.stack(std))
 

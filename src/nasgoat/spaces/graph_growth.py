@@ -190,7 +190,7 @@ def compare_ranks(
     joins: bool,
     largest: NDArray[np.int8],
 ) -> None:
-    """Note for each matrix whether no node that could be the last one ranks above the last one."""
+    """Mark with 1 the matrices whose last node ranks highest of all nodes that could be last."""
     n = grown.shape[1]
     for g in range(len(grown)):
         largest[g] = 1

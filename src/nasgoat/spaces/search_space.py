@@ -67,7 +67,7 @@ class LimitedSpace(SpaceDescription):
         return self._keep_costs(costs).with_limits(name_uniquely((*self.limits, *found)))
 
     def _keep_costs(self, costs: Costs | None) -> Self:
-        """The space that knows these costs besides its own, where its family can keep them."""
+        """The space with these costs added to its own, if its family can keep costs."""
         if not costs or all(declared.name != "costs" for declared in fields(cast(Any, self))):
             return self
         words = self.vocabulary(costs)

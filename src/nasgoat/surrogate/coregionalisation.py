@@ -86,7 +86,7 @@ class Coregionalisation:
 
     @property
     def correlations(self) -> Array:
-        """How each source correlates with the target, which does with 1."""
+        """The correlation of each source with the target; that of the target with itself is 1."""
         found: Array = self.loadings[0] * self.loadings
         found[0] = 1.0
         return found

@@ -294,7 +294,7 @@ class DepthFirstRun:
         return self._phase is Phase.SEARCH
 
     def _step(self, worker: Worker, best: float) -> list[Found]:
-        """Let one worker go on for a while; what it found."""
+        """Let one worker go on for a while, and return what it found."""
         status, found = self._search(
             self._problem,
             worker.prefixes,

@@ -1,4 +1,4 @@
-"""What shapes, and variables of shapes, have in common, so that it is computed once for all.
+"""Classes of shapes and of variables that are alike, so that work is done once for each class.
 
 Notation (docs/branch-and-bound.md, "All structures at once")
     S, V  structures of one size, and their variables

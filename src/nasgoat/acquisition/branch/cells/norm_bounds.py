@@ -1,4 +1,4 @@
-"""What the bound of Lemma 2 is taken around: Ω, c and the lengths of vectors, compiled.
+"""The quantities that the bound of Lemma 2 needs: Ω, c and lengths of vectors, compiled.
 
 For prefixes Ω says what interactions can add to the norm. After a round of the bound, c and what
 the ε are chosen by come from the states that look best (:func:`rescale`).

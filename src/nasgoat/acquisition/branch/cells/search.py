@@ -1,4 +1,8 @@
-"""The linear search of cells, by structures or by prefixes of structures, compiled."""
+"""The search for the labels of cells under the linear kernel, compiled.
+
+It goes through structures, or prefixes of structures, as ``branch.search`` says; here are the steps
+that are particular to cells.
+"""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class CellsRun:
         return min(given, waiting, unseen, self._relaxed.open_bound())
 
     def _bound_unseen(self) -> float:
-        """A bound at once: every row and label by itself, since norms are subadditive."""
+        """A lower bound on all pairs: the sum of each side's least, as norms are subadditive."""
         found = 0.0
         for side in (self._first, self._second):
             rows = side.start[:, 0] - np.linalg.norm(side.start[:, 1:], axis=1)

@@ -249,7 +249,7 @@ def _fill_potentials(
 def _add_open_edges(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> None:
-    """What edges with an open end add at least, whatever their labels."""
+    """Add to the potentials the least that each edge with an open end adds, over its labels."""
     shapes, potentials, rho = problem.shapes, scratch.potentials, scratch.factor[RHO]
     for edge in range(shapes.edges[s]):
         u, v = np.int64(shapes.ends[s, edge, 0]), np.int64(shapes.ends[s, edge, 1])

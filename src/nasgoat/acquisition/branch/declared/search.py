@@ -383,7 +383,7 @@ class DeclaredRun(DepthFirstRun):
         )
 
     def search_below(self, roots: Floats) -> None:
-        """Go on below the structures with these bounds."""
+        """Begin the depth-first search below all structures, the lowest of these bounds first."""
         self.roots = roots
         self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 

@@ -1,4 +1,4 @@
-"""The structures of a declared graph space as blocks of arrays, and what labels may be put on them.
+"""The structures of a declared graph space as blocks of arrays, and the labels they allow.
 
 Notation: see ``records``.
 """

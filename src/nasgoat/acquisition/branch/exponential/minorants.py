@@ -122,7 +122,7 @@ class Expansion:
         return np.asarray(known.T - self.centre)
 
     def log_scale(self, u: Floats) -> Floats:
-        """The logarithm of s, of graphs."""
+        """The logarithm of the scale s of graphs with these differences from the centre."""
         if self.normalised:
             return np.asarray(-0.5 * (u * u).sum(axis=-1))
         return np.asarray(u @ self.centre + 0.5 * self.centre @ self.centre)

@@ -101,7 +101,7 @@ def make_factors(
 def give_codes(
     factors: Factors, features: FeatureMap, posterior: ExponentialPosterior, codes: Floats
 ) -> Factors:
-    """The same with the codes of blocks other than the paper's, which are known of every shape."""
+    """The factors, with those of kernel blocks other than the paper's: constants of each shape."""
     first = len(features.path_types) + len(features.edge_types)
     on_counts = posterior.fold_to_counts(features, features.space.sizes[0])  # alike for every size
     return factors._replace(
