@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from nasgoat import LabeledGraph, nasbench101, nasbench201
 from nasgoat.baselines import Setup
 from nasgoat.baselines.distance_gp import NOISE, DistanceSearch, GPBayesOpt, Nasbot, compute_kernel
-from nasgoat.baselines.fixed_kernel import compute_posterior
+from nasgoat.baselines.fixed_kernel import predict
 
 
 def test_posterior_is_that_of_scikit_learn() -> None:
@@ -18,7 +18,7 @@ def test_posterior_is_that_of_scikit_learn() -> None:
     matern = ConstantKernel(1.5**2, "fixed") * Matern(9.0, "fixed", nu=0.5)
     gpr = GaussianProcessRegressor(matern, alpha=NOISE, optimizer=None).fit(x, y)
     K, cross = compute_kernel(np.abs(x - x.T)), compute_kernel(np.abs(x - new.T))
-    mean, std = compute_posterior(K, cross, 1.5**2, y, NOISE)
+    mean, std = predict(K, cross, 1.5**2, y, NOISE)
     expected_mean, expected_std = gpr.predict(new, return_std=True)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-5)
     np.testing.assert_allclose(std, expected_std, rtol=1e-4)

@@ -22,11 +22,7 @@ from scipy.spatial.distance import cdist
 
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.baselines.encodings import encode_adjacency
-from nasgoat.baselines.fixed_kernel import (
-    compute_likelihood_terms,
-    compute_posterior,
-    find_likeliest_noise,
-)
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, predict
 from nasgoat.graphs import LabeledGraph
 
 Array = NDArray[np.float64]
@@ -88,7 +84,7 @@ class DistanceSearch(PredictorSearch):
         y, _, _ = standardize(errors)
         noise = self.fit_noise(among, y)
         known, new = compute_kernel(among), compute_kernel(cross).T
-        mean, std = compute_posterior(known, new, _AMPLITUDE**2, y, noise)
+        mean, std = predict(known, new, _AMPLITUDE**2, y, noise)
         return Prediction(mean, std, incumbent=float(y.min()))
 
     def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:

@@ -33,15 +33,12 @@ from nasgoat.formulations.profiles import (
     find_family,
     sum_at_least,
 )
-from nasgoat.formulations.structure_columns import (
-    add_column_profiles,
-    value_structures,
-)
+from nasgoat.formulations.structure_columns import add_column_profiles, value_structures
 from nasgoat.formulations.tagged_model import ProgramPart, TaggedModel, Terms, sum_linearly
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
-    find_variance_bound,
+    bound_variance,
     list_single_counts,
 )
 from nasgoat.kernels.summaries import Composition, list_compositions
@@ -207,7 +204,7 @@ class PartBounds:
         several = [t for t in self._totals if np.count_nonzero(t.weights[kept]) > 1]
         more = [Functional(t.weights * kept, t.largest, t.square) for t in several]
         m, counted, covariance = self.cells.m, self.cells.counts, self.posterior.covariance
-        return find_variance_bound(m.z, counted, covariance, singles + more, constants)
+        return bound_variance(m.z, counted, covariance, singles + more, constants)
 
     @cached_property
     def _totals(self) -> list[Functional]:

@@ -133,9 +133,8 @@ def _require_weakly_connected(m: TaggedModel) -> None:
     m.add_rows("graph", "joined_in", [((u, v), S[u, v] >= m.A[v, u]) for u, v in pairs])
     m.add_rows("graph", "joined", [((u, v), S[u, v] <= m.A[u, v] + m.A[v, u]) for u, v in pairs])
     steps = range(1, n)
-    W = m.add_variable(
-        "W", [(v, s) for v in range(n) for s in range(n)], pyo.UnitInterval, _mean_within_steps
-    )
+    within = [(v, s) for v in range(n) for s in range(n)]
+    W = m.add_variable("W", within, pyo.UnitInterval, lambda g, v, s: float(g.joined[0, v] <= s))
     keys = [(u, v, s) for u, v in pairs for s in steps]
     y = m.add_variable("step", keys, pyo.UnitInterval, _value_step)
     m.add_rows("graph", "start", [((v,), W[v, 0] == int(v == 0)) for v in range(n)])
@@ -148,10 +147,6 @@ def _require_weakly_connected(m: TaggedModel) -> None:
     }
     m.add_rows("graph", "within", [((v, s), W[v, s] <= total) for (v, s), total in far.items()])
     m.add_rows("graph", "connected", [((v,), W[v, n - 1] == 1) for v in range(n)])
-
-
-def _mean_within_steps(g: Any, v: int, s: int) -> float:
-    return float(g.joined[0, v] <= s)
 
 
 def _value_step(g: Any, u: int, v: int, s: int) -> float:

@@ -24,11 +24,7 @@ from scipy.linalg import cho_solve
 from nasgoat.formulations import kernel_encoding as kernel_terms
 from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, sum_linearly
-from nasgoat.formulations.variance_bound import (
-    find_variance_bound,
-    list_single_counts,
-    project_counts,
-)
+from nasgoat.formulations.variance_bound import bound_variance, list_single_counts, project_counts
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
 from nasgoat.surrogate.posterior import (
@@ -206,7 +202,7 @@ def add_linear_posterior_rows(
     mean = sum_linearly(((w[j], m.z[j]) for j in largest), float(w @ constants))
     add_posterior_mean_row(m, mean, posterior)
     functionals = list_single_counts(len(counts.counts), largest, squares)
-    bound = find_variance_bound(m.z, counts, posterior.covariance, functionals, constants)
+    bound = bound_variance(m.z, counts, posterior.covariance, functionals, constants)
     project_counts(m, bound, np.array(list(largest.values())))
     prior = sum_linearly(bound.affine, bound.constant)
     add_posterior_variance_row(m, [sum(x**2 for x in m.q.values())], prior, posterior)

@@ -104,7 +104,7 @@ class VarianceBound:
         return VarianceTangent(1 / (2 * theta), -normal / (2 * theta), float(constant))
 
 
-def find_variance_bound(
+def bound_variance(
     z: Any, counts: Counts, covariance: Array, functionals: Sequence[Functional], constants: Array
 ) -> VarianceBound:
     """The bound whose weights d are best for the functionals.

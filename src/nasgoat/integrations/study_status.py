@@ -103,7 +103,8 @@ def describe_status(
     objectives = Objectives.declared(declaration)
     best, front = _find_best(objectives, complete)
     plan = attributes.get(PLAN) or {}
-    spending = Spending.of(_read_tickets(mine, declaration)) if _has_sources(declaration) else None
+    sourced = "fidelities" in declaration or "transfer" in declaration
+    spending = Spending.of(_read_tickets(mine, declaration)) if sourced else None
     return StudyStatus(
         study=name,
         storage=str(address),
@@ -128,10 +129,6 @@ def _read_convergence(attributes: Mapping[str, Any], proposed: int) -> Convergen
     if stored is None or stored["proposed"] != proposed:
         return None
     return Convergence.from_dict(stored)
-
-
-def _has_sources(declaration: Mapping[str, Any]) -> bool:
-    return "fidelities" in declaration or "transfer" in declaration
 
 
 def _read_tickets(trials: list[FrozenTrial], declaration: Mapping[str, Any]) -> list[Ticket]:

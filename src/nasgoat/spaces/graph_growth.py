@@ -301,7 +301,7 @@ class GraphListing(Growth):
     def _list_labellings(self, matrix: Matrix) -> Rows:
         """The rows of labels of a structure, one of each orbit of its automorphisms."""
         n = len(matrix)
-        edges = _list_edges(matrix, self.space.directed)
+        edges = np.argwhere(matrix if self.space.directed else np.triu(matrix))
         rows = np.zeros((1, 0), dtype=np.int8)
         into, out = np.zeros((1, n), dtype=np.int64), np.zeros((1, n), dtype=np.int64)
         for u, v in edges.tolist():
@@ -349,10 +349,6 @@ class GraphListing(Growth):
             if most:
                 keep &= (labels == end).sum(axis=1) <= most
         return rows[keep], into[keep], out[keep]
-
-
-def _list_edges(matrix: Matrix, directed: bool) -> NDArray[np.intp]:
-    return np.argwhere(matrix if directed else np.triu(matrix))
 
 
 def _append(rows: Rows, codes: NDArray[np.intp], largest: int) -> tuple[Rows, NDArray[np.intp]]:

@@ -183,7 +183,10 @@ class CellsRun:
         """Graphs better than ``best`` of one more portion or node; None if there are no others."""
         if self._given:
             found, self._given = self._given[:_GIVEN], self._given[_GIVEN:]
-            return found if found[0][2] < best else self._drop_given()
+            if found[0][2] < best:
+                return found
+            self._given = []
+            return []
         if self._next is not None:
             numbers, self._next = self._next, next(self._portions, None)
             self._looked_at += len(numbers)
@@ -192,10 +195,6 @@ class CellsRun:
         if len(self._waiting[0]):
             return self._refine(best)
         return self._relaxed.go_on(best)
-
-    def _drop_given(self) -> list[Found]:
-        self._given = []
-        return []
 
     def _find_possible(self, numbers: Integers) -> Integers:
         """The pairs that limits leave a graph."""

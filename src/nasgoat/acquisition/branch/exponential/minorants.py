@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import factorial
 
 import numpy as np
 
@@ -259,12 +260,8 @@ def compute_exp_tail(p: int, z: Floats) -> Floats:
         if degree >= p:
             total += term
         term = term * z / (degree + 1)
-    direct = np.exp(z) - sum((z**degree / _factorial(degree) for degree in range(p)), 0.0)
+    direct = np.exp(z) - sum((z**degree / factorial(degree) for degree in range(p)), 0.0)
     return np.where(np.abs(z) < 2.0, total, direct)
-
-
-def _factorial(n: int) -> float:
-    return float(np.prod(np.arange(1, n + 1)))
 
 
 def cut_chord(values: Floats, low: float, high: float) -> tuple[float, float]:

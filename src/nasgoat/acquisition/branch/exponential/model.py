@@ -76,9 +76,7 @@ def make_factors(
     space = features.space
     n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
     codes = codes or n
-    every = range(
-        space.sizes[0], n + 1
-    )  # sizes between that a space leaves out, too: see ``Shapes``
+    every = range(space.sizes[0], n + 1)  # also sizes in gaps: ``Shapes.size`` counts them
     on_counts = [posterior.fold_to_counts(features, size) for size in every]
     columns = np.stack([np.exp(part.projections) for part in on_counts])
     path_column = np.zeros((n, codes, codes), dtype=np.int64)
