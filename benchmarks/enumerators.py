@@ -23,7 +23,7 @@ def list_declared(n: int, max_edges: int) -> int:
     """The same by growing declared graphs."""
     ends = {"sources": 1, "sinks": 1, "connectivity": "paths"}
     space = GraphSpace(n, ["op"], direction="acyclic", max_edges=max_edges, **ends)  # type: ignore[arg-type]
-    return sum(len(found) for found, _ in space.structure_listing.chunks(n))
+    return sum(len(found) for found, _ in space.structure_listing.list_chunks(n))
 
 
 def measure(work: Callable[[int, int], int], n: int, max_edges: int) -> tuple[int, float]:

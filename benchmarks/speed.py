@@ -71,7 +71,7 @@ def scoring(catalogue: Catalogue, kernel: str, limit: int) -> None:
     """Score all 423,624 cells, beside the bare matrix product of the same shapes."""
     problem = random_problem(nasbench101(), OBSERVATIONS, kernel)
     posterior = require_known_form(problem.acquisition.gp.posterior_)
-    on_counts = posterior.on_counts(catalogue.features, 7)
+    on_counts = posterior.fold_to_counts(catalogue.features, 7)
     matrix = on_counts.R if isinstance(on_counts, LinearPosterior) else on_counts.projections
     X = np.random.default_rng(0).random((len(catalogue), len(matrix)))
     out = np.empty((len(X), matrix.shape[1]))

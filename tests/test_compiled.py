@@ -12,17 +12,23 @@ import pytest
 from numpy.typing import NDArray
 
 from nasgoat import compiled
-from nasgoat.compiled import MACHINE_CODE, _digest, called, collect_less_garbage, inner
+from nasgoat.compiled import (
+    MACHINE_CODE,
+    _digest,
+    collect_less_garbage,
+    compiled_apart,
+    compiled_inline,
+)
 
 needs_machine_code = pytest.mark.skipif(not MACHINE_CODE, reason="NUMBA_DISABLE_JIT is set")
 
 
-@inner
+@compiled_inline
 def _square(x: float) -> float:
     return x * x
 
 
-@called
+@compiled_apart
 def _add_up(values: NDArray[np.float64]) -> float:
     total = 0.0
     for value in values:
@@ -52,12 +58,12 @@ def test_functions_that_only_others_call_are_left_to_their_callers() -> None:
 
 
 @needs_machine_code
-def test_a_called_function_is_not_copied_into_a_caller_that_is() -> None:
-    @called
+def test_a_function_compiled_apart_is_not_copied_into_a_caller_that_is() -> None:
+    @compiled_apart
     def add_up(values: NDArray[np.float64]) -> float:
         return float(values.sum()) + 1.0
 
-    @inner
+    @compiled_inline
     def add_up_twice(values: NDArray[np.float64]) -> float:
         return add_up(values) + add_up(values)
 
@@ -83,10 +89,10 @@ def test_garbage_is_collected_as_usual_after_compiling() -> None:
 def test_the_fingerprint_of_a_folder_covers_the_folders_in_it(tmp_path: Path) -> None:
     within = tmp_path / "cells" / "search.py"
     within.parent.mkdir()
-    within.write_text("from nasgoat.compiled import inner\n")
+    within.write_text("from nasgoat.compiled import compiled_inline\n")
     before = _digest(tmp_path)
     _digest.cache_clear()
-    within.write_text("from nasgoat.compiled import inner  # changed\n")
+    within.write_text("from nasgoat.compiled import compiled_inline  # changed\n")
     assert _digest(tmp_path) != before
 
 

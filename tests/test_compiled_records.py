@@ -13,7 +13,7 @@ import pytest
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
-from nasgoat.compiled import MACHINE_CODE, called, inner
+from nasgoat.compiled import MACHINE_CODE, compiled_apart, compiled_inline
 from nasgoat.compiled_records import RecordType, record
 
 needs_machine_code = pytest.mark.skipif(not MACHINE_CODE, reason="NUMBA_DISABLE_JIT is set")
@@ -33,13 +33,13 @@ class Sheet(NamedTuple):
     marks: NDArray[np.int8]  # (n,)
 
 
-@inner
+@compiled_inline
 def _scale_row(sheet: Sheet, i: int) -> None:
     for j in range(sheet.values.shape[1]):
         sheet.values[i, j] *= sheet.scales.factor[i] ** sheet.scales.power
 
 
-@called
+@compiled_apart
 def _scale_all(sheet: Sheet) -> int:
     total = 0
     for i in range(len(sheet.values)):

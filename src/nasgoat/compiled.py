@@ -140,12 +140,12 @@ _WITHIN: dict[str, Any] = {
 }
 
 
-def inner(function: Function) -> Function:
+def compiled_inline(function: Function) -> Function:
     """Machine code of a function that only compiled functions call: it becomes part of theirs."""
     return cast(Function, numba.njit(forceinline=True, **_WITHIN)(function))
 
 
-def called(function: Function) -> Function:
+def compiled_apart(function: Function) -> Function:
     """Machine code of a long function that only compiled ones call: it stays one of its own.
 
     The time to compile grows faster than the length of a function. Numba would hand the caller's

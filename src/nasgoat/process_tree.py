@@ -57,7 +57,7 @@ def list_marked(name: str) -> list[int]:
 
 
 def _bears_mark(entry: Path, name: str) -> bool:
-    """Whether a process, a folder in /proc, bears a mark; not if it is another user's, or gone."""
+    """Whether a process (its folder in /proc) bears a mark; False if it is gone or not ours."""
     mark = f"/{name}/".encode()
     with contextlib.suppress(OSError):
         values = (entry / "environ").read_bytes().split(b"\0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ from nasgoat.acquisition import (
 )
 from nasgoat.acquisition.branch import BranchAndBound
 from nasgoat.acquisition.mip import MipOptimizer
+from nasgoat.integrations import GraphParameters
 from nasgoat.spaces import EdgeRow
 
 
@@ -88,6 +89,33 @@ class Ladders(CellSpace):
         return [*steps, one, EdgeRow("ladder", "none", (), rest, "==", 0)]
 
 
+@dataclass(frozen=True)
+class UNets(CellSpace):
+    """As many blocks down as up, any of the skips between them: numbers of nodes have gaps."""
+
+    ops: tuple[str, ...]
+    deepest: int = 3
+    flattest: int = 1
+    limits: tuple[Limit, ...] = field(default=(), kw_only=True)
+    kind = "u-nets"
+    labels_on = "nodes"
+
+    @property
+    def sizes(self) -> range:
+        return range(2 * self.flattest + 2, 2 * self.deepest + 3, 2)
+
+    def structures(self, n: int) -> Iterator[NDArray[np.bool_]]:
+        skips = [(v, n - 1 - v) for v in range(1, n // 2 - 1)]
+        for chosen in product((False, True), repeat=len(skips)):
+            matrix = np.eye(n, k=1, dtype=bool)
+            for place, there in zip(skips, chosen, strict=True):
+                matrix[place] = there
+            yield matrix[None]
+
+    def with_nodes(self, n: int) -> UNets:
+        return replace(self, flattest=n // 2 - 1, deepest=n // 2 - 1)
+
+
 BY_LAYER = {"latency": {"a": [1, 2, 3, 4], "b": 0.5, "2": {"c": 1.5}}}
 BY_EDGE = {
     "latency": {
@@ -105,6 +133,8 @@ FAMILIES: list[CellSpace] = [
     ChainSpace(5, ["a", "b", "c"], layer_ops={4: ["a", "b"]}).constrain("a[0] + b[4] >= 1"),
     Pipelines(("a", "b", "c", "d")),
     Pipelines(("a", "b", "c")).constrain("edges <= 4", "a + b >= 1"),
+    UNets(("a", "b")),
+    UNets(("a", "b", "c"), 2).constrain("a <= 2", "edges <= 5"),
     Ladders(("a", "b", "c")),
     Ladders(("a", "b")).constrain("a[0>2] + b[1>3] <= 0", "a <= 3"),
     EdgeLabeledSpace(4, ["a", "b"]).constrain("latency <= 6", "sum(latency) >= 3", costs=BY_EDGE),
@@ -140,6 +170,13 @@ def test_catalogue_branch_and_program_agree(space: CellSpace, form: str) -> None
         assert str(found.certificate.status) == "optimal"
         assert [p.certificate.value for p in found] == pytest.approx(values, rel=1e-4, abs=1e-6)
         assert all(p.graph in space and space.key(p.graph) not in exclude for p in found)
+
+
+@pytest.mark.parametrize("space", FAMILIES, ids=lambda space: space.describe()[:60])
+def test_stored_parameters_tell_every_graph(space: CellSpace) -> None:
+    parameters = GraphParameters(space)
+    for graph in space.sample(30, np.random.default_rng(0)):
+        assert space.key(parameters.decode(parameters.encode(graph))) == space.key(graph)
 
 
 @pytest.mark.parametrize("seed", [1, 2, pytest.param(0, marks=pytest.mark.slow)])  # 25 s

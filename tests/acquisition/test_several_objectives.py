@@ -221,13 +221,13 @@ def test_the_scores_of_both_objectives_are_kept_for_the_next_weights(
     listed.optimize(Chebyshev(parts, [1.0, 1.0], [0.0, 0.0]))
     posterior: Any = type(parts[0].posterior)
     asked: list[int] = []
-    original = posterior.on_counts
+    original = posterior.fold_to_counts
 
     def count(*given: Any) -> Any:
         asked.append(1)
         return original(*given)
 
-    monkeypatch.setattr(posterior, "on_counts", count)
+    monkeypatch.setattr(posterior, "fold_to_counts", count)
     for weight in (0.1, 0.5, 0.9):
         listed.optimize(Chebyshev(parts, [weight, 1.0 - weight], [0.0, 0.0]))
     assert asked == []

@@ -144,10 +144,10 @@ def test_gradient_of_the_network_is_that_of_finite_differences() -> None:
     rng = np.random.default_rng(0)
     rows, targets = rng.standard_normal((9, 3)), rng.standard_normal(9)
     network = DenseNetwork((3, 5, 4, 1), activation="tanh")
-    theta = np.append(network.initial(rng)[0].astype(float), -1.0)
+    theta = np.append(network.draw_initial(rng)[0].astype(float), -1.0)
 
     def potential(at: np.ndarray) -> float:
-        residual = network.forward(network.layers(at[None, :-1]), rows)[-1][0, :, 0] - targets
+        residual = network.forward(network.view_layers(at[None, :-1]), rows)[-1][0, :, 0] - targets
         fit = (residual**2 / (2 * np.exp(at[-1])) + at[-1] / 2).sum()
         prior = (at[:-1] ** 2).sum() / 2 + (at[-1] - np.log(1e-3)) ** 2 / 2
         return float(fit + prior) / len(rows)

@@ -11,16 +11,16 @@ from nasgoat.errors import UnknownNameError
 def test_gradient_is_that_of_finite_differences(activation: str) -> None:
     rng = np.random.default_rng(0)
     network = DenseNetwork((4, 6, 5, 2), members=3, activation=activation)
-    theta = network.initial(rng).astype(np.float64)
+    theta = network.draw_initial(rng).astype(np.float64)
     theta += 0.1 * rng.standard_normal(theta.shape)
     rows, weights = rng.standard_normal((3, 7, 4)), rng.standard_normal((3, 7, 2))
 
     def loss(at: np.ndarray) -> float:
-        return float((network.forward(network.layers(at), rows)[-1] * weights).sum())
+        return float((network.forward(network.view_layers(at), rows)[-1] * weights).sum())
 
     gradient = np.empty_like(theta)
-    layers = network.layers(theta)
-    network.backward(layers, network.forward(layers, rows), weights, network.layers(gradient))
+    layers = network.view_layers(theta)
+    network.backward(layers, network.forward(layers, rows), weights, network.view_layers(gradient))
     step = 1e-6
     for member, place in [(0, 0), (1, 10), (2, 30), (0, 40), (1, 60), (2, network.size - 1)]:
         moved = theta.copy()
@@ -41,7 +41,7 @@ def test_a_network_learns_a_plane() -> None:
 
 
 def test_members_start_differently() -> None:
-    theta = DenseNetwork((3, 4, 1), members=2).initial(np.random.default_rng(0))
+    theta = DenseNetwork((3, 4, 1), members=2).draw_initial(np.random.default_rng(0))
     assert (theta[0] != theta[1]).any()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, posterior
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, predict
 
 
 def test_likelihood_terms_are_those_of_the_normal_density() -> None:
@@ -35,6 +35,6 @@ def test_bounds_hold() -> None:
 
 def test_a_singular_kernel_matrix_is_no_trouble() -> None:
     ones = np.ones((2, 2))  # two graphs at distance 0
-    mean, std = posterior(ones, np.ones((2, 1)), 1.0, np.array([1.0, 1.0]), noise=0.0)
+    mean, std = predict(ones, np.ones((2, 1)), 1.0, np.array([1.0, 1.0]), noise=0.0)
     np.testing.assert_allclose(mean, [1.0], atol=1e-6)  # as exact as the jitter is small
     assert std[0] < 1e-3

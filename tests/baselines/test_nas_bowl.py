@@ -43,7 +43,7 @@ def test_published_incumbent_is_the_observation_of_best_posterior_mean(
         mean[: len(z)] = -z  # the worst observation has the best posterior mean
         return mean, np.ones(len(prior))
 
-    monkeypatch.setattr("nasgoat.baselines.nas_bowl.posterior", reverse_means)
+    monkeypatch.setattr("nasgoat.baselines.nas_bowl.predict", reverse_means)
     found = []
     for as_published in (False, True):
         method = told(NasBowl(Setup(nasbench201(), initial=8), as_published=as_published), 8)

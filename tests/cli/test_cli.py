@@ -11,7 +11,7 @@ from nasgoat.acquisition import Certificate, Proposal, Status
 from nasgoat.bayesopt import Iteration, Ticket
 from nasgoat.cli import run
 from nasgoat.cli.search_output import ProgressTable
-from nasgoat.cli.terminal import command_line
+from nasgoat.cli.terminal import quote_command
 from nasgoat.evaluation import Outcome
 from nasgoat.graphs import LabeledGraph
 from nasgoat.spaces import nasbench201
@@ -99,7 +99,7 @@ def test_a_new_run_is_resumed_without_the_option_that_began_it() -> None:
     Path("brittle.py").write_text("def train(graph):\n    raise ValueError\n")
     task = ["--space", "nb201", "--objective", "brittle:train"]
     assert run(["search", "--evaluations", "6", "--report", "out", "--new", *task]) == 1
-    assert "--new" not in command_line()
+    assert "--new" not in quote_command()
 
 
 def test_a_report_must_be_a_folder(capsys: pytest.CaptureFixture[str]) -> None:

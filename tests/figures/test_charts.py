@@ -15,7 +15,7 @@ VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=20)
 def test_every_value_lies_on_the_axis_and_ticks_rise(values: list[float], log: bool) -> None:
     scale = Scale.of(values, log)
     assert all(0 <= scale.place(value) <= 1 for value in values)
-    ticks = scale.ticks()
+    ticks = scale.list_ticks()
     assert len(ticks) <= 8
     places = [scale.place(value) for value, _ in ticks]
     assert places == sorted(places)
@@ -24,7 +24,7 @@ def test_every_value_lies_on_the_axis_and_ticks_rise(values: list[float], log: b
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=20))
 def test_whole_numbers_get_whole_ticks(values: list[int]) -> None:
-    for value, text in Scale.of(map(float, values), integer=True).ticks(integer=True):
+    for value, text in Scale.of(map(float, values), integer=True).list_ticks(integer=True):
         assert value == round(value)
         assert "." not in text
 
@@ -38,7 +38,7 @@ def test_one_value_has_room_on_both_sides() -> None:
 def test_zero_has_its_own_tick_on_a_logarithmic_axis() -> None:
     scale = Scale.of([0.0, 0.01, 1.0], log=True)
     assert scale.place(0.0) == 0.0
-    assert scale.ticks()[0][1] == "0"
+    assert scale.list_ticks()[0][1] == "0"
 
 
 def test_numbers_below_zero_are_never_put_on_a_logarithm() -> None:
@@ -49,7 +49,7 @@ def test_numbers_below_zero_are_never_put_on_a_logarithm() -> None:
 def test_an_axis_of_nothing_runs_from_zero_to_one(log: bool) -> None:
     scale = Scale.of([], log)
     assert scale.low < 0 < 1 < scale.high
-    assert next(text for _, text in scale.ticks()) == "0.0"
+    assert next(text for _, text in scale.list_ticks()) == "0.0"
 
 
 @given(st.lists(st.floats(0, 1), max_size=15), st.floats(0.01, 0.2))

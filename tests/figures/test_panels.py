@@ -37,7 +37,7 @@ def test_lines_hold_the_values_and_bands_do_not_widen_the_range() -> None:
         [3, 2, 1],
     ]
     assert axes.get_ylim()[1] < 5
-    assert MARKS[1] in chart(MARKS).marks and chart(MARKS).scales()[1].high > 50
+    assert MARKS[1] in chart(MARKS).marks and chart(MARKS).make_scales()[1].high > 50
 
 
 @pytest.mark.parametrize("shape", SHAPES)

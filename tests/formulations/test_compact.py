@@ -34,7 +34,7 @@ def test_every_graph_satisfies_the_equations_and_bounds_of_the_counts(
         columns = list_needed_columns(space, n, features)
         counts = build_compact_domain(TaggedModel(n), space, features, columns).counts
         z = features.counts(batch).astype(float)
-        G, h = counts.matrix()
+        G, h = counts.make_matrix()
         assert np.abs(z @ G.T - h).max() == 0
         upper = np.array([c.upper if c.terms else c.constant for c in counts.counts])
         assert (z <= upper).all()

@@ -65,7 +65,7 @@ def cells_of(space: Space, count: int = 12) -> list[LabeledGraph]:
 @given(digraphs(), st.integers(0, 3))
 def test_every_digraph_satisfies_the_graph_encoding(graph: LabeledGraph, more: int) -> None:
     rows = ENCODINGS[min(graph.n + more, 4)]
-    assert rows.list_violations(rows.values(GraphPoint(graph, rows.n))) == []
+    assert rows.list_violations(rows.compute_values(GraphPoint(graph, rows.n))) == []
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,7 +74,7 @@ def test_any_single_wrong_value_violates_the_graph_encoding(
     graph: LabeledGraph, data: st.DataObject
 ) -> None:
     rows = ENCODINGS[3]
-    values = rows.values(GraphPoint(graph, 3))
+    values = rows.compute_values(GraphPoint(graph, 3))
     name = data.draw(st.sampled_from(sorted(values)))
     largest = 3 if name.startswith("d(") else 1
     wrong = data.draw(st.integers(0, largest).filter(lambda x: x != values[name]))
@@ -98,7 +98,7 @@ def test_restrictions_admit_exactly_their_graphs() -> None:
         rows = graph_encoding(3)
         restrict(rows)
         for graph, fine in zip((edge, cycle, both), admitted, strict=True):
-            assert (not rows.list_violations(rows.values(GraphPoint(graph, 3)))) is fine
+            assert (not rows.list_violations(rows.compute_values(GraphPoint(graph, 3)))) is fine
 
 
 @pytest.mark.parametrize("formulation", ["paper", "compact"])
@@ -120,7 +120,7 @@ def test_encode_satisfies_every_row_and_decode_inverts_it(
 def test_any_single_wrong_binary_violates_a_row(name: str, formulation: str) -> None:
     model, _ = model_of(name, "linear", formulation)
     rng = np.random.default_rng(0)
-    binaries = [v for v in model.rows.variables() if v.is_binary()]
+    binaries = [v for v in model.rows.list_variables() if v.is_binary()]
     assert len(binaries) > 5
     for cell in cells_of(SPACES[name], 2):
         values = model.encode(cell)
@@ -187,5 +187,5 @@ def test_sizes_of_the_models() -> None:
 def test_every_row_name_starts_with_a_tag() -> None:
     for formulation in ("paper", "compact"):
         model, _ = model_of("edge", "exponential", formulation)
-        assert all(name_entry(row).startswith("(") for row in model.rows.constraints())
+        assert all(name_entry(row).startswith("(") for row in model.rows.list_constraints())
         assert list(model.pyomo.component_data_objects(pyo.Objective))

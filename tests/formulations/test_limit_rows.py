@@ -43,7 +43,9 @@ def acquisition(space: CellSpace) -> LowerConfidenceBound:
 def test_each_limit_is_one_named_row(formulation: str) -> None:
     space = EdgeLabeledSpace(4, ["a", "b"]).constrain({"few a": "a <= 2", "long": "depth >= 2"})
     model = formulate(space, acquisition(space), formulation)
-    rows = [name_entry(row) for row in model.rows.constraints() if "(limit)" in name_entry(row)]
+    rows = [
+        name_entry(row) for row in model.rows.list_constraints() if "(limit)" in name_entry(row)
+    ]
     assert rows == ["(limit)0_few_a", "(limit)1_long"]
 
 
@@ -58,7 +60,7 @@ def test_a_graph_is_feasible_exactly_if_it_is_within_its_limits(
     rng = np.random.default_rng(0)
     for graph in plain.sample(12, rng):
         values = {**free.encode(graph)}
-        point = model.rows.values(GraphPoint(model.order(graph), model.n, model.features))
+        point = model.rows.compute_values(GraphPoint(model.order(graph), model.n, model.features))
         values |= {name: value for name, value in point.items() if name.startswith("H(")}
         broken = [row for row, _ in model.rows.list_violations(values)]
         assert (not broken) == (graph in space), broken

@@ -158,7 +158,7 @@ def test_rows_of_a_family_carry_its_own_tag() -> None:
     space = FAMILIES[1]
     for formulation in FORMULATIONS:
         model = formulate(space, random_problem(space, 4).acquisition, formulation)
-        names = [name_entry(row) for row in model.rows.constraints()]
+        names = [name_entry(row) for row in model.rows.list_constraints()]
         assert "(sparse)edges" in names
         assert not any(name.startswith("(structures)") for name in names)
 

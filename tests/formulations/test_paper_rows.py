@@ -37,7 +37,7 @@ def wrong_points() -> list[tuple[dict[str, float], set[str]]]:
     for bits in product((0, 1), repeat=2):
         edges = [edge for edge, bit in zip(PATH.edges, bits, strict=True) if bit]
         graph = LabeledGraph.from_edges(3, edges)
-        values = whole.values(GraphPoint(graph, 3))
+        values = whole.compute_values(GraphPoint(graph, 3))
         for name, value in values.items():
             largest = 3 if name.startswith("d(") else 1
             for wrong in {*range(largest + 1)} - {int(value)}:
@@ -58,7 +58,7 @@ def test_without_a_condition_the_encoding_admits_a_wrong_point(tag: str) -> None
 
 def test_c6_forbids_a_node_on_a_path_that_is_not_reached() -> None:
     m = rows_without("")
-    values = m.values(GraphPoint(PATH, 3))
+    values = m.compute_values(GraphPoint(PATH, 3))
     violated = tags(m, {**values, "delta(1,0,2)": 1.0})
     assert "C6" in violated
 

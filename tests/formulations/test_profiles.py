@@ -35,9 +35,9 @@ def test_caps_are_the_largest_counts_of_the_space(cells: list[LabeledGraph]) -> 
         if s == 0 or (a, b) == (0, 3):
             continue
         if a == 0 or b == 3:
-            assert found == profiles.most(SOURCE if a == 0 else SINK, s)
+            assert found == profiles.find_most(SOURCE if a == 0 else SINK, s)
         else:
-            assert found == (profiles.most(INNER, s) if a == b else profiles.crossing[s - 1])
+            assert found == (profiles.find_most(INNER, s) if a == b else profiles.crossing[s - 1])
 
 
 def test_two_families_go_together_only_if_a_structure_has_both() -> None:

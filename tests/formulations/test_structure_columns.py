@@ -54,7 +54,7 @@ def test_a_wrong_binary_value_violates_a_row(model: AcquisitionModel, seed: int)
     rng = np.random.default_rng(seed)
     [cell] = SPACE.sample(1, rng)
     values = model.encode(cell)
-    binary = [name_entry(x) for x in model.rows.variables() if x.is_binary()]
+    binary = [name_entry(x) for x in model.rows.list_variables() if x.is_binary()]
     for name in rng.choice(binary, 40, replace=False):
         wrong = {**values, name: 1 - values[name]}
         assert model.rows.list_violations(wrong), name
@@ -93,7 +93,7 @@ def test_labels_that_no_composition_has_are_left_out() -> None:
     whole = whole_list(SPACE, 6)
     some = {C: bounds for C, bounds in (whole.allowed or {}).items() if C[0] == 0}
     model = formulate(SPACE, PROBLEM.acquisition, columns=StructureColumns(whole.adjacency, some))
-    labels = {name[-2] for name in model.decisions() if name.startswith("F(")}
+    labels = {name[-2] for name in model.list_decisions() if name.startswith("F(")}
     assert labels == {"2", "3"}
     cell = LabeledGraph(whole.adjacency[7], ("input", "b", "c", "c", "b", "output"))
     values = model.encode(cell)
@@ -126,7 +126,10 @@ def test_values_under_labels_are_those_of_the_surrogate() -> None:
     assert isinstance(posterior, LinearPosterior)
     features = FeatureMap(SPACE)
     values = value_structures(
-        whole.distances, features, posterior.on_counts(features, 6), PROBLEM.acquisition.sqrt_beta
+        whole.distances,
+        features,
+        posterior.fold_to_counts(features, 6),
+        PROBLEM.acquisition.sqrt_beta,
     )
     for _ in range(5):
         codes = rng.integers(1, 4, size=4).tolist()

@@ -52,7 +52,7 @@ def test_no_tangent_cuts_a_cell_off(model: AcquisitionModel, seed: int) -> None:
         for bound in (model.rows.variance, own_bound(model, values)):
             _, affine, z = sides(bound, values)
             elsewhere = z + rng.normal(size=z.shape)
-            tangent = bound.tangent(elsewhere, affine * rng.uniform(0.0, 3.0))
+            tangent = bound.find_tangent(elsewhere, affine * rng.uniform(0.0, 3.0))
             most = tangent.slope * affine + tangent.slopes @ z + tangent.constant
             assert values["sigma"] <= most + 1e-9
 

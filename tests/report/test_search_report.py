@@ -269,7 +269,7 @@ def test_the_regret_comes_from_the_table() -> None:
     run = made(nasbench201(), 6, BENCHMARK)
     assert run.best is not None
     assert run.benchmark is not None
-    assert run.regret(run.best) == pytest.approx(
+    assert run.measure_regret(run.best) == pytest.approx(
         run.benchmark.mean_error(run.best.graph) - run.benchmark.optimum
     )
     assert "Regret." in search_page(run)

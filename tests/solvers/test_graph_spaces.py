@@ -33,7 +33,7 @@ def agree(space: GraphSpace) -> None:
             limit_graphs(rows, part)
         assert ScipModel(rows).count() == len(inside)
         names = space.names(n)
-        kept = {g for g in inside if g in names.orders(names.order(g), 500)}
+        kept = {g for g in inside if g in names.list_orders(names.order(g), 500)}
         assert ScipModel(build_domain_of_graphs(part, n)).count() == len(kept)
         assert {space.key(graph) for graph in kept} == listed
 

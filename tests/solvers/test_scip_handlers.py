@@ -52,7 +52,7 @@ def test_a_cut_holds_for_all_cells_and_is_tight_at_its_own(seed: int) -> None:
     checked = 0
     for part in model.rows.parts:
         mine = [p for p in points if p[name_entry(part.chosen)] > 0.5]
-        held = whole.of_part(part)
+        held = whole.copy_part(part)
         assert part.values is not None
         for point in mine:
             cuts = LabelCuts(held, part)

@@ -18,7 +18,9 @@ ACYCLIC, DIRECTED = [1, 2, 6, 31, 302, 5_984], [1, 3, 16, 218, 9_608]
 
 
 def total(space: GraphSpace) -> int:
-    return sum(len(matrices) for matrices, _ in space.structure_listing.chunks(space.sizes[-1]))
+    return sum(
+        len(matrices) for matrices, _ in space.structure_listing.list_chunks(space.sizes[-1])
+    )
 
 
 @pytest.mark.parametrize("n", range(1, 9))
@@ -68,8 +70,8 @@ def check_structures(space: GraphSpace) -> None:
     listing = space.structure_listing
     for n in space.sizes:
         keys = [
-            listing.key_of(matrix, roles)
-            for chunk in listing.chunks(n)
+            listing.make_key(matrix, roles)
+            for chunk in listing.list_chunks(n)
             for matrix, roles in zip(*chunk, strict=True)
         ]
         assert len(set(keys)) == len(keys)
@@ -82,7 +84,7 @@ def check_structures(space: GraphSpace) -> None:
                 roles = np.full(n, -1, dtype=np.int8)
                 for v, code in enumerate(codes):
                     roles[v] = code if code in ends else -1
-                found.add(listing.key_of(graph.adjacency, roles))
+                found.add(listing.make_key(graph.adjacency, roles))
         assert found <= set(keys)
 
 

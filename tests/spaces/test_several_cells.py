@@ -92,7 +92,7 @@ def test_the_kernel_is_a_sum_over_cells() -> None:
     features = FeatureMap(MIXED)
     assert np.array_equal(features.rows(graphs), np.hstack(parts))
     for name, own in zip(MIXED.cells, parts, strict=True):
-        assert np.array_equal(features.rows(graphs)[:, features.of_cell(name)[1]], own)
+        assert np.array_equal(features.rows(graphs)[:, features.restrict_to_cell(name)[1]], own)
 
 
 def test_limits_span_cells() -> None:

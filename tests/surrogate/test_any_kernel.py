@@ -63,7 +63,7 @@ def test_counts_of_graphs_of_any_size_are_scored_as_their_rows() -> None:
     for n in {cell.n for cell in cells}:
         same = [cell for cell in cells if cell.n == n]
         counts = gp.features.counts(space.batch(same))
-        found = gp.posterior_.on_counts(gp.features, n).mean_std(counts)
+        found = gp.posterior_.fold_to_counts(gp.features, n).mean_std(counts)
         assert np.allclose(found, gp.predict(same), atol=1e-12)
 
 

@@ -110,7 +110,7 @@ def test_posterior_on_counts_is_the_posterior_on_rows(
     gp = GraphGP(space, form, blocks=blocks).fit(graphs, errors)
     batch = space.batch([g for g in graphs if g.n == graphs[0].n])
     counts = gp.features.counts(batch)
-    folded = gp.posterior_.on_counts(gp.features, graphs[0].n).mean_std(counts)
+    folded = gp.posterior_.fold_to_counts(gp.features, graphs[0].n).mean_std(counts)
     plain = gp.posterior_.mean_std(gp.features.rows(batch))
     assert folded[0] == pytest.approx(plain[0], abs=1e-9)
     assert folded[1] == pytest.approx(plain[1], abs=1e-7)

@@ -89,7 +89,7 @@ class TestLikelihood:
         self, sources: int, noise: float | None
     ) -> None:
         function = likelihood(sources, noise)
-        low, high = function._bounds().T
+        low, high = function._list_bounds().T
         for theta in [low, high, *RNG.uniform(low, high, size=(50, len(low)))]:
             B = function.read(theta)[1].matrix
             assert np.linalg.eigvalsh(B).min() > -1e-12 * B.max()  # rounding

@@ -163,7 +163,7 @@ class Catalogue:
         self.time_limit = time_limit
         limits = time.perf_counter() + time_limit, choose_limit(memory)
         self._arrays, self.complete = load_or_build(space, self.features, progress, *limits)
-        self._blocks = BlockCounts(space, name_folder(space), len(self), self._batch)
+        self._blocks = BlockCounts(space, name_folder(space), len(self), self._load_batch)
         #: Of the last posteriors: several may take turns within a batch.
         self._scored: deque[tuple[Posterior, NDArray[np.float64], NDArray[np.float64]]] = deque(
             maxlen=_KEPT if len(self) <= _FEW else _KEPT // 2
@@ -176,7 +176,7 @@ class Catalogue:
 
     def graph(self, i: int) -> LabeledGraph:
         """The i-th graph of the catalogue."""
-        return self._batch(slice(i, i + 1))[0]
+        return self._load_batch(slice(i, i + 1))[0]
 
     def score(
         self, posterior: Posterior, features: FeatureMap | None = None
@@ -203,7 +203,7 @@ class Catalogue:
         self, posterior: Posterior, features: FeatureMap, n: tuple[int, ...]
     ) -> Callable[[Rows], tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Gives mean and standard deviation of some graphs, all of n nodes (in each cell)."""
-        on_counts = posterior.on_counts(features, n)
+        on_counts = posterior.fold_to_counts(features, n)
         narrow = NarrowPosterior.of(on_counts, features)
 
         def score(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -225,12 +225,12 @@ class Catalogue:
         for known, cost in self._costs:
             if known == part.total:
                 return cost, np.zeros(len(self))
-        pieces = (self._batch(rows) for rows in cut(slice(0, len(self))))
+        pieces = (self._load_batch(rows) for rows in cut(slice(0, len(self))))
         cost = np.concatenate([part.measure(piece) for piece in pieces])
         self._costs.append((part.total, cost))
         return cost, np.zeros(len(self))
 
-    def _batch(self, rows: slice) -> GraphBatch:
+    def _load_batch(self, rows: slice) -> GraphBatch:
         """Some graphs of the catalogue."""
         arrays = self._arrays
         found = np.zeros((min(rows.stop, len(self)) - rows.start, 1), dtype=np.int8)

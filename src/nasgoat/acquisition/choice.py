@@ -67,7 +67,7 @@ class Choice:
 
     @property
     def proves(self) -> bool:
-        """Whether it bounds what it did not propose, as far as its cost model says.
+        """Whether the optimiser proves a bound on graphs it did not propose, by its cost model.
 
         Example:
             >>> from nasgoat import nasbench201

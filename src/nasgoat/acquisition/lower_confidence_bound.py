@@ -109,7 +109,7 @@ class Acquisition(ABC):
 
     @property
     def features(self) -> FeatureMap:
-        """What the rows of :attr:`posterior` are."""
+        """The feature map whose rows :attr:`posterior` takes."""
         return self.gp.features
 
     @property

@@ -201,7 +201,7 @@ def _solve_size(
     tell(f"{model.variables} variables, {model.constraints} rows")
     judge = ModelJudge(model, pool)
     task = SolveTask(
-        rows=model.rows, decisions=model.decisions(), judge=judge, limits=limits, progress=tell
+        rows=model.rows, decisions=model.list_decisions(), judge=judge, limits=limits, progress=tell
     )
     report = solve(problem.solver, task)
     seconds, built = time.perf_counter() - start, built + report.build_seconds
@@ -232,7 +232,7 @@ class ModelJudge:
         if self.model.space.within_limits([graph])[0]:
             self.pool.add([graph])
         names = self.model.space.names(self.model.n)  # its own point first, then other orders
-        return [Point(*names.point(g)) for g in names.orders(graph, _ORDERS)]
+        return [Point(*names.encode(g)) for g in names.list_orders(graph, _ORDERS)]
 
 
 def check_model(

@@ -203,15 +203,15 @@ class _PosteriorWithCosts(LinearPosterior):
 
     costs: tuple[tuple[float, KnownCost], ...] = ()
 
-    def of_cell(self, features: FeatureMap, name: str) -> LinearPosterior:
+    def restrict_to_cell(self, features: FeatureMap, name: str) -> LinearPosterior:
         """What one cell adds, its part of the costs included."""
-        plain = super().of_cell(features, name)
-        costs = tuple((weight, cost.of_cell(name)) for weight, cost in self.costs)
+        plain = super().restrict_to_cell(features, name)
+        costs = tuple((weight, cost.restrict_to_cell(name)) for weight, cost in self.costs)
         return _PosteriorWithCosts(plain.w, plain.R, costs)
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
-        plain = super().on_counts(features, n)
+        plain = super().fold_to_counts(features, n)
         (size,) = [n] if isinstance(n, int | np.integer) else n
         added = [weight * count_cost(cost, features, int(size)) for weight, cost in self.costs]
         return LinearPosterior(plain.w + np.sum(added, axis=0), plain.R)

@@ -139,7 +139,7 @@ class _PartSearch:
         level: float = np.inf,
         most: float = np.inf,
     ) -> tuple[Sieve, float | None]:
-        """Look at every graph whose sum may be that of a better one in these pieces.
+        """Look at every graph whose weighted sum is low enough for a better value in these pieces.
 
         Returns:
             What the graphs went through, and a bound on the sums of those that were not looked at,

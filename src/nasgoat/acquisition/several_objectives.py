@@ -75,7 +75,7 @@ class KnownCost:
         (total,) = whole.constrain(f"{text} <= 0", costs=costs).limits
         return cls(space, replace(total, name=text))
 
-    def of_cell(self, name: str) -> KnownCost:
+    def restrict_to_cell(self, name: str) -> KnownCost:
         """What one of several cells costs; a constant is shared by all of them."""
         own = self.total.cells.get(name, Limit(self.total.name, "<=", 0.0))
         shared = replace(own, bound=self.total.bound / len(self.space.cells))
@@ -219,7 +219,7 @@ class SeveralAcquisition(Acquisition):
         return self.join(np.stack([part.combine(m, s) for part, m, s in rows]))
 
     def gather(self, measure: Measure) -> Array:
-        """The value h at every graph, given a function that measures a part at every graph."""
+        """The function's value at every graph; ``measure`` gives each part's moments there."""
         mean, std = zip(*(part.find_moments(measure) for part in self.parts), strict=True)
         return self.combine(np.stack(mean), np.stack(std))
 

@@ -92,7 +92,7 @@ class Dngo(AdjacencySearch):
         """The posterior at new rows, noise included."""
         network = DenseNetwork((rows.shape[1], 50, 50, 50, 1), activation="tanh")
         theta = train(network, rows, targets, rng, self.epochs, batch=10, rate=0.01)
-        layers = network.layers(theta)
+        layers = network.view_layers(theta)
         basis, new_basis = (
             network.forward(layers, part.astype(np.float32))[-2][0].astype(float)
             for part in (rows, new)
@@ -121,7 +121,7 @@ class Bohamiann(AdjacencySearch):
     ) -> tuple[Array, Array]:
         """Mean and spread of what the sampled networks predict."""
         network = DenseNetwork((rows.shape[1], 50, 50, 1), activation="tanh")
-        theta = np.append(network.initial(rng)[0], np.float32(_PRIOR_LOG_VARIANCE))
+        theta = np.append(network.draw_initial(rng)[0], np.float32(_PRIOR_LOG_VARIANCE))
         slope = make_mean_gradient(network, rows, targets, rng)
         samples = sample_by_sghmc(
             slope, theta, len(rows), rng, self.steps, self.burn_in, self.keep_every
@@ -184,11 +184,11 @@ def make_mean_gradient(
     X, y = rows.astype(np.float32), targets.astype(np.float32)[:, None]
     count, size = len(X), min(_BATCH, len(X))
     slope = np.empty(network.size + 1, dtype=np.float32)
-    parts = network.layers(slope[None, :-1])
+    parts = network.view_layers(slope[None, :-1])
 
     def gradient(theta: Weights) -> Weights:
         chosen = rng.integers(count, size=size) if size < count else slice(None)
-        layers = network.layers(theta[None, :-1])
+        layers = network.view_layers(theta[None, :-1])
         outputs = network.forward(layers, X[chosen])
         residual = outputs[-1] - y[chosen]
         precision = np.exp(-theta[-1])
@@ -227,7 +227,7 @@ def sample_by_sghmc(
     """
     tau, mean, square = (np.ones_like(theta) for _ in range(3))
     momentum = np.zeros_like(theta)
-    scale, deviation = _scales(square, rate, friction, count)
+    scale, deviation = _scale(square, rate, friction, count)
     for step in range(steps):
         slope = gradient(theta)
         if step < burn_in:
@@ -235,7 +235,7 @@ def sample_by_sghmc(
             tau += 1 - tau * (mean * mean / square)
             mean += share * (slope - mean)
             square += share * (slope * slope - square)
-            scale, deviation = _scales(square, rate, friction, count)
+            scale, deviation = _scale(square, rate, friction, count)
         noise = rng.standard_normal(theta.shape, dtype=theta.dtype.type)
         momentum *= 1 - friction
         momentum -= scale * slope
@@ -245,7 +245,7 @@ def sample_by_sghmc(
             yield theta.copy()
 
 
-def _scales(square: Weights, rate: float, friction: float, count: int) -> tuple[Weights, Weights]:
+def _scale(square: Weights, rate: float, friction: float, count: int) -> tuple[Weights, Weights]:
     """ε² M⁻¹, and the standard deviation of the noise in the momentum."""
     scale = rate**2 / np.sqrt(square + _SMALL)
     variance = 2 * friction * scale / count - (rate**2 / count) ** 2

@@ -108,10 +108,10 @@ class CategoricalSpace:
         n, vocabulary = self.space.sizes[-1], self.space.node_vocabulary
         if not vocabulary:  # nodes behind the last edge are left out where the space may do so
             heads = [v for (_, v), digit in zip(self.places, digits, strict=True) if digit]
-            graph = self._slots.graph(1 + max([self.space.sizes[0] - 1, *heads]), digits)
+            graph = self._slots.decode(1 + max([self.space.sizes[0] - 1, *heads]), digits)
         else:
             inner = [vocabulary.index(str(choice[f"node {v}"])) for v in range(1, n - 1)]
-            whole = self._slots.graph(n, digits, [0, *inner, len(vocabulary) - 1])
+            whole = self._slots.decode(n, digits, [0, *inner, len(vocabulary) - 1])
             graph = drop_idle_nodes(whole)
         return graph if graph in self.space else None
 
@@ -164,14 +164,14 @@ class CategoricalSearch(Method):
         taken = set(taken)
         found: list[Proposal] = []
         for _ in range(k):
-            graph = self._next(taken, known, rng, ask)
+            graph = self._find_next(taken, known, rng, ask)
             if graph is None:
                 break  # random graphs fill what is left
             taken.add(self.space.key(graph))
             found.append(propose_heuristically(graph))
         return found
 
-    def _next(
+    def _find_next(
         self, taken: set[bytes], known: dict[bytes, float], rng: np.random.Generator, ask: Ask
     ) -> LabeledGraph | None:
         """The next new graph, or None if there is none even near the optimiser's last choice."""
@@ -209,10 +209,10 @@ class OptunaTpe(CategoricalSearch):
         with quieten_optuna(), warnings.catch_warnings():
             # GPSampler announces that it is experimental; there is nothing to do about it.
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            study = self._study(int(rng.integers(2**31)))
-            return self._collect(k, taken, rng, lambda: self._question(study))
+            study = self._make_study(int(rng.integers(2**31)))
+            return self._collect(k, taken, rng, lambda: self._ask_optimizer(study))
 
-    def _study(self, seed: int) -> optuna.Study:
+    def _make_study(self, seed: int) -> optuna.Study:
         """A study that holds every observation."""
         study = optuna.create_study(sampler=type(self).sampler(seed=seed))
         spaces = self.encoded.distributions
@@ -221,7 +221,7 @@ class OptunaTpe(CategoricalSearch):
             study.add_trial(create_trial(params=choice, distributions=spaces, value=float(error)))
         return study
 
-    def _question(self, study: optuna.Study) -> Question:
+    def _ask_optimizer(self, study: optuna.Study) -> Question:
         trial = study.ask(self.encoded.distributions)
 
         def answer(error: float | None) -> None:

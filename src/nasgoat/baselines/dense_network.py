@@ -40,7 +40,7 @@ class DenseNetwork:
 
     Example:
         >>> network = DenseNetwork((3, 20, 1), members=5)
-        >>> theta = network.initial(np.random.default_rng(0))
+        >>> theta = network.draw_initial(np.random.default_rng(0))
         >>> theta.shape, network.predict(theta, np.ones((7, 3))).shape
         ((5, 101), (5, 7, 1))
     """
@@ -54,15 +54,15 @@ class DenseNetwork:
         self.shapes = list(pairwise(self.widths))
         self.size = sum((a + 1) * b for a, b in self.shapes)
 
-    def initial(self, rng: np.random.Generator) -> Array:
+    def draw_initial(self, rng: np.random.Generator) -> Array:
         """Weights uniform in ±√(6 / (in + out)) (Glorot), biases 0."""
         theta = np.zeros((self.members, self.size), dtype=np.float32)
-        for weight, _ in self.layers(theta):
+        for weight, _ in self.view_layers(theta):
             bound = np.sqrt(6.0 / (weight.shape[1] + weight.shape[2]))
             weight[...] = rng.uniform(-bound, bound, weight.shape)
         return theta
 
-    def layers(self, theta: Array) -> list[tuple[Array, Array]]:
+    def view_layers(self, theta: Array) -> list[tuple[Array, Array]]:
         """Views (M, in, out) and (M, 1, out) of the weights and biases of each layer."""
         found, start = [], 0
         for a, b in self.shapes:
@@ -105,7 +105,7 @@ class DenseNetwork:
 
     def predict(self, theta: Array, rows: NDArray[np.floating]) -> Array:
         """The output of every member for every row, shape (M, B, out)."""
-        return self.forward(self.layers(theta), rows.astype(np.float32))[-1]
+        return self.forward(self.view_layers(theta), rows.astype(np.float32))[-1]
 
 
 class Adam:
@@ -167,10 +167,10 @@ def train(
         The trained weights θ.
     """
     X, y = rows.astype(np.float32), targets.astype(np.float32)
-    theta = network.initial(rng)
-    layers = network.layers(theta)
+    theta = network.draw_initial(rng)
+    layers = network.view_layers(theta)
     gradient = np.empty_like(theta)
-    parts = network.layers(gradient)
+    parts = network.view_layers(gradient)
     adam = Adam(theta, rate, betas)
     for _ in range(epochs):
         order = rng.random((network.members, len(X))).argsort(axis=1)

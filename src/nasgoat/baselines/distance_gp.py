@@ -22,7 +22,7 @@ from scipy.spatial.distance import cdist
 
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch, standardize
 from nasgoat.baselines.encodings import encode_adjacency
-from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, posterior
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, predict
 from nasgoat.graphs import LabeledGraph
 
 Array = NDArray[np.float64]
@@ -31,11 +31,11 @@ NOISE = 1e-5**2
 NOISE_BOUNDS = (1e-5, 1.0)  # from what Cholesky needs to all the variance of z
 
 
-def kernel(distances: Array) -> Array:
+def compute_kernel(distances: Array) -> Array:
     """s² exp(-d / ℓ²).
 
     Example:
-        >>> kernel(np.array([0.0, 9.0])).round(3).tolist()
+        >>> compute_kernel(np.array([0.0, 9.0])).round(3).tolist()
         [2.25, 0.828]
     """
     values: Array = _AMPLITUDE**2 * np.exp(-distances / _LENGTH**2)
@@ -64,14 +64,14 @@ class DistanceSearch(PredictorSearch):
     as_published: bool = False
 
     @abstractmethod
-    def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
+    def measure_distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
         """Distances between two lists of graphs, shape (graphs, others)."""
 
     def fit_noise(self, distances: Array, targets: Array) -> float:
         """The likeliest ν where errors are noisy, else that of the public code."""
         if not self.noisy or self.as_published:
             return NOISE
-        K = kernel(distances)
+        K = compute_kernel(distances)
         return find_likeliest_noise(
             lambda v: sum(compute_likelihood_terms(K, targets, v)), NOISE_BOUNDS
         )
@@ -79,11 +79,12 @@ class DistanceSearch(PredictorSearch):
     def predict(self, data: Data, candidates: Graphs, rng: np.random.Generator) -> Prediction:
         """The posterior of the standardised error."""
         graphs, errors = data
-        every = self.distances([*graphs, *candidates], [*graphs])
+        every = self.measure_distances([*graphs, *candidates], [*graphs])
         among, cross = every[: len(graphs)], every[len(graphs) :]
         y, _, _ = standardize(errors)
         noise = self.fit_noise(among, y)
-        mean, std = posterior(kernel(among), kernel(cross).T, _AMPLITUDE**2, y, noise)
+        known, new = compute_kernel(among), compute_kernel(cross).T
+        mean, std = predict(known, new, _AMPLITUDE**2, y, noise)
         return Prediction(mean, std, incumbent=float(y.min()))
 
     def _draw_candidates(self, taken: set[bytes], rng: np.random.Generator) -> list[LabeledGraph]:
@@ -116,11 +117,11 @@ class GPBayesOpt(DistanceSearch):
         >>> space = nasbench201()
         >>> method = GPBayesOpt(Setup(space))
         >>> cell = space.from_digits([1, 2, 3, 4, 1, 2])
-        >>> method.distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
+        >>> method.measure_distances([cell], [space.from_digits([1, 2, 3, 4, 2, 1])]).tolist()
         [[2.0]]
     """
 
-    def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
+    def measure_distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
         """Number of differing entries of the encodings."""
         rows = encode_adjacency(self.space, [*graphs, *others])
         return count_differences(rows[: len(graphs)], rows[len(graphs) :])
@@ -134,7 +135,7 @@ class Nasbot(DistanceSearch):
     nodes are indexed, the distance is that of operation counts plus differing places.
     """
 
-    def distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
+    def measure_distances(self, graphs: list[LabeledGraph], others: list[LabeledGraph]) -> Array:
         """L1 distances of the summaries, plus differing places where edges carry the labels."""
         every, m = [*graphs, *others], len(graphs)
         rows = self._summarize(every)

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 _JITTERS = tuple(10.0**power for power in range(-10, -2))  # distinct graphs can be at distance 0
 
 
-def posterior(
+def predict(
     K: Array, cross: Array, prior: Array | float, z: Array, noise: float
 ) -> tuple[Array, Array]:
     """Mean and standard deviation at q graphs.
@@ -35,7 +35,7 @@ def posterior(
         noise: ν.
 
     Example:
-        >>> mean, std = posterior(np.eye(1), np.array([[1.0, 0.0]]), 1.0, np.array([2.0]), 1e-10)
+        >>> mean, std = predict(np.eye(1), np.array([[1.0, 0.0]]), 1.0, np.array([2.0]), 1e-10)
         >>> mean.round(3).tolist(), std.round(3).tolist()
         ([2.0, 0.0], [0.0, 1.0])
     """

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nasgoat.acquisition.candidates import mutate_in_turn
 from nasgoat.baselines import Data, Graphs, Prediction, PredictorSearch
-from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, posterior
+from nasgoat.baselines.fixed_kernel import compute_likelihood_terms, find_likeliest_noise, predict
 from nasgoat.graphs import LabeledGraph
 from nasgoat.graphs.conversions import turn_edges_into_nodes
 from nasgoat.kernels.histogram_kernels import compute_wl_gram, compute_wl_histograms
@@ -56,7 +56,7 @@ class NasBowl(PredictorSearch):
         z = TargetScale.of(errors, "log").to_target(errors)
         gram, noise = self._fit([*graphs, *candidates], z)
         m = len(z)
-        mean, std = posterior(gram[:m, :m], gram[:m], gram.diagonal(), z, noise)
+        mean, std = predict(gram[:m, :m], gram[:m], gram.diagonal(), z, noise)
         incumbent = z[np.argmin(mean[:m])] if self.as_published else z.min()
         return Prediction(mean[m:], std[m:], incumbent)
 

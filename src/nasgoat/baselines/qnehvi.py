@@ -61,7 +61,7 @@ class QNoisyHypervolume(SeveralMethod):
         return self._queue.pop(0) if self._queue else self._draw()
 
     def _choose_batch(self) -> list[LabeledGraph]:
-        values = np.array([self._values(metrics) for metrics in self.metrics])
+        values = np.array([self._list_values(metrics) for metrics in self.metrics])
         for column, name in enumerate(self.names):
             if name == "error":
                 values[:, column] = np.log(values[:, column])

@@ -97,10 +97,10 @@ class SeveralMethod(ABC):
     def _draw(self) -> LabeledGraph | None:
         return next(iter(self.space.sample(1, self.rng, set(self.known))), None)
 
-    def _values(self, metrics: Metrics) -> list[float]:
+    def _list_values(self, metrics: Metrics) -> list[float]:
         return [float(metrics[name]) for name in self.names]
 
-    def _excesses(self, metrics: Metrics) -> list[float]:
+    def _measure_excesses(self, metrics: Metrics) -> list[float]:
         return [float(excess(metrics)) for excess in self.limits]
 
 
@@ -131,14 +131,14 @@ class LocalSeveral(SeveralMethod):
         self._current: int | None = None
         self._restarts = False
 
-    def _scores(self) -> NDArray[np.float64]:
-        values = np.array([self._values(metrics) for metrics in self.metrics])
+    def _score(self) -> NDArray[np.float64]:
+        values = np.array([self._list_values(metrics) for metrics in self.metrics])
         low, spread = values.min(axis=0), np.ptp(values, axis=0)
         scaled = (values - low) / np.where(spread > 0, spread, 1.0)
         weights = spread_weights(self._turn, len(self.names)) if len(self.names) > 1 else 1.0
         score: NDArray[np.float64] = (weights * scaled).max(axis=1)
         if self.limits:
-            broken = np.array([self._excesses(metrics) for metrics in self.metrics])
+            broken = np.array([self._measure_excesses(metrics) for metrics in self.metrics])
             scale = np.maximum(broken.max(axis=0), 1e-12)
             score = score + _PENALTY * np.maximum(broken / scale, 0.0).sum(axis=1)
         return score
@@ -148,7 +148,7 @@ class LocalSeveral(SeveralMethod):
             return self._draw()
         last = len(self.graphs) - 1
         if self._restarts or (
-            self._current is not None and (scores := self._scores())[last] < scores[self._current]
+            self._current is not None and (scores := self._score())[last] < scores[self._current]
         ):
             self._move(last)
         self._restarts = False
@@ -157,7 +157,7 @@ class LocalSeveral(SeveralMethod):
             if self._queue:
                 return self._queue.pop(0)
             self._turn += 1
-            self._move(int(np.argmin(self._scores())))
+            self._move(int(np.argmin(self._score())))
         # Of one value there are no other weights: it begins again at a random graph.
         self._restarts = len(self.names) == 1
         return self._draw()
@@ -208,8 +208,8 @@ class OptunaSeveral(SeveralMethod):
             self._trial = None
 
     def _answer(self, trial: Trial, metrics: Metrics) -> FrozenTrial:
-        trial.set_user_attr(_VIOLATION, self._excesses(metrics))
-        return self.study.tell(trial, self._values(metrics))
+        trial.set_user_attr(_VIOLATION, self._measure_excesses(metrics))
+        return self.study.tell(trial, self._list_values(metrics))
 
     def _fail(self, trial: Trial) -> FrozenTrial:
         trial.set_user_attr(_VIOLATION, [1.0] * len(self.limits))

@@ -43,7 +43,7 @@ class Smac(CategoricalSearch):
             warnings.simplefilter("ignore")  # SMAC warns of what we ask of it on purpose
             facade = self._make_facade(Path(folder), int(rng.integers(2**31)))
             worst = max(self._errors)
-            return self._collect(k, taken, rng, lambda: self._question(facade, worst))
+            return self._collect(k, taken, rng, lambda: self._ask_optimizer(facade, worst))
 
     def _make_facade(self, folder: Path, seed: int) -> Any:
         """A facade that was told every observation."""
@@ -71,7 +71,7 @@ class Smac(CategoricalSearch):
             )
         return facade
 
-    def _question(self, facade: Any, worst: float) -> Question:
+    def _ask_optimizer(self, facade: Any, worst: float) -> Question:
         info = facade.ask()
 
         def answer(error: float | None) -> None:

@@ -76,7 +76,7 @@ class CurveOptimizer(Optimizer):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """What was observed, the target first: full errors, then steps, the last one first.
+        """The sources of the model: full errors, the target, then steps from last to first.
 
         Where no training went to its end, the last step is the target.
         """

@@ -117,7 +117,7 @@ def find_misspelt(name: str, known: Iterable[str]) -> str | None:
 def split_limits(
     space: SearchSpace, limits: Sequence[str] | str
 ) -> tuple[SearchSpace, list[MeasuredLimit]]:
-    """The space under those limits that it knows the names of, and the others as measured ones.
+    """Split limits: the space constrained by those whose names it knows, and the measured others.
 
     Raises:
         SpaceError: If a limit names what the space knows, in a form that it does not.

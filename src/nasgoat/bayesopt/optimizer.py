@@ -180,7 +180,7 @@ class Optimizer(Learner):
         return [Voice(choose_speaker(candidates, fits))]
 
     def _list_candidates_of(self, name: str) -> list[Candidate]:
-        """The kernels that may speak of a value, of a limit or of failures."""
+        """The candidate kernels for the model of an objective, of a limit or of failures."""
         if name in self._settled:
             return self._settled[name]
         if name == self.objectives.main:

@@ -249,7 +249,7 @@ class Settings:
         return self._add_doubt(by_evidence and not sourced)._choose_alone(space, optimizer)
 
     def _add_doubt(self, measured: bool) -> Settings:
-        """The same with random graphs while a kernel alone has learnt nothing, where measured."""
+        """The settings, with some random proposals while the one kernel has learnt nothing."""
         left_open = self.blocks == PAPER_BLOCKS and not self.priors
         return replace(self, explore=EXPLORE) if measured and left_open else self
 

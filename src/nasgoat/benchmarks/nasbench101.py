@@ -118,19 +118,19 @@ class NasBench101:
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
         """The error of one training at random if noisy, else the mean; and the mean test error."""
-        place = self._place(graph)
+        place = self._find_place(graph)
         runs = self.accuracies[place]
-        accuracy = rng.choice(runs[~np.isnan(runs)]) if self.noisy else _mean(runs)
+        accuracy = rng.choice(runs[~np.isnan(runs)]) if self.noisy else _average(runs)
         metrics = {"error": 100.0 * (1.0 - float(accuracy))}
         if self.test_accuracies is not None:
-            metrics["test_error"] = 100.0 * (1.0 - _mean(self.test_accuracies[place]))
+            metrics["test_error"] = 100.0 * (1.0 - _average(self.test_accuracies[place]))
         return metrics
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The error of the cell averaged over its trainings."""
-        return 100.0 * (1.0 - _mean(self.accuracies[self._place(graph)]))
+        return 100.0 * (1.0 - _average(self.accuracies[self._find_place(graph)]))
 
-    def _place(self, graph: LabeledGraph) -> int:
+    def _find_place(self, graph: LabeledGraph) -> int:
         if set(graph.node_labels or ("none",)) <= set(_LABELS):
             key = np.frombuffer(hash_module(graph), dtype="S16")
             place = int(np.searchsorted(self.hashes, key)[0])
@@ -139,7 +139,7 @@ class NasBench101:
         raise DataError(f"the cell must be in the table of NAS-Bench-101, got {graph}")
 
 
-def _mean(runs: NDArray[np.floating]) -> float:
+def _average(runs: NDArray[np.floating]) -> float:
     return float(np.nanmean(runs, dtype=float))
 
 

@@ -105,9 +105,9 @@ class ListedTreeSpace(SearchSpace):
         labels = [INPUT, *(self.ops[op] for op in ops), OUTPUT]
         return LabeledGraph.from_edges(m + 2, edges, labels)
 
-    def tree(self, graph: LabeledGraph) -> Tree:
+    def find_tree(self, graph: LabeledGraph) -> Tree:
         """The listed pair of a cell, in whichever order its nodes are."""
-        inner, parents = self._parents(graph)
+        inner, parents = self._find_parents(graph)
         labels = graph.node_labels or ()
         for order in permutations(inner):
             place = {v: i + 1 for i, v in enumerate(order)}
@@ -119,13 +119,13 @@ class ListedTreeSpace(SearchSpace):
 
     def _check(self, graph: LabeledGraph) -> None:
         self._cells.check(graph)
-        self.tree(graph)
+        self.find_tree(graph)
 
     def _draw(self, rng: np.random.Generator) -> LabeledGraph:
         return self.graph(self.trees[int(rng.integers(len(self.trees)))])
 
     def _mutate(self, graph: LabeledGraph, rng: np.random.Generator) -> LabeledGraph:
-        parents, ops = (list(part) for part in self.tree(graph))
+        parents, ops = (list(part) for part in self.find_tree(graph))
         m = len(ops)
         for _ in range(_TRIES):
             new_parents, new_ops = list(parents), list(ops)
@@ -141,7 +141,7 @@ class ListedTreeSpace(SearchSpace):
         return others[int(rng.integers(len(others)))] if others else self._draw(rng)
 
     def _neighbours(self, graph: LabeledGraph) -> list[LabeledGraph]:
-        parents, ops = (list(part) for part in self.tree(graph))
+        parents, ops = (list(part) for part in self.find_tree(graph))
         changes: list[tuple[list[int], list[int]]] = []
         for i in range(len(ops)):
             changes += [(parents, [*ops[:i], op, *ops[i + 1 :]]) for op in range(len(self.ops))]
@@ -199,7 +199,7 @@ class ListedTreeSpace(SearchSpace):
             return None
         return graph
 
-    def _parents(self, graph: LabeledGraph) -> tuple[list[int], dict[int, int]]:
+    def _find_parents(self, graph: LabeledGraph) -> tuple[list[int], dict[int, int]]:
         labels = graph.node_labels or ()
         inner = [v for v, label in enumerate(labels) if label not in (INPUT, OUTPUT)]
         found: dict[int, int] = {}
@@ -263,12 +263,12 @@ class NasBenchGraph:
 
     def query(self, graph: LabeledGraph, rng: np.random.Generator) -> dict[str, float]:
         """The mean validation error, and the mean test error."""
-        validation, test = self.table[self.space.tree(graph)]
+        validation, test = self.table[self.space.find_tree(graph)]
         return {"error": validation, "test_error": test}
 
     def mean_error(self, graph: LabeledGraph) -> float:
         """The mean validation error."""
-        return self.table[self.space.tree(graph)][0]
+        return self.table[self.space.find_tree(graph)][0]
 
 
 def _read_tree(key: int) -> Tree:

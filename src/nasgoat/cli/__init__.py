@@ -108,7 +108,7 @@ def run(arguments: list[str] | None = None) -> int:
         os.environ.setdefault(variable, "1")
     remember_arguments(arguments)
     try:
-        code = _command().main(arguments, prog_name="nasgoat", standalone_mode=False)
+        code = _make_command().main(arguments, prog_name="nasgoat", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except NasgoatError as problem:
@@ -127,7 +127,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 @functools.cache
-def _command() -> Any:
+def _make_command() -> Any:
     return typer.main.get_command(app)
 
 

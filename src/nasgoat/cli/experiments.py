@@ -13,7 +13,7 @@ import typer
 
 from nasgoat.cli.options import Dask, Json, Quiet, split_names, split_numbers, with_groups
 from nasgoat.cli.stored_runs import RUNS
-from nasgoat.cli.terminal import Interrupts, command_line, note, print_json
+from nasgoat.cli.terminal import Interrupts, note, print_json, quote_command
 from nasgoat.errors import SettingError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _measure(
                 stopping=interrupts.is_stopping,
                 seconds=float("inf") if measuring.minutes is None else 60.0 * measuring.minutes,
             )
-            tally = runner.measure(experiment, folder, command_line(), only)
+            tally = runner.measure(experiment, folder, quote_command(), only)
     finally:
         workers.close()
     for run, reason in tally.failed.items():

@@ -28,7 +28,7 @@ from nasgoat.cli.options import (
     split_names,
     with_groups,
 )
-from nasgoat.cli.terminal import Interrupts, command_line, log_to_file, note, print_json
+from nasgoat.cli.terminal import Interrupts, log_to_file, note, print_json, quote_command
 from nasgoat.errors import NasgoatError, SettingError
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _say_how_to_resume() -> Iterator[None]:
     except BaseException as problem:
         wrong_call = isinstance(problem, NasgoatError) and isinstance(problem, ValueError)
         if not wrong_call:
-            note(f"resume with: {command_line()}")
+            note(f"resume with: {quote_command()}")
         raise
 
 
@@ -210,5 +210,5 @@ def _leave(result: SearchResult) -> None:
         return
     else:
         return
-    note(f"resume with: {command_line()}")
+    note(f"resume with: {quote_command()}")
     raise typer.Exit(130 if result.stop is Stop.INTERRUPTED else 1)

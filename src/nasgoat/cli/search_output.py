@@ -201,7 +201,7 @@ def describe_result(session: Session, result: SearchResult) -> dict[str, Any]:
             "test_error": best.metrics.get("test_error"),
         },
         "lowest": best and result.lowest.error,
-        "regret": best and session.task.regret(best.graph),
+        "regret": best and session.task.measure_regret(best.graph),
         "evaluations": len(result.evaluations),
         "failed": len(result.failures),
         "seconds": result.seconds,

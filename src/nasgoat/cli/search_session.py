@@ -31,7 +31,7 @@ from nasgoat.cli.search import Output, Proposing, Target
 from nasgoat.cli.search_output import FrontTable, Painter, ProgressTable
 from nasgoat.cli.search_task import make_task
 from nasgoat.cli.stored_runs import choose_run
-from nasgoat.cli.terminal import command_line, note
+from nasgoat.cli.terminal import note, quote_command
 from nasgoat.errors import SettingError
 from nasgoat.evaluation import Isolated
 from nasgoat.integrations import StudyLedger
@@ -174,7 +174,7 @@ class Session:
                 asks_in=asks_in,
                 stopping=stopping,
             )
-            call = {"command": command_line(), "version": version("nasgoat")}
+            call = {"command": quote_command(), "version": version("nasgoat")}
             ledger.note({"evaluations": self.plan.evaluations, **call})
             return replace(driver.run(), known=self.known)
 
@@ -186,7 +186,7 @@ class Session:
         """What the driver tells of: pictures to draw, and progress to show."""
 
         def draw(ticket: Ticket) -> None:
-            path = self.folder / "artifacts" / ledger.artifact(ticket.number)
+            path = self.folder / "artifacts" / ledger.find_artifact(ticket.number)
             title = f"{self.task.name}, evaluation {ticket.number + 1}"
             self._painter.paint(ticket.graph, path, title)
 
@@ -203,7 +203,8 @@ class Session:
             return Events(proposed=proposed)
         if not self.objectives.plain:
             return FrontTable(self.plan.evaluations, done, self.objectives).make_events(proposed)
-        return ProgressTable(self.plan.evaluations, done, self.task.regret).make_events(proposed)
+        table = ProgressTable(self.plan.evaluations, done, self.task.measure_regret)
+        return table.make_events(proposed)
 
     def _make_asker(self) -> Asker:
         """The method; ours with the optimiser that was chosen when the session was opened."""

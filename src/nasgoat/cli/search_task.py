@@ -59,7 +59,7 @@ class Task:
         told = replace(self.evaluator, share=share, checkpoints=checkpoints)
         return replace(self, evaluator=told)
 
-    def regret(self, graph: LabeledGraph) -> float | None:
+    def measure_regret(self, graph: LabeledGraph) -> float | None:
         """How much the mean error lies above the best of the table; None without such a one."""
         if self.benchmark is None or not self.comparable:
             return None

@@ -60,7 +60,7 @@ def solve(
     solver = make_optimizer(choice, found, note, effort=effort)
     pool = solver.optimize(function, top, problem.observed)
     if json:
-        print_json({**_document(pool, solver), "reason": choice.reason})
+        print_json({**_document_answer(pool, solver), "reason": choice.reason})
     else:
         _print(pool, solver.name, found, "LCB" if name == "lcb" else "value")
 
@@ -83,7 +83,7 @@ def _export(space: SearchSpace, acquisition: Acquisition, formulation: str, path
         note(f"{n} nodes: {write(rows, target)}")
 
 
-def _document(pool: Pool, solver: AcquisitionOptimizer) -> dict[str, Any]:
+def _document_answer(pool: Pool, solver: AcquisitionOptimizer) -> dict[str, Any]:
     certificate = pool.certificate
     answer = getattr(solver, "last_", None)
     reports = {} if answer is None else answer.reports
@@ -97,11 +97,11 @@ def _document(pool: Pool, solver: AcquisitionOptimizer) -> dict[str, Any]:
         "seconds": certificate.seconds,
         "variables": None if largest is None else largest.variables,
         "constraints": None if largest is None else largest.constraints,
-        "sizes": {str(n): _size(report) for n, report in sorted(reports.items())},
+        "sizes": {str(n): _document_size(report) for n, report in sorted(reports.items())},
     }
 
 
-def _size(report: Report) -> dict[str, Any]:
+def _document_size(report: Report) -> dict[str, Any]:
     return {
         "outcome": str(report.status),
         "variables": report.variables,

@@ -93,7 +93,7 @@ def mask_passwords(text: str) -> str:
     return text if module is None else str(module.mask_passwords(text))
 
 
-def command_line() -> str:
+def quote_command() -> str:
     """The command that is running, fit to be typed again, without passwords and ``--new``."""
     given = _arguments if _arguments is not None else sys.argv[1:]
     return mask_passwords(shlex.join(["nasgoat", *(each for each in given if each != "--new")]))

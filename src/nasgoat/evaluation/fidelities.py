@@ -46,7 +46,7 @@ class Fidelity:
 
     @property
     def full(self) -> bool:
-        """Whether it is the one that a search is about."""
+        """Whether it is the full fidelity, whose error a search minimises."""
         return self.cost >= 1.0
 
     def __str__(self) -> str:

@@ -173,7 +173,7 @@ def _write_notes(contest: Contest) -> list[str]:
 
 
 def _name_leaders(contest: Contest) -> str:
-    """Who is best, ours or not."""
+    """Say which method has the lowest median regret, and which is first at the optimum."""
     regret = {name: median(r["regret"] for r in runs) for name, runs in contest.runs.items()}
     least = min(regret.values())
     best = [name for name, value in regret.items() if value <= least]

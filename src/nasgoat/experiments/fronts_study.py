@@ -155,7 +155,7 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
     rng = np.random.default_rng(0)  # tables answer means
     space, names, initial = arena.table.space, arena.problem.names, settings["initial"]
     if method not in (*OURS, CONSTRAINED):
-        limits = [partial(_excess, name, bound) for name, bound in arena.bounds.items()]
+        limits = [partial(_measure_excess, name, bound) for name, bound in arena.bounds.items()]
         if method in WITHIN_SPACE:
             space = arena.limit_space()
         asker = find_several_method(method)(space, names, limits, initial, seed)
@@ -191,7 +191,7 @@ def _search(arena: Arena, settings: Mapping[str, Any]) -> Iterator[Mapping[str, 
         left -= len(asked)
 
 
-def _excess(name: str, bound: float, metrics: Mapping[str, float]) -> float:
+def _measure_excess(name: str, bound: float, metrics: Mapping[str, float]) -> float:
     return metrics[name] - bound
 
 

@@ -202,7 +202,7 @@ class MethodSpec:
         check_names("kernel", [self.options.get("kernel", FORMS[0])], names)
         if "optimizer" in self.options:
             check_optimizer("optimizer", str(self.options["optimizer"]))
-        self._settings()
+        self._make_settings()
 
     @property
     def missing(self) -> str:
@@ -222,7 +222,7 @@ class MethodSpec:
             return make_method(
                 self.method, space, initial, seed, evaluations, noisy, **self.options
             )
-        settings = self._settings(noisy)
+        settings = self._make_settings(noisy)
         limit = float(self.options.get("time_limit", DEFAULT_SECONDS))
         named = str(self.options.get("optimizer", "auto"))
         kernel, blocks = settings.find_kernel(space, named)
@@ -242,7 +242,7 @@ class MethodSpec:
         names = ("name", "method", "batch")
         return {**{key: getattr(self, key) for key in names}, "options": dict(self.options)}
 
-    def _settings(self, noisy: bool = False) -> Settings:
+    def _make_settings(self, noisy: bool = False) -> Settings:
         preset = str(self.options.get("preset", "default"))
         given = {name: self.options[name] for name in _OWN_SETTINGS if name in self.options}
         if "blocks" in given:  # "paths,nodes,edges,shape"

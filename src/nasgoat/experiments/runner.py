@@ -244,14 +244,14 @@ def select_runs(runs: Sequence[ExperimentRun], only: Filter) -> list[ExperimentR
         keys = {known for run in runs for known in run.settings}
         if runs and key not in keys:
             raise UnknownNameError("key of a run", key, keys)
-        values = {_value(run, key) for run in runs}
+        values = {_format_value(run, key) for run in runs}
         for value in wanted[key]:
             if runs and value not in values:
                 raise UnknownNameError(key, value, values)
-    return [run for run in runs if all(_value(run, key) in wanted[key] for key in wanted)]
+    return [run for run in runs if all(_format_value(run, key) in wanted[key] for key in wanted)]
 
 
-def _value(run: ExperimentRun, key: str) -> str:
+def _format_value(run: ExperimentRun, key: str) -> str:
     value = run.settings[key]
     return _spell(str(value["name"] if isinstance(value, Mapping) else value))
 

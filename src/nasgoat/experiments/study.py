@@ -248,10 +248,10 @@ def expect_names(known: Collection[str]) -> Key:
 
 
 def count_from(least: int) -> Key:
-    """A whole number that is at least so large."""
+    """A key of a file whose value is a whole number of at least ``least``."""
     return Key(WHOLE, partial(check_least, least=least))
 
 
 def expect_counts(least: int) -> Key:
-    """A list of such numbers."""
+    """A key of a file whose value is a list of whole numbers of at least ``least``."""
     return Key(list_of(WHOLE, "whole numbers"), partial(check_least, least=least))

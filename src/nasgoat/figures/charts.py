@@ -83,11 +83,11 @@ class Axis:
     also: tuple[float, ...] = ()
     names: tuple[str, ...] = ()
 
-    def ticks(self, scale: Scale) -> list[tuple[float, str]]:
+    def list_ticks(self, scale: Scale) -> list[tuple[float, str]]:
         """Values to mark, each with its text."""
         if self.names:
             return [(float(i), name) for i, name in enumerate(self.names)]
-        return scale.ticks(integer=self.integer)
+        return scale.list_ticks(integer=self.integer)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Chart:
 
     Example:
         >>> chart = Chart("A line", "It rises.", Axis("x"), Axis("y"), [Line([0, 1], [2, 3])])
-        >>> [(scale.low, scale.high) for scale in chart.scales()]
+        >>> [(scale.low, scale.high) for scale in chart.make_scales()]
         [(-0.02, 1.02), (1.94, 3.06)]
     """
 
@@ -145,7 +145,7 @@ class Chart:
         ends = [up.place(line.y[-1]) for line in lines]
         return list(zip(lines, ends, spread_labels(ends, step), strict=True))
 
-    def scales(self, bands: bool = True) -> tuple[Scale, Scale]:
+    def make_scales(self, bands: bool = True) -> tuple[Scale, Scale]:
         """The scales of both axes, on which every mark is seen; bands only if asked for."""
         across, up = [*self.x.also], [*self.y.also]
         for mark in self.marks:

@@ -87,7 +87,7 @@ def _draw_chart(axes: Axes, chart: Chart, left_name: str) -> dict[str, Any]:
         axes.set_axis_off()
         axes.text(0.5, 0.5, chart.caption, ha="center", va="center", wrap=True, fontsize=9)
         return {}
-    across, up = chart.scales(bands=False)
+    across, up = chart.make_scales(bands=False)
     _set_axis(axes, "x", across, chart.x, chart.x.name)
     _set_axis(axes, "y", up, chart.y, chart.y.name if chart.y.name != left_name else "")
     axes.tick_params(labelsize=8)
@@ -112,7 +112,7 @@ def _write_names(axes: Axes, chart: Chart, up: Scale) -> None:
 
 
 def _set_axis(axes: Axes, which: str, scale: Scale, axis: Axis, name: str) -> None:
-    values, texts = zip(*axis.ticks(scale), strict=True)
+    values, texts = zip(*axis.list_ticks(scale), strict=True)
     kind, limits = "log" if scale.log else "linear", (scale.low, scale.high)
     axes.set(**{f"{which}scale": kind, f"{which}lim": limits})
     shown = axes.xaxis if which == "x" else axes.yaxis

@@ -68,13 +68,13 @@ class Scale:
             share = (value - self.low) / (self.high - self.low)
         return min(max(share, 0.0), 1.0)
 
-    def ticks(self, most: int = 6, integer: bool = False) -> list[tuple[float, str]]:
+    def list_ticks(self, most: int = 6, integer: bool = False) -> list[tuple[float, str]]:
         """Values to mark, each with its text.
 
         Example:
-            >>> Scale(0.0, 10.0).ticks(6)
+            >>> Scale(0.0, 10.0).list_ticks(6)
             [(0.0, '0'), (2.0, '2'), (4.0, '4'), (6.0, '6'), (8.0, '8'), (10.0, '10')]
-            >>> [text for _, text in Scale(0.02, 30.0, log=True).ticks()]
+            >>> [text for _, text in Scale(0.02, 30.0, log=True).list_ticks()]
             ['0.1', '1', '10']
         """
         if not self.log:

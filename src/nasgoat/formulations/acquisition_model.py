@@ -106,7 +106,7 @@ def _formulate_compact_cells(request: Request, columns: StructureColumns | None)
     )
     if space.labels_on == "nodes":
         every = add_tightening_rows(cells)
-        posterior = require_known_form(acquisition.posterior).on_counts(features, n)
+        posterior = require_known_form(acquisition.posterior).fold_to_counts(features, n)
         if isinstance(posterior, LinearPosterior) and not features.codes:
             PartBounds(cells, squares, posterior).add_parts(every, acquisition.sqrt_beta)
     return cells.m
@@ -120,13 +120,13 @@ def _write_graphs(request: Request) -> AcquisitionModel:
     if is_decided(features, STRUCTURE):
         columns = list_graph_columns(space, n)
         choose_matrix(m, space, columns)
-        blank = columns.batch(space)
+        blank = columns.make_batch(space)
     if request.formulation == "paper":
         code_variables(m, features, blank)
         _add_paper_rows(m, request)
     else:
         link_graphs(m, space)
-        kernel_encoding.edge_ends(m, space)
+        kernel_encoding.add_edge_ends(m, space)
         counts = count_declared(m, space, features)
         counts.add(code_counts(m, features, blank))
         posterior_rows.add_compact_posterior_rows(m, counts, features, acquisition)
@@ -179,12 +179,12 @@ class AcquisitionModel:
     @property
     def variables(self) -> int:
         """Number of variables."""
-        return sum(1 for _ in self.rows.variables())
+        return sum(1 for _ in self.rows.list_variables())
 
     @property
     def constraints(self) -> int:
         """Number of rows."""
-        return sum(1 for _ in self.rows.constraints())
+        return sum(1 for _ in self.rows.list_constraints())
 
     def encode(self, graph: LabeledGraph) -> dict[str, float]:
         """The feasible point of a graph, by variable name: one direction of Theorem 1.
@@ -194,7 +194,7 @@ class AcquisitionModel:
         self.space.check(graph)
         if graph.n != self.n:
             raise GraphError(f"the graph must have {self.n} nodes, got {graph.n}")
-        return self.rows.values(GraphPoint(self.order(graph), self.n, self.features))
+        return self.rows.compute_values(GraphPoint(self.order(graph), self.n, self.features))
 
     def decode(self, values: Mapping[str, float]) -> LabeledGraph:
         """The graph of a point, by rounding A and F: the other direction of Theorem 1.
@@ -208,9 +208,9 @@ class AcquisitionModel:
         self.space.with_limits(()).check(graph)
         return graph
 
-    def decisions(self) -> list[str]:
+    def list_decisions(self) -> list[str]:
         """Names of the variables that determine a graph: A and F that are not constant."""
-        return self.space.names(self.n).decisions(self.labels)
+        return self.space.names(self.n).list_decisions(self.labels)
 
 
 def formulate(
@@ -262,7 +262,7 @@ def build_domain(space: SearchSpace, n: int) -> TaggedModel:
     Example:
         >>> from nasgoat import DartsSpace
         >>> m = build_domain(DartsSpace(nodes=4, ops=["conv", "skip"]).constrain("conv >= 3"), 4)
-        >>> sum(1 for row in m.constraints() if "limit" in row.name)
+        >>> sum(1 for row in m.list_constraints() if "limit" in row.name)
         1
     """
     return find_writer(space).domain(space, n)

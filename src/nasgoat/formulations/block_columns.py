@@ -85,10 +85,10 @@ def code_variables(
     """The codes as variables, for the paper's formulation: code[j] = Σ of its columns."""
     counts = code_counts(m, features, structures)
     first, keys = len(features.path_types) + len(features.edge_types), range(len(counts))
-    code = m.variable(
+    code = m.add_variable(
         "code", [(j,) for j in keys], pyo.UnitInterval, lambda g, j: float(g.counts[first + j])
     )
-    m.rows("linear", "code", [((j,), equate(counts[j].terms, [(1.0, code[j])])) for j in keys])
+    m.add_rows("linear", "code", [((j,), equate(counts[j].terms, [(1.0, code[j])])) for j in keys])
 
 
 def add_composition_columns(
@@ -103,8 +103,10 @@ def add_composition_columns(
         found = [on_nodes.count(a) for a in nodes] + [on_edges.count(a) // half for a in edges]
         return float(tuple(found) == tuple(every[i]))
 
-    mix = m.variable("mix", [(i,) for i in range(len(every))], pyo.Binary, meaning)
-    m.rows("compositions", "one_of_all", [((), sum_linearly((1.0, x) for x in mix.values()) == 1)])
+    mix = m.add_variable("mix", [(i,) for i in range(len(every))], pyo.Binary, meaning)
+    m.add_rows(
+        "compositions", "one_of_all", [((), sum_linearly((1.0, x) for x in mix.values()) == 1)]
+    )
     places = [(2, code) for code in nodes] + [(3, code) for code in edges]  # (v, l) or (u, v, l)
     rows = []
     for at, (length, code) in enumerate(places):
@@ -113,7 +115,7 @@ def add_composition_columns(
         ]
         made: Terms = [(float(C[at]), mix[i]) for i, C in enumerate(every)]
         rows.append(((at,), equate(made, there)))
-    m.rows("compositions", "label", rows)
+    m.add_rows("compositions", "label", rows)
 
 
 def _list_values(space: SearchSpace, n: int, by: str) -> list[Composition]:
@@ -155,16 +157,16 @@ def add_richest_path_columns(
     def meaning(g: Any, i: int) -> float:
         return float(tuple(g.richest.max(axis=1).tolist()) == tuple(every[i]))
 
-    rich = m.variable("rich", [(i,) for i in range(len(every))], pyo.UnitInterval, meaning)
-    m.rows("richest", "one_of_all", [((), sum_linearly((1.0, x) for x in rich.values()) == 1)])
+    rich = m.add_variable("rich", [(i,) for i in range(len(every))], pyo.UnitInterval, meaning)
+    m.add_rows("richest", "one_of_all", [((), sum_linearly((1.0, x) for x in rich.values()) == 1)])
     least, largest = [], []
     for o, k in _list_levels(most):
         having: Terms = [(1.0, rich[i]) for i, longest in enumerate(every) if longest[o] >= k]
         ending: Terms = [(-1.0, m.M[o, k, v]) for v in range(m.n) if (o, k, v) in m.M]
         least += [((o, k, v), sum_linearly([*having, ending[v]]) >= 0) for v in range(len(ending))]
         largest.append(((o, k), sum_linearly([*having, *ending]) <= 0))
-    m.rows("richest", "least", least)
-    m.rows("richest", "most", largest)
+    m.add_rows("richest", "least", least)
+    m.add_rows("richest", "most", largest)
 
 
 def _list_levels(most: Sequence[int]) -> list[tuple[int, int]]:
@@ -187,10 +189,10 @@ def _add_path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int])
         before = k == 1 or g.richest[o, u] >= k - 1
         return float(g.A[u, v] and before and g.has_operation(o, u, v))
 
-    m.variable("M", [(o, k, v) for o, k in levels for v in range(m.n)], pyo.UnitInterval, ends)
+    m.add_variable("M", [(o, k, v) for o, k in levels for v in range(m.n)], pyo.UnitInterval, ends)
     keys = [(o, k, u, v) for o, k in levels for u, v in edges]
-    m.variable("carry", keys, pyo.UnitInterval, carries)
-    m.variable("climb", keys, pyo.UnitInterval, steps)
+    m.add_variable("carry", keys, pyo.UnitInterval, carries)
+    m.add_variable("climb", keys, pyo.UnitInterval, steps)
     rows: dict[str, list[Any]] = {"edge": [], "path": [], "gain": [], "reached": [], "ending": []}
     for o, k in levels:
         leading: dict[int, Terms] = {v: [] for v in range(m.n)}
@@ -205,7 +207,7 @@ def _add_path_variables(m: TaggedModel, space: SearchSpace, most: Sequence[int])
             rows["ending"].append(((o, k, v), sum_linearly([*leading[v], (-1.0, M)]) >= 0))
     for part, found in rows.items():
         if found:
-            m.rows("richest", part, found)
+            m.add_rows("richest", part, found)
 
 
 def _link(m: TaggedModel, rows: dict[str, list[Any]], key: Any, gain: Any) -> Terms:

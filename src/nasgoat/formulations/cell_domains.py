@@ -25,7 +25,7 @@ from nasgoat.formulations.structure_columns import (
     add_columns,
     add_structure_rows,
     choose_structure,
-    structure_rows,
+    list_symmetric_rows,
 )
 from nasgoat.formulations.tagged_model import TaggedModel, list_forward_pairs, sum_linearly
 from nasgoat.graphs import GraphBatch, LabeledGraph
@@ -38,7 +38,7 @@ from nasgoat.spaces.limits import Pair
 def add_node_label_variables(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
     """F[v, l] for these nodes and codes of labels."""
     keys = [(v, label) for v in nodes for label in labels]
-    m.variable("F", keys, pyo.Binary, lambda g, v, label: float(g.codes[v] == label))
+    m.add_variable("F", keys, pyo.Binary, lambda g, v, label: float(g.codes[v] == label))
 
 
 def add_edge_label_variables(
@@ -50,7 +50,7 @@ def add_edge_label_variables(
     def meaning(g: Any, u: int, v: int, label: int) -> float:
         return float(g.edge_codes.get((u, v)) == label)
 
-    m.variable(name, keys, pyo.Binary, meaning)
+    m.add_variable(name, keys, pyo.Binary, meaning)
 
 
 def restrict_101_index(m: TaggedModel) -> None:
@@ -61,20 +61,20 @@ def restrict_101_index(m: TaggedModel) -> None:
 def restrict_101_source(m: TaggedModel) -> None:
     """(101_source): node 0 reaches every node, r[0, v] = 1, and alone has the first label."""
     nodes = range(m.n)
-    m.rows("101_source", "reach", [((v,), m.r[0, v] == 1) for v in nodes])
-    m.rows("101_source", "label", [((v,), m.F[v, 0] == int(v == 0)) for v in nodes])
+    m.add_rows("101_source", "reach", [((v,), m.r[0, v] == 1) for v in nodes])
+    m.add_rows("101_source", "label", [((v,), m.F[v, 0] == int(v == 0)) for v in nodes])
 
 
 def restrict_101_sink(m: TaggedModel, labels: int) -> None:
     """(101_sink): every node reaches node n - 1, r[v, n - 1] = 1; it alone has the last label."""
     nodes, last = range(m.n), m.n - 1
-    m.rows("101_sink", "reach", [((v,), m.r[v, last] == 1) for v in nodes])
-    m.rows("101_sink", "label", [((v,), m.F[v, labels - 1] == int(v == last)) for v in nodes])
+    m.add_rows("101_sink", "reach", [((v,), m.r[v, last] == 1) for v in nodes])
+    m.add_rows("101_sink", "label", [((v,), m.F[v, labels - 1] == int(v == last)) for v in nodes])
 
 
 def restrict_101_label(m: TaggedModel, nodes: range, labels: Sequence[int]) -> None:
     """(101_label): every node has one label, Σ_l F[v, l] = 1."""
-    m.rows("101_label", "one", [((v,), sum(m.F[v, a] for a in labels) == 1) for v in nodes])
+    m.add_rows("101_label", "one", [((v,), sum(m.F[v, a] for a in labels) == 1) for v in nodes])
 
 
 def restrict_201_index(m: TaggedModel) -> None:
@@ -85,14 +85,16 @@ def restrict_201_index(m: TaggedModel) -> None:
 def restrict_201_source(m: TaggedModel) -> None:
     """(201_source): every node is between node 0 and node n - 1, r[0, v] = r[v, n - 1] = 1."""
     nodes, last = range(m.n), m.n - 1
-    m.rows("201_source", "from_source", [((v,), m.r[0, v] == 1) for v in nodes])
-    m.rows("201_source", "to_sink", [((v,), m.r[v, last] == 1) for v in nodes])
+    m.add_rows("201_source", "from_source", [((v,), m.r[0, v] == 1) for v in nodes])
+    m.add_rows("201_source", "to_sink", [((v,), m.r[v, last] == 1) for v in nodes])
 
 
 def restrict_201_label(m: TaggedModel, labels: int) -> None:
     """(201_label): an edge has one label, a missing edge none, Σ_l F[u, v, l] = A[u, v]."""
     totals = {(u, v): sum(m.F[u, v, a] for a in range(labels)) for u, v in list_forward_pairs(m.n)}
-    m.rows("201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()])
+    m.add_rows(
+        "201_label", "one", [((u, v), total == m.A[u, v]) for (u, v), total in totals.items()]
+    )
 
 
 def restrict_to_paper_domain(
@@ -115,7 +117,7 @@ def restrict_to_paper_domain(
         restrict_201_index(m)
         if space.on_paths:
             restrict_201_source(m)
-    rows = structure_rows(space, m.n)
+    rows = list_symmetric_rows(space, m.n)
     if columns is not None:
         choose_structure(m, columns.adjacency)
     elif rows is None:
@@ -155,7 +157,7 @@ class CompactCells(NamedTuple):
 
 def list_needed_columns(space: CellSpace, n: int, features: FeatureMap) -> StructureColumns | None:
     """All structures of n nodes, if nothing but their list tells which they are, or their codes."""
-    if structure_rows(space, n) is not None and not is_decided(features, STRUCTURE):
+    if list_symmetric_rows(space, n) is not None and not is_decided(features, STRUCTURE):
         return None
     return StructureColumns(space.listed[n].adjacency)
 
@@ -184,7 +186,7 @@ def build_compact_domain(
         if space.on_paths:
             tags = ("101_source", "101_sink") if on_nodes else ("201_source", "201_source")
             require_paths(m, tags)
-        add_structure_rows(m, structure_rows(space, m.n) or [])
+        add_structure_rows(m, list_symmetric_rows(space, m.n) or [])
     if not on_nodes:
         add_edge_label_variables(m, list_forward_pairs(m.n), len(space.ops))
         restrict_201_label(m, len(space.ops))
@@ -206,11 +208,11 @@ def build_compact_domain(
 
 def _add_topological_rows(m: TaggedModel, tag: str) -> None:
     n, pairs = m.n, [(v, u) for u, v in list_forward_pairs(m.n)]
-    m.rows(tag, "A", [((u, v), m.A[u, v] == 0) for u, v in pairs])
-    m.rows(tag, "r", [((u, v), m.r[u, v] == 0) for u, v in pairs])
-    m.rows(tag, "d", [((u, v), m.d[u, v] == n) for u, v in pairs])
+    m.add_rows(tag, "A", [((u, v), m.A[u, v] == 0) for u, v in pairs])
+    m.add_rows(tag, "r", [((u, v), m.r[u, v] == 0) for u, v in pairs])
+    m.add_rows(tag, "d", [((u, v), m.d[u, v] == n) for u, v in pairs])
     triples = [(u, v, w) for u, v, w in permutations(range(n), 3) if u > v]
-    m.rows(tag, "delta", [((u, v, w), m.delta[u, v, w] == 0) for u, v, w in triples])
+    m.add_rows(tag, "delta", [((u, v, w), m.delta[u, v, w] == 0) for u, v, w in triples])
 
 
 def add_symmetry_rows(m: TaggedModel, labels: range) -> None:
@@ -228,7 +230,7 @@ def add_symmetry_rows(m: TaggedModel, labels: range) -> None:
             smaller = [(1.0, m.F[w, label]) for label in labels if label < c]
             row = sum_linearly([*larger, *smaller, (-1.0, m.A[v, w])]) <= 1
             ascending.append(((v, c), row))
-    m.rows("symmetry", "labels", ascending)
+    m.add_rows("symmetry", "labels", ascending)
     tied = []
     for v, w in neighbours:
         most = float(2**v - 1)
@@ -237,7 +239,7 @@ def add_symmetry_rows(m: TaggedModel, labels: range) -> None:
         for a in labels:
             loose = [(-most, m.A[v, w]), (most, m.F[v, a]), (most, m.F[w, a])]
             tied.append(((v, a), sum_linearly([*first, *second, *loose]) <= 2 * most))
-    m.rows("symmetry", "edges", tied)
+    m.add_rows("symmetry", "edges", tied)
 
 
 def find_least_order(labels: Sequence[str], graph: LabeledGraph) -> LabeledGraph:

@@ -33,16 +33,13 @@ from nasgoat.formulations.profiles import (
     find_family,
     sum_at_least,
 )
-from nasgoat.formulations.structure_columns import (
-    add_column_profiles,
-    value_structures,
-)
+from nasgoat.formulations.structure_columns import add_column_profiles, value_structures
 from nasgoat.formulations.tagged_model import ProgramPart, TaggedModel, Terms, sum_linearly
 from nasgoat.formulations.variance_bound import (
     Functional,
     VarianceBound,
+    bound_variance,
     list_single_counts,
-    variance_bound,
 )
 from nasgoat.kernels.summaries import Composition, list_compositions
 from nasgoat.surrogate import LinearPosterior
@@ -86,26 +83,28 @@ def add_composition_rows(m: TaggedModel, every: list[Composition], place: dict[A
         inner = [int(code) for code in g.codes[1 : m.n - 1]]
         return float(all(inner.count(a) == every[i][a - 1] for a in labels))
 
-    Y = m.variable("Y", keys, pyo.Binary, meaning)
+    Y = m.add_variable("Y", keys, pyo.Binary, meaning)
     # Given Y, profiles bound well; given labels, the counts are sums of distances alone.
     m.branched_first |= {"Y", "F"}
-    m.rows("compositions", "one", [((), sum_linearly((1.0, Y[i]) for (i,) in keys) == 1)])
+    m.add_rows("compositions", "one", [((), sum_linearly((1.0, Y[i]) for (i,) in keys) == 1)])
     count = []
     for a in labels:
         j = place[0, a, a]
         for c in range(m.n - 1):
             having: Terms = [(-1.0, Y[i]) for i, C in enumerate(every) if C[a - 1] == c]
             count.append(((a, c), sum_linearly([(1.0, m.Zc[j, c]), *having]) == 0))
-    m.rows("compositions", "count", count)
+    m.add_rows("compositions", "count", count)
     pairs = []
     for a in labels:
         for b in labels[labels.index(a) :]:
             chosen: Terms = [(1.0, x) for key, x in m.p.items() if {*key[3:]} == {a, b}]
             made: Terms = [
-                (-float(_pairs(C, a, b)), Y[i]) for i, C in enumerate(every) if _pairs(C, a, b)
+                (-float(_count_pairs(C, a, b)), Y[i])
+                for i, C in enumerate(every)
+                if _count_pairs(C, a, b)
             ]
             pairs.append(((a, b), sum_linearly([*chosen, *made]) == 0))
-    m.rows("compositions", "pairs", pairs)
+    m.add_rows("compositions", "pairs", pairs)
 
 
 def cap_rows(cells: CompactCells, every: list[Composition]) -> None:
@@ -129,10 +128,10 @@ def cap_rows(cells: CompactCells, every: list[Composition]) -> None:
             if profiles is not None:
                 many = [(-w, x) for w, x in sum_at_least(m, profiles, family, s, c)]
                 rows.append(((j, c, 1), sum_linearly([*reached, *many]) <= 0))
-    m.rows("caps", "count", rows)
+    m.add_rows("caps", "count", rows)
 
 
-def _pairs(C: Composition, a: int, b: int) -> int:
+def _count_pairs(C: Composition, a: int, b: int) -> int:
     """Pairs of inner nodes with labels a and b."""
     return C[a - 1] * C[b - 1] if a != b else C[a - 1] * (C[a - 1] - 1) // 2
 
@@ -141,7 +140,7 @@ def bound_paths(C: Composition, a: int, b: int, last: int) -> int:
     """The largest P[s, a, b] that a composition allows."""
     if a == 0 or b == last:
         return C[(b if a == 0 else a) - 1]
-    return _pairs(C, a, b)
+    return _count_pairs(C, a, b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +204,7 @@ class PartBounds:
         several = [t for t in self._totals if np.count_nonzero(t.weights[kept]) > 1]
         more = [Functional(t.weights * kept, t.largest, t.square) for t in several]
         m, counted, covariance = self.cells.m, self.cells.counts, self.posterior.covariance
-        return variance_bound(m.z, counted, covariance, singles + more, constants)
+        return bound_variance(m.z, counted, covariance, singles + more, constants)
 
     @cached_property
     def _totals(self) -> list[Functional]:
@@ -220,7 +219,7 @@ class PartBounds:
                 members.setdefault((find_family(a, b, last), s), np.zeros(width))[j] = 1.0
         found = []
         for (family, s), weights in members.items():
-            values, most = profiles.values[family], profiles.most(family, s)
+            values, most = profiles.values[family], profiles.find_most(family, s)
             if most > 1:
                 square = [
                     (float(T[s - 1] ** 2), m.W[family, i]) for i, T in enumerate(values) if T[s - 1]

@@ -63,7 +63,7 @@ class Counts:
         """The value of each count that is constant, 0 for the others."""
         return np.array([count.constant for count in self.counts])
 
-    def matrix(self) -> tuple[Array, Array]:
+    def make_matrix(self) -> tuple[Array, Array]:
         """The equations G z = h of all counts z: the matrix G and the vector h."""
         G = np.zeros((len(self.equations), len(self.counts)))
         for row, (coefficients, _) in zip(G, self.equations, strict=True):
@@ -122,14 +122,14 @@ def _express_node_labelled_count(
         # Nodes at distances 1, ..., s - 1 come before one at distance s.
         ends = size - s + 1
         if profiles is not None:
-            ends = min(ends, profiles.most(SOURCE if a == 0 else SINK, s))
+            ends = min(ends, profiles.find_most(SOURCE if a == 0 else SINK, s))
         return Count(terms if ends > 0 else [], upper=ends)
     pairs = [(u, v) for u in inner for v in inner if v - u >= s]
     most = len(pairs) if a == b else min(len(pairs), size * size // 4)
     if s == 1:
         most = min(most, edges - 2)  # an edge leaves the source, an edge enters the sink
     if profiles is not None:
-        most = min(most, profiles.most(INNER, s) if a == b else profiles.find_most_crossing(s))
+        most = min(most, profiles.find_most(INNER, s) if a == b else profiles.find_most_crossing(s))
     if most <= 0:
         return Count([])
     terms = [(1.0, m.p[u, v, s, a, b]) for u, v in pairs if (u, v, s, a, b) in m.p]

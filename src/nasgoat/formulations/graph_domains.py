@@ -53,7 +53,7 @@ def build_graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> Tagg
     Example:
         >>> space = GraphSpace(3, direction="undirected", connectivity="connected")
         >>> m = build_graph_domain(space, 3)
-        >>> sum(1 for row in m.constraints() if "strong_connectivity" in row.name)
+        >>> sum(1 for row in m.list_constraints() if "strong_connectivity" in row.name)
         6
     """
     m = graph_encoding(n)
@@ -61,7 +61,7 @@ def build_graph_domain(space: GraphSpace, n: int, ordered: bool = False) -> Tagg
     add_node_label_variables(m, range(n), range(labels))
     _state_edge_labels(m, space)
     one = [((v,), sum(m.F[v, label] for label in range(labels)) == 1) for v in range(n)]
-    m.rows("graph", "label", one)
+    m.add_rows("graph", "label", one)
     _state_kind(m, space, ordered)
     _state_connections(m, space)
     _state_ends(m, space, ordered)
@@ -78,7 +78,7 @@ def _state_edge_labels(m: TaggedModel, space: GraphSpace) -> None:
     labels, pairs = range(len(space.edge_ops)), space.pairs(m.n)
     add_edge_label_variables(m, pairs, len(labels), "Fe")
     total = {(u, v): sum(m.Fe[u, v, a] for a in labels) for u, v in pairs}
-    m.rows("graph", "edge_label", [(pair, total[pair] == m.A[pair]) for pair in pairs])
+    m.add_rows("graph", "edge_label", [(pair, total[pair] == m.A[pair]) for pair in pairs])
 
 
 def _state_kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
@@ -91,7 +91,7 @@ def _state_kind(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
         codes = range(len(space.node_vocabulary))
         code = [sum(a * m.F[v, a] for a in codes[1:]) for v in range(m.n)] if codes else []
         ascend = [((v,), code[v] <= code[v + 1]) for v in range(first, m.n - 1) if len(codes) > 1]
-        m.rows("graph", "order", ascend)
+        m.add_rows("graph", "order", ascend)
 
 
 def _state_connections(m: TaggedModel, space: GraphSpace) -> None:
@@ -117,41 +117,36 @@ def _require_reached(m: TaggedModel, name: str, label: int, reach: Any) -> None:
         there = g.r[u, v] if name == "from_source" else g.r[v, u]
         return float(g.codes[u] == label and there)
 
-    x = m.variable(name, keys, pyo.UnitInterval, meaning)
-    m.rows("graph", f"{name}_label", [((u, v), x[u, v] <= m.F[u, label]) for u, v in keys])
-    m.rows("graph", f"{name}_reach", [((u, v), x[u, v] <= reach(u, v)) for u, v in keys])
+    x = m.add_variable(name, keys, pyo.UnitInterval, meaning)
+    m.add_rows("graph", f"{name}_label", [((u, v), x[u, v] <= m.F[u, label]) for u, v in keys])
+    m.add_rows("graph", f"{name}_reach", [((u, v), x[u, v] <= reach(u, v)) for u, v in keys])
     some = [((v,), sum(x[u, v] for u in range(m.n)) >= 1) for v in range(m.n)]
-    m.rows("graph", f"{name}_some", some)
+    m.add_rows("graph", f"{name}_some", some)
 
 
 def _require_weakly_connected(m: TaggedModel) -> None:
     """Every node is joined to node 0 by edges in whichever direction."""
     n = m.n
     pairs = list(permutations(range(n), 2))
-    S = m.variable("S", pairs, pyo.UnitInterval, lambda g, u, v: float(g.A[u, v] or g.A[v, u]))
-    m.rows("graph", "joined_out", [(p, S[p] >= m.A[p]) for p in pairs])
-    m.rows("graph", "joined_in", [((u, v), S[u, v] >= m.A[v, u]) for u, v in pairs])
-    m.rows("graph", "joined", [((u, v), S[u, v] <= m.A[u, v] + m.A[v, u]) for u, v in pairs])
+    S = m.add_variable("S", pairs, pyo.UnitInterval, lambda g, u, v: float(g.A[u, v] or g.A[v, u]))
+    m.add_rows("graph", "joined_out", [(p, S[p] >= m.A[p]) for p in pairs])
+    m.add_rows("graph", "joined_in", [((u, v), S[u, v] >= m.A[v, u]) for u, v in pairs])
+    m.add_rows("graph", "joined", [((u, v), S[u, v] <= m.A[u, v] + m.A[v, u]) for u, v in pairs])
     steps = range(1, n)
-    W = m.variable(
-        "W", [(v, s) for v in range(n) for s in range(n)], pyo.UnitInterval, _mean_within_steps
-    )
+    within = [(v, s) for v in range(n) for s in range(n)]
+    W = m.add_variable("W", within, pyo.UnitInterval, lambda g, v, s: float(g.joined[0, v] <= s))
     keys = [(u, v, s) for u, v in pairs for s in steps]
-    y = m.variable("step", keys, pyo.UnitInterval, _value_step)
-    m.rows("graph", "start", [((v,), W[v, 0] == int(v == 0)) for v in range(n)])
-    m.rows("graph", "step_edge", [((u, v, s), y[u, v, s] <= S[u, v]) for u, v, s in keys])
-    m.rows("graph", "step_from", [((u, v, s), y[u, v, s] <= W[u, s - 1]) for u, v, s in keys])
+    y = m.add_variable("step", keys, pyo.UnitInterval, _value_step)
+    m.add_rows("graph", "start", [((v,), W[v, 0] == int(v == 0)) for v in range(n)])
+    m.add_rows("graph", "step_edge", [((u, v, s), y[u, v, s] <= S[u, v]) for u, v, s in keys])
+    m.add_rows("graph", "step_from", [((u, v, s), y[u, v, s] <= W[u, s - 1]) for u, v, s in keys])
     far = {
         (v, s): W[v, s - 1] + sum(y[u, v, s] for u in range(n) if u != v)
         for v in range(n)
         for s in steps
     }
-    m.rows("graph", "within", [((v, s), W[v, s] <= total) for (v, s), total in far.items()])
-    m.rows("graph", "connected", [((v,), W[v, n - 1] == 1) for v in range(n)])
-
-
-def _mean_within_steps(g: Any, v: int, s: int) -> float:
-    return float(g.joined[0, v] <= s)
+    m.add_rows("graph", "within", [((v, s), W[v, s] <= total) for (v, s), total in far.items()])
+    m.add_rows("graph", "connected", [((v,), W[v, n - 1] == 1) for v in range(n)])
 
 
 def _value_step(g: Any, u: int, v: int, s: int) -> float:
@@ -169,16 +164,16 @@ def _state_ends(m: TaggedModel, space: GraphSpace, ordered: bool) -> None:
         if not number:
             continue
         total = sum(m.F[v, label] for v in range(m.n))
-        m.rows("graph", name, [((), total == number)])
+        m.add_rows("graph", name, [((), total == number)])
         if fixed:
-            m.rows("graph", f"{name}_first", [((v,), m.F[v, label] == 1) for v in places])
+            m.add_rows("graph", f"{name}_first", [((v,), m.F[v, label] == 1) for v in places])
 
 
 def _state_edge_numbers(m: TaggedModel, space: GraphSpace) -> None:
     total = sum((m.A[pair] for pair in space.pairs(m.n)), start=0)
     if m.n > 1:
-        m.rows("graph", "most_edges", [((), total <= space.rules.max_edges)])
-        m.rows("graph", "fewest_edges", [((), total >= space.rules.min_edges)])
+        m.add_rows("graph", "most_edges", [((), total <= space.rules.max_edges)])
+        m.add_rows("graph", "fewest_edges", [((), total >= space.rules.min_edges)])
 
 
 def _state_degrees(m: TaggedModel, space: GraphSpace) -> None:
@@ -210,13 +205,13 @@ def _bound_degrees(
         for v, terms in degrees.items():
             allowed = [(-h, m.F[v, label]) for label, h in enumerate(high)]
             rows.append(((v,), sum_linearly([*terms, *allowed]) <= 0))
-        m.rows("graph", f"{name}_degree_most", rows)
+        m.add_rows("graph", f"{name}_degree_most", rows)
     if bounds.low.any():
         rows = []
         for v, terms in degrees.items():
             needed = [(-float(low), m.F[v, label]) for label, low in enumerate(bounds.low)]
             rows.append(((v,), sum_linearly([*terms, *needed]) >= 0))
-        m.rows("graph", f"{name}_degree_least", rows)
+        m.add_rows("graph", f"{name}_degree_least", rows)
 
 
 def _state_fixed(m: TaggedModel, space: GraphSpace) -> None:
@@ -226,14 +221,14 @@ def _state_fixed(m: TaggedModel, space: GraphSpace) -> None:
     for (u, v), code in parts.edges.items():
         rows.append(((u, v), (m.A[u, v] if code < 0 else m.Fe[u, v, code]) == 1))
     if rows:
-        m.rows("graph", "fixed_edges", rows)
+        m.add_rows("graph", "fixed_edges", rows)
     barred = [
         ((u, v, a), (m.Fe[u, v, a] if space.edge_ops else m.A[u, v]) == 0)
         for (u, v), codes in parts.not_edges.items()
         for a in sorted(codes)
     ]
     if barred:
-        m.rows("graph", "no_edges", barred)
+        m.add_rows("graph", "no_edges", barred)
     labels = [
         ((v, a), m.F[v, a] == 0)
         for v, allowed in parts.labels.items()
@@ -241,4 +236,4 @@ def _state_fixed(m: TaggedModel, space: GraphSpace) -> None:
         if a not in allowed
     ]
     if labels:
-        m.rows("graph", "fixed_labels", labels)
+        m.add_rows("graph", "fixed_labels", labels)

@@ -62,14 +62,14 @@ class GraphPoint:
     @cached_property
     def d(self) -> IntArray:
         """Shortest distances; n means infinity, and a node is at distance 0 from itself."""
-        return self._distances(np.eye(self.n) < self.A)
+        return self._measure_distances(np.eye(self.n) < self.A)
 
     @cached_property
     def joined(self) -> IntArray:
         """Shortest distances where edges are walked in either direction."""
-        return self._distances(np.maximum(self.A, self.A.T) > np.eye(self.n))
+        return self._measure_distances(np.maximum(self.A, self.A.T) > np.eye(self.n))
 
-    def _distances(self, edges: NDArray[np.bool_]) -> IntArray:
+    def _measure_distances(self, edges: NDArray[np.bool_]) -> IntArray:
         return np.asarray(np.minimum(find_distances(edges[None])[0].astype(int), self.n))
 
     @cached_property

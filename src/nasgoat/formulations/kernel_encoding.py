@@ -40,11 +40,11 @@ def add_distance_indicators(m: TaggedModel) -> None:
     n = m.n
     pairs = list(product(range(n), repeat=2))
     keys = [(u, v, s) for u, v in pairs for s in range(n + 1)]
-    m.variable("ds", keys, pyo.Binary, lambda g, u, v, s: float(g.d[u, v] == s))
+    m.add_variable("ds", keys, pyo.Binary, lambda g, u, v, s: float(g.d[u, v] == s))
     one = {(u, v): sum(m.ds[u, v, s] for s in range(n + 1)) for u, v in pairs}
-    m.rows("k_g", "ds_one", [((u, v), one[u, v] == 1) for u, v in pairs])
+    m.add_rows("k_g", "ds_one", [((u, v), one[u, v] == 1) for u, v in pairs])
     mean = {(u, v): sum(s * m.ds[u, v, s] for s in range(1, n + 1)) for u, v in pairs}
-    m.rows("k_g", "ds_value", [((u, v), mean[u, v] == m.d[u, v]) for u, v in pairs])
+    m.add_rows("k_g", "ds_value", [((u, v), mean[u, v] == m.d[u, v]) for u, v in pairs])
 
 
 def add_path_indicators(m: TaggedModel, labels: int) -> None:
@@ -55,10 +55,10 @@ def add_path_indicators(m: TaggedModel, labels: int) -> None:
     def meaning(g: Any, u: int, v: int, s: int, a: int, b: int) -> float:
         return float(g.codes[u] == a and g.d[u, v] == s and g.codes[v] == b)
 
-    p = m.variable("p", keys, pyo.Binary, meaning)
+    p = m.add_variable("p", keys, pyo.Binary, meaning)
     three = {(u, v, s, a, b): m.F[u, a] + m.ds[u, v, s] + m.F[v, b] for u, v, s, a, b in keys}
-    m.rows("k_g", "p_at_most", [(key, 3 * p[key] <= three[key]) for key in keys])
-    m.rows("k_g", "p_at_least", [(key, p[key] >= three[key] - 2) for key in keys])
+    m.add_rows("k_g", "p_at_most", [(key, 3 * p[key] <= three[key]) for key in keys])
+    m.add_rows("k_g", "p_at_least", [(key, p[key] >= three[key] - 2) for key in keys])
 
 
 def add_path_counts(m: TaggedModel, labels: int) -> None:
@@ -70,14 +70,14 @@ def add_path_counts(m: TaggedModel, labels: int) -> None:
         starts, ends = np.array(g.codes) == a, np.array(g.codes) == b
         return int(((g.d == s) & starts[:, None] & ends[None, :]).sum())
 
-    P = m.variable("P", types, pyo.NonNegativeReals, count, bounds=(0, n * n))
+    P = m.add_variable("P", types, pyo.NonNegativeReals, count, bounds=(0, n * n))
     pairs = list(product(range(n), repeat=2))
     total = {(s, a, b): sum(m.p[u, v, s, a, b] for u, v in pairs) for s, a, b in types}
-    m.rows("k_g", "P", [(key, P[key] == total[key]) for key in types])
+    m.add_rows("k_g", "P", [(key, P[key] == total[key]) for key in types])
     count_indicators(m, "k_g", "P", dict.fromkeys(types, n * n), count)
 
 
-def label_counts(m: TaggedModel, labels: int) -> None:
+def add_label_counts(m: TaggedModel, labels: int) -> None:
     """(k_n) N and N^c: numbers of nodes of each label, N[l] = Σ_v F[v, l]."""
     n = m.n
     keys = [(label,) for label in range(labels)]
@@ -85,13 +85,13 @@ def label_counts(m: TaggedModel, labels: int) -> None:
     def count(g: Any, label: int) -> int:
         return int(g.codes.count(label))
 
-    N = m.variable("N", keys, pyo.NonNegativeReals, count, bounds=(0, n))
+    N = m.add_variable("N", keys, pyo.NonNegativeReals, count, bounds=(0, n))
     total = {label: sum(m.F[v, label] for v in range(n)) for (label,) in keys}
-    m.rows("k_n", "N", [((label,), N[label] == total[label]) for (label,) in keys])
+    m.add_rows("k_n", "N", [((label,), N[label] == total[label]) for (label,) in keys])
     count_indicators(m, "k_n", "N", dict.fromkeys(keys, n), count)
 
 
-def edge_ends(m: TaggedModel, space: GraphSpace) -> None:
+def add_edge_ends(m: TaggedModel, space: GraphSpace) -> None:
     """(k_e) e: each labelled edge of a declared graph together with the labels of its ends."""
 
     def is_labelled(g: Any, u: int, v: int, label: int) -> bool:
@@ -116,16 +116,16 @@ def add_edge_type_counts(m: TaggedModel, space: GraphSpace, features: FeatureMap
     keys = list(features.edge_types)
     if not keys:
         return
-    edge_ends(m, space)
+    add_edge_ends(m, space)
     most = space.rules.max_edges
     place = {kind: len(features.path_types) + i for i, kind in enumerate(keys)}
 
     def count(g: Any, *kind: int) -> int:
         return int(g.counts[place[kind]])  # type: ignore[index]
 
-    E = m.variable("E", keys, pyo.NonNegativeReals, count, bounds=(0, most))
+    E = m.add_variable("E", keys, pyo.NonNegativeReals, count, bounds=(0, most))
     sums = [(k, sum_linearly([*express_edge_type(m, space, *k), (-1.0, E[k])]) == 0) for k in keys]
-    m.rows("k_e", "E", sums)
+    m.add_rows("k_e", "E", sums)
     count_indicators(m, "k_e", "E", dict.fromkeys(keys, most), count)
 
 
@@ -133,7 +133,7 @@ def count_paths_and_labels(m: TaggedModel, labels: int) -> None:
     """(k_g) p, P, P^c and (k_n) N, N^c, where nodes have labels."""
     add_path_indicators(m, labels)
     add_path_counts(m, labels)
-    label_counts(m, labels)
+    add_label_counts(m, labels)
 
 
 def count_indicators(
@@ -152,11 +152,13 @@ def count_indicators(
     every = {key: range(largest + 1) for key, largest in most.items()}
     index = [(*key, c) for key, values in every.items() for c in values]
     X, name = getattr(m, name), indicator or f"{name}c"
-    Xc = m.variable(name, index, pyo.Binary, lambda g, *key: float(count(g, *key[:-1]) == key[-1]))
+    Xc = m.add_variable(
+        name, index, pyo.Binary, lambda g, *key: float(count(g, *key[:-1]) == key[-1])
+    )
     terms = {key: [(float(c), Xc[(*key, c)]) for c in values] for key, values in every.items()}
     one = [(key, sum_linearly((1.0, x) for _, x in terms[key]) == 1) for key in every]
-    m.rows(tag, f"{name}_one", one)
-    m.rows(tag, f"{name}_value", [(key, equate(terms[key], [(1.0, X[key])])) for key in every])
+    m.add_rows(tag, f"{name}_one", one)
+    m.add_rows(tag, f"{name}_value", [(key, equate(terms[key], [(1.0, X[key])])) for key in every])
     return Xc
 
 
@@ -205,14 +207,14 @@ def express_linear_kernel(m: TaggedModel, features: FeatureMap, weighted_row: Ar
         weighted_row: The feature row of X^i times the weights α, β, γ of its columns.
     """
     factors = features.scale(m.n) * weighted_row
-    columns = zip(factors, _columns(m, features), strict=True)
+    columns = zip(factors, _list_columns(m, features), strict=True)
     return sum_linearly((f, column.count) for f, column in columns if column.count is not None)
 
 
 def express_linear_kernel_with_itself(m: TaggedModel, features: FeatureMap, weights: Array) -> Any:
     """(linear): k(x, x), linear in the indicators P^c, N^c, d^s and F."""
     factors = features.scale(m.n) ** 2 * weights
-    columns = zip(factors, _columns(m, features), strict=True)
+    columns = zip(factors, _list_columns(m, features), strict=True)
     return sum_linearly((f * c2, var) for f, column in columns for c2, var in column.square)
 
 
@@ -226,7 +228,7 @@ class CountColumn(NamedTuple):
 _NONE = CountColumn(None, [])  # of a feature that no graph of this size has
 
 
-def _columns(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
+def _list_columns(m: TaggedModel, features: FeatureMap) -> list[CountColumn]:
     g, _, e, *_ = features.widths
     return [
         *(list_graph_kernel_terms(m, features) if g else ()),

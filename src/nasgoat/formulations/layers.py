@@ -40,7 +40,7 @@ Pair = tuple[int, int]
 
 def add_forward_edges(m: TaggedModel) -> None:
     """A[u, v] for u < v; the other edges of (101_index) and (201_index) are not even variables."""
-    m.variable("A", list_forward_pairs(m.n), pyo.Binary, lambda g, u, v: g.A[u, v])
+    m.add_variable("A", list_forward_pairs(m.n), pyo.Binary, lambda g, u, v: g.A[u, v])
 
 
 def add_layers(m: TaggedModel) -> None:
@@ -52,9 +52,9 @@ def add_layers(m: TaggedModel) -> None:
     """
     pairs = list_forward_pairs(m.n)
     triples = [(u, v, s) for u, v in pairs for s in range(2, v - u + 1)]
-    m.variable("R", triples, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] <= s))
+    m.add_variable("R", triples, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] <= s))
     grow = [((u, v, s), reach(m, u, v, s) >= reach(m, u, v, s - 1)) for u, v, s in triples]
-    m.rows("layers", "grow", grow)
+    m.add_rows("layers", "grow", grow)
     _add_detours(m, "y", "first", triples, lambda u, w, v: ((u, w), (w, v)))
     _add_detours(m, "x", "last", triples, lambda u, w, v: ((w, v), (u, w)))
 
@@ -99,11 +99,11 @@ def require_paths(m: TaggedModel, tags: tuple[str, str]) -> None:
     for u in range(n - 1):
         reach(m, u, n - 1, n - 1 - u).setlb(1)
     into = [((v,), sum_linearly((1.0, m.A[u, v]) for u in range(v)) >= 1) for v in range(1, n)]
-    m.rows(tags[0], "edge_in", into)
+    m.add_rows(tags[0], "edge_in", into)
     out = [
         ((u,), sum_linearly((1.0, m.A[u, v]) for v in range(u + 1, n)) >= 1) for u in range(n - 1)
     ]
-    m.rows(tags[1], "edge_out", out)
+    m.add_rows(tags[1], "edge_out", out)
 
 
 def _add_detours(
@@ -124,21 +124,21 @@ def _add_detours(
         return float(g.A[edge] and g.d[rest] <= s - 1)
 
     keys = [(u, w, v, s) for u, v, s in triples for w in range(u + 1, v)]
-    y = m.variable(variable, keys, pyo.UnitInterval, meaning)
+    y = m.add_variable(variable, keys, pyo.UnitInterval, meaning)
     parts = {k: divide(*k[:3]) for k in keys}
     edge = {k: m.A[parts[k][0]] for k in keys}
     rest = {k: reach(m, *parts[k][1], k[3] - 1) for k in keys}
-    m.rows("layers", f"{name}_edge", [(k, y[k] <= edge[k]) for k in keys])
-    m.rows("layers", f"{name}_rest", [(k, y[k] <= rest[k]) for k in keys])
-    m.rows("layers", f"{name}_both", [(k, y[k] >= edge[k] + rest[k] - 1) for k in keys])
+    m.add_rows("layers", f"{name}_edge", [(k, y[k] <= edge[k]) for k in keys])
+    m.add_rows("layers", f"{name}_rest", [(k, y[k] <= rest[k]) for k in keys])
+    m.add_rows("layers", f"{name}_both", [(k, y[k] >= edge[k] + rest[k] - 1) for k in keys])
     some = [((u, w, v, s), reach(m, u, v, s) >= y[u, w, v, s]) for u, w, v, s in keys]
-    m.rows("layers", f"{name}_some", some)
+    m.add_rows("layers", f"{name}_some", some)
     every = []
     for u, v, s in triples:
         ways = [(-1.0, y[u, w, v, s]) for w in range(u + 1, v)]
         row = sum_linearly([(1.0, reach(m, u, v, s)), (-1.0, m.A[u, v]), *ways]) <= 0
         every.append(((u, v, s), row))
-    m.rows("layers", name, every)
+    m.add_rows("layers", name, every)
 
 
 def link_pairs(
@@ -171,7 +171,7 @@ def link_pairs(
     def meaning(g: Any, u: int, v: int, k: int, a: int, b: int) -> float:
         return float(is_kind(g, u, v, k) and g.codes[u] == a and g.codes[v] == b)
 
-    x = m.variable(name, keys, pyo.UnitInterval, meaning)
+    x = m.add_variable(name, keys, pyo.UnitInterval, meaning)
     total, tail, head = [], [], []
     for (u, v), each in kinds.items():
         for k in each:
@@ -186,7 +186,7 @@ def link_pairs(
             tail.append(((u, v, a), compare(sum_linearly(leave), sense, 0)))
             head.append(((u, v, a), compare(sum_linearly(enter), sense, 0)))
     for part, rows in zip(parts, (total, tail, head), strict=True):
-        m.rows(tag, part, rows)
+        m.add_rows(tag, part, rows)
 
 
 def link_cells(m: TaggedModel, labels: Sequence[int]) -> None:
@@ -216,7 +216,7 @@ def link_cells(m: TaggedModel, labels: Sequence[int]) -> None:
         def meaning(g: Any, v: int, s: int, a: int, pair: dict[int, Pair] = pair) -> float:
             return float(g.d[pair[v]] == s and g.codes[v] == a)
 
-        x = m.variable(name, keys, pyo.UnitInterval, meaning)
+        x = m.add_variable(name, keys, pyo.UnitInterval, meaning)
         distance, label = [], []
         for v in inner:
             for s in steps(*pair[v]):
@@ -225,8 +225,8 @@ def link_cells(m: TaggedModel, labels: Sequence[int]) -> None:
             for a in labels:
                 parts = [(1.0, x[v, s, a]) for s in steps(*pair[v])]
                 label.append(((v, a), equate(parts, [(1.0, m.F[v, a])])))
-        m.rows("links", f"{end}_distance", distance)
-        m.rows("links", f"{end}_label", label)
+        m.add_rows("links", f"{end}_distance", distance)
+        m.add_rows("links", f"{end}_label", label)
 
 
 def link_graphs(m: TaggedModel, space: GraphSpace) -> None:

@@ -35,17 +35,17 @@ _WIDE = 1e3  # coefficients beyond this are scaled down, for the solver's absolu
 
 def limit_cells(m: TaggedModel, space: CellSpace) -> None:
     """(limit): the limits of a space of cells."""
-    limit_rows(
+    add_limit_rows(
         m, space, list_forward_pairs(m.n), lambda: _express_cell_depth(m, space.end_pairs(m.n))
     )
 
 
 def limit_graphs(m: TaggedModel, space: GraphSpace) -> None:
     """(limit): the limits of a declared graph space, where labels tell sources and sinks."""
-    limit_rows(m, space, space.pairs(m.n), lambda: _express_graph_depth(m, space))
+    add_limit_rows(m, space, space.pairs(m.n), lambda: _express_graph_depth(m, space))
 
 
-def limit_rows(
+def add_limit_rows(
     m: TaggedModel, space: SearchSpace, pairs: Sequence[Pair], depth: Callable[[], Terms]
 ) -> None:
     """(limit): a row for each limit of the space.
@@ -62,24 +62,24 @@ def limit_rows(
     limits = space.all_limits
     deep = depth() if any(limit.depth for limit in limits) else []
     for place, limit in enumerate(limits):
-        terms = [*_label_terms(m, space, limit), *((limit.depth * c, x) for c, x in deep)]
+        terms = [*_list_label_terms(m, space, limit), *((limit.depth * c, x) for c, x in deep)]
         terms += [(limit.edges, m.A[pair]) for pair in pairs]
         name = re.sub(r"\W+", "_", limit.name)[:60].strip("_")
         if any(c for c, _ in terms):
-            row = _row(limit, terms, limit.bound - limit.nodes * m.n)
+            row = _make_row(limit, terms, limit.bound - limit.nodes * m.n)
         else:  # on the number of nodes alone: always true in a model of one size, or never
             holds = bool(limit.holds(limit.nodes * m.n))
             row = next(iter(m.A.values())) >= (0 if holds else 2)
-        m.rows("limit", f"{place}_{name}", [((), row)])
+        m.add_rows("limit", f"{place}_{name}", [((), row)])
 
 
-def _row(limit: Limit, terms: Terms, bound: float) -> Any:
+def _make_row(limit: Limit, terms: Terms, bound: float) -> Any:
     largest = max((abs(c) for c, _ in terms), default=1.0)
     scale = largest if largest > _WIDE or 0 < largest < 1 / _WIDE else 1.0
     return compare(sum_linearly((c / scale, x) for c, x in terms), limit.sense, bound / scale)
 
 
-def _label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
+def _list_label_terms(m: TaggedModel, space: SearchSpace, limit: Limit) -> Terms:
     """Coefficients on labels; a key of two is a node's label, one of three an edge's."""
     on_nodes = limit.node_coefficients(space.node_vocabulary or ("",))
     pairs = {(key[0], key[1]) for key in m.labels if len(key) == 3}
@@ -98,17 +98,19 @@ def _express_cell_depth(m: TaggedModel, pairs: Sequence[Pair]) -> Terms:
     if len(pairs) == 1:
         return [(s * c, x) for s, terms in spans[pairs[0]].items() for c, x in terms]
 
-    return _longest(m, spans, lambda g: pairs)
+    return _express_longest_distance(m, spans, lambda g: pairs)
 
 
-def _longest(m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]]) -> Terms:
+def _express_longest_distance(
+    m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]]
+) -> Terms:
     """(limit) H: a distance of at least t between some of the pairs of ends."""
 
     def depth(g: Any) -> int:
         return max((int(g.d[pair]) for pair in ends(g) if g.d[pair] < g.n), default=0)
 
     longest = range(1, m.n)
-    H = m.variable("H", [(t,) for t in longest], pyo.Binary, lambda g, t: float(depth(g) >= t))
+    H = m.add_variable("H", [(t,) for t in longest], pyo.Binary, lambda g, t: float(depth(g) >= t))
     some, none = [], []
     for t in longest:
         by_pair = {
@@ -120,8 +122,8 @@ def _longest(m: TaggedModel, spans: _Spans, ends: Callable[[Any], Sequence[Pair]
                 some.append(((t, u, v), sum_linearly([(1.0, H[t]), *_negate(far)]) >= 0))
         every = [term for far in by_pair.values() for term in far]
         none.append(((t,), sum_linearly([(1.0, H[t]), *_negate(every)]) <= 0))
-    m.rows("limit", "depth_at_least", some)
-    m.rows("limit", "depth_at_most", none)
+    m.add_rows("limit", "depth_at_least", some)
+    m.add_rows("limit", "depth_at_most", none)
     return [(1.0, H[t]) for t in longest]
 
 
@@ -139,14 +141,14 @@ def _express_graph_depth(m: TaggedModel, space: GraphSpace) -> Terms:
     def meaning(g: Any, u: int, v: int, s: int) -> float:
         return float((u, v) in ends(g) and g.d[u, v] == s)
 
-    h = m.variable("h", keys, pyo.UnitInterval, meaning)
-    m.rows("limit", "h_source", [((u, v, s), h[u, v, s] <= starts[u]) for u, v, s in keys])
-    m.rows("limit", "h_sink", [((u, v, s), h[u, v, s] <= stops[v]) for u, v, s in keys])
-    m.rows("limit", "h_distance", [(k, h[k] <= m.ds[k]) for k in keys])
+    h = m.add_variable("h", keys, pyo.UnitInterval, meaning)
+    m.add_rows("limit", "h_source", [((u, v, s), h[u, v, s] <= starts[u]) for u, v, s in keys])
+    m.add_rows("limit", "h_sink", [((u, v, s), h[u, v, s] <= stops[v]) for u, v, s in keys])
+    m.add_rows("limit", "h_distance", [(k, h[k] <= m.ds[k]) for k in keys])
     all_three = [(k, h[k] >= starts[k[0]] + stops[k[1]] + m.ds[k] - 2) for k in keys]
-    m.rows("limit", "h_all", all_three)
+    m.add_rows("limit", "h_all", all_three)
     spans = {(u, v): {s: [(1.0, h[u, v, s])] for s in range(1, m.n)} for u, v in pairs}
-    return _longest(m, spans, ends)
+    return _express_longest_distance(m, spans, ends)
 
 
 def _express_ends(m: TaggedModel, space: GraphSpace) -> tuple[list[Any], list[Any]]:

@@ -24,7 +24,7 @@ from scipy.linalg import cho_solve
 from nasgoat.formulations import kernel_encoding as kernel_terms
 from nasgoat.formulations.counts import Counts
 from nasgoat.formulations.tagged_model import TaggedModel, Terms, equate, sum_linearly
-from nasgoat.formulations.variance_bound import list_single_counts, project_counts, variance_bound
+from nasgoat.formulations.variance_bound import bound_variance, list_single_counts, project_counts
 from nasgoat.kernels import FeatureMap
 from nasgoat.surrogate import ExponentialPosterior, GraphGP, LinearPosterior
 from nasgoat.surrogate.posterior import (
@@ -72,16 +72,16 @@ class KernelValues(NamedTuple):
 
 def set_lcb_objective(m: TaggedModel, sqrt_beta: float) -> None:
     """(Acq-Opt), line 1: min μ - √β σ."""
-    mean, std = m.meaning("mu"), m.meaning("sigma")
-    m.variable("lcb", [()], pyo.Reals, lambda g: float(mean(g) - sqrt_beta * std(g)))
-    m.rows("Acq_Opt", "lcb", [((), m.lcb == m.mu - sqrt_beta * m.sigma)])
+    mean, std = m.find_meaning("mu"), m.find_meaning("sigma")
+    m.add_variable("lcb", [()], pyo.Reals, lambda g: float(mean(g) - sqrt_beta * std(g)))
+    m.add_rows("Acq_Opt", "lcb", [((), m.lcb == m.mu - sqrt_beta * m.sigma)])
     m.minimize(m.lcb)
 
 
 def add_posterior_mean_row(m: TaggedModel, mean: Any, posterior: Posterior) -> None:
     """(Acq-Opt), line 2: μ = K_xX K_XX⁻¹ y, or what that is on counts."""
-    m.variable("mu", [()], pyo.Reals, lambda g: posterior.mean_std(g.counts[None])[0][0])
-    m.rows("Acq_Opt", "mean", [((), m.mu == mean)])
+    m.add_variable("mu", [()], pyo.Reals, lambda g: posterior.mean_std(g.counts[None])[0][0])
+    m.add_rows("Acq_Opt", "mean", [((), m.mu == mean)])
 
 
 def add_posterior_variance_row(
@@ -92,11 +92,11 @@ def add_posterior_variance_row(
     def deviation(g: Any) -> float:
         return float(posterior.mean_std(g.counts[None])[1][0])
 
-    m.variable("sigma", [()], pyo.NonNegativeReals, deviation)
-    m.rows("Acq_Opt", "variance", [((), sum(explained, start=m.sigma**2) <= prior)])
+    m.add_variable("sigma", [()], pyo.NonNegativeReals, deviation)
+    m.add_rows("Acq_Opt", "variance", [((), sum(explained, start=m.sigma**2) <= prior)])
 
 
-def kernel_rows(
+def add_kernel_rows(
     m: TaggedModel,
     linear: KernelValues,
     variance: float | None,
@@ -125,23 +125,23 @@ def kernel_rows(
     tag = "linear" if variance is None else "exponential"
     keys = [(i,) for i in range(len(linear.products))]
     largest = most or KernelValues([np.inf] * len(keys), np.inf)
-    K = m.variable(
+    K = m.add_variable(
         "K",
         keys,
         pyo.NonNegativeReals,
         lambda g, i: apply(measure(g).products[i]),
         bounds=lambda _, i: limit(largest.products[i]),
     )
-    K_xx = m.variable(
+    K_xx = m.add_variable(
         "K_xx",
         [()],
         pyo.NonNegativeReals,
         lambda g: apply(measure(g).square),
         bounds=limit(largest.square),
     )
-    m.rows(tag, "K", [(i, K[i] == apply(linear.products[i[0]], pyo.exp)) for i in keys])
+    m.add_rows(tag, "K", [(i, K[i] == apply(linear.products[i[0]], pyo.exp)) for i in keys])
     square = apply(linear.square, pyo.exp)
-    m.rows(tag, "K_xx", [((), K_xx == square if most is None else K_xx <= square)])
+    m.add_rows(tag, "K_xx", [((), K_xx == square if most is None else K_xx <= square)])
 
 
 def add_paper_posterior_rows(
@@ -162,9 +162,9 @@ def add_paper_posterior_rows(
     def linear(g: Any) -> KernelValues:
         return _normalise(KernelValues(weighted @ g.row, weights @ g.row**2), offsets)
 
-    kernel_rows(m, _normalise(expressions, offsets), variance, linear)
+    add_kernel_rows(m, _normalise(expressions, offsets), variance, linear)
     K, dual = list(m.K.values()), np.asarray(fitted.alpha_, dtype=float).ravel()
-    stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).on_counts(features, m.n)
+    stated = KernelPosterior(kernel, fitted.X_train_, dual, fitted.L_).fold_to_counts(features, m.n)
     add_posterior_mean_row(m, sum_linearly(zip(dual, K, strict=True)), stated)
     t = range(len(K))
     inverse = cho_solve((fitted.L_, True), np.eye(len(K)))
@@ -185,7 +185,7 @@ def add_compact_posterior_rows(
     m: TaggedModel, counts: Counts, features: FeatureMap, acquisition: AcquisitionTerms
 ) -> Squares:
     """(Acq-Opt), lines 2 to 4, on counts, for any kernel of ours; answers the squares of counts."""
-    posterior = require_known_form(acquisition.posterior).on_counts(features, m.n)
+    posterior = require_known_form(acquisition.posterior).fold_to_counts(features, m.n)
     if isinstance(posterior, LinearPosterior):
         return add_linear_posterior_rows(m, counts, posterior)
     return add_exponential_posterior_rows(m, counts, posterior)
@@ -202,7 +202,7 @@ def add_linear_posterior_rows(
     mean = sum_linearly(((w[j], m.z[j]) for j in largest), float(w @ constants))
     add_posterior_mean_row(m, mean, posterior)
     functionals = list_single_counts(len(counts.counts), largest, squares)
-    bound = variance_bound(m.z, counts, posterior.covariance, functionals, constants)
+    bound = bound_variance(m.z, counts, posterior.covariance, functionals, constants)
     project_counts(m, bound, np.array(list(largest.values())))
     prior = sum_linearly(bound.affine, bound.constant)
     add_posterior_variance_row(m, [sum(x**2 for x in m.q.values())], prior, posterior)
@@ -213,14 +213,14 @@ def add_linear_posterior_rows(
 def count_variables(m: TaggedModel, counts: Counts) -> Squares:
     """z[j] for the counts that vary; answers z[j]² = Σ c² Zc[j, c], or z[j] if that is 0 or 1."""
     upper = {(j,): count.upper for j, count in enumerate(counts.counts) if count.terms}
-    z = m.variable(
+    z = m.add_variable(
         "z",
         upper,
         pyo.NonNegativeReals,
         lambda g, j: g.counts[j],
         bounds=lambda _, j: (0, upper[j,]),
     )
-    m.rows("k_g", "z", [(k, equate(counts.counts[k[0]].terms, [(1.0, z[k])])) for k in upper])
+    m.add_rows("k_g", "z", [(k, equate(counts.counts[k[0]].terms, [(1.0, z[k])])) for k in upper])
     most = {key: largest for key, largest in upper.items() if largest > 1}
     Zc = kernel_terms.count_indicators(
         m, "k_g", "z", most, lambda g, j: g.counts[j], indicator="Zc"
@@ -257,18 +257,18 @@ def add_exponential_posterior_rows(
         return _normalise(KernelValues(products, g.counts**2.0 @ posterior.squares), offsets)
 
     most = _bound_exponents(posterior, float(m.n**2), counts.paper)
-    kernel_rows(m, _normalise(exponents, offsets), posterior.variance, linear, most)
+    add_kernel_rows(m, _normalise(exponents, offsets), posterior.variance, linear, most)
     K = list(m.K.values())
     add_posterior_mean_row(m, sum_linearly(zip(posterior.dual, K, strict=True)), posterior)
     whitening = posterior.whitening
-    q = m.variable(
+    q = m.add_variable(
         "q",
         [(i,) for i in range(len(K))],
         pyo.Reals,
         lambda g, i: posterior.variance * (whitening[i] @ np.exp(linear(g).products)),
     )
     whitened = [sum_linearly(zip(row, K, strict=True)) for row in whitening]
-    m.rows("Acq_Opt", "whitened", [((i,), q[i] == value) for i, value in enumerate(whitened)])
+    m.add_rows("Acq_Opt", "whitened", [((i,), q[i] == value) for i, value in enumerate(whitened)])
     add_posterior_variance_row(m, [sum(x**2 for x in q.values())], m.K_xx, posterior)
     return {}
 

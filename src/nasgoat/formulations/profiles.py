@@ -50,7 +50,7 @@ class Profiles:
     crossing: tuple[int, ...]
     places: tuple[IntArray, ...]
 
-    def most(self, family: int, s: int) -> int:
+    def find_most(self, family: int, s: int) -> int:
         """The largest T[f, s]."""
         return int(self.values[family][:, s - 1].max()) if s <= self.values[family].shape[1] else 0
 
@@ -152,8 +152,8 @@ def add_profile_variables(m: TaggedModel, profiles: Profiles) -> None:
             )
         )
 
-    W = m.variable("W", keys, pyo.Binary, meaning)
-    m.rows("profiles", "one", [((f,), _sum(W, f, profiles) == 1) for f in families])
+    W = m.add_variable("W", keys, pyo.Binary, meaning)
+    m.add_rows("profiles", "one", [((f,), _sum(W, f, profiles) == 1) for f in families])
 
 
 def add_profile_rows(m: TaggedModel, profiles: Profiles) -> None:
@@ -172,8 +172,8 @@ def add_profile_rows(m: TaggedModel, profiles: Profiles) -> None:
             ]
             if apart or counted:
                 value.append(((f, s), sum_linearly([*apart, *counted]) == 0))
-    m.rows("profiles", "value", value)
-    m.rows("profiles", "together", _list_joint_rows(m, profiles))
+    m.add_rows("profiles", "value", value)
+    m.add_rows("profiles", "together", _list_joint_rows(m, profiles))
 
 
 def _list_joint_rows(m: TaggedModel, profiles: Profiles) -> list[tuple[tuple[int, ...], Any]]:

@@ -46,7 +46,7 @@ from nasgoat.spaces import CellSpace, EdgeRow, GraphSpace
 from nasgoat.surrogate import LinearPosterior
 
 
-def structure_rows(space: CellSpace, n: int) -> list[EdgeRow] | None:
+def list_symmetric_rows(space: CellSpace, n: int) -> list[EdgeRow] | None:
     """The space's rows over edges, where they say the same of every order of the inner nodes.
 
     A cell with labels on its nodes is held in all its topological orders, so that a row that tells
@@ -76,7 +76,7 @@ def add_structure_rows(m: TaggedModel, rows: Sequence[EdgeRow]) -> None:
         for row in group:
             edges = sum_linearly((c, m.A[pair]) for pair, c in row.terms.items())
             found.append((row.key, compare(edges, row.sense, row.bound)))
-        m.rows(tag, name, found)
+        m.add_rows(tag, name, found)
 
 
 class ColumnBounds(NamedTuple):
@@ -129,7 +129,7 @@ class StructureColumns:
 
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """The graph with its nodes in the order of the list."""
-        for order in self._orders(graph, []):
+        for order in self._list_orders(graph, []):
             return graph.relabeled(order)
         raise GraphError(f"the structure of the graph must be in the list, got {graph}")
 
@@ -139,14 +139,14 @@ class StructureColumns:
         n = self.adjacency.shape[1]
         return [{a[:m, :m].tobytes() for a in self.adjacency} for m in range(n + 1)]
 
-    def _orders(self, graph: LabeledGraph, first: list[int]) -> Iterator[list[int]]:
+    def _list_orders(self, graph: LabeledGraph, first: list[int]) -> Iterator[list[int]]:
         if graph.adjacency[np.ix_(first, first)].tobytes() not in self._beginnings[len(first)]:
             return
         if len(first) == graph.n:
             yield first
         for v in range(graph.n):
             if v not in first:
-                yield from self._orders(graph, [*first, v])
+                yield from self._list_orders(graph, [*first, v])
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +209,11 @@ def choose_structure(m: TaggedModel, adjacency: NDArray[np.bool_]) -> None:
         return float(places.get(g.graph.adjacency.tobytes()) == i)
 
     numbers = range(len(adjacency))
-    X = m.variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
-    m.rows("structures", "one", [((), sum_linearly((1.0, X[i]) for i in numbers) == 1)])
+    X = m.add_variable("X", [(i,) for i in numbers], pyo.UnitInterval, meaning)
+    m.add_rows("structures", "one", [((), sum_linearly((1.0, X[i]) for i in numbers) == 1)])
     having = {(u, v): np.flatnonzero(adjacency[:, u, v]) for u, v in list_forward_pairs(m.n)}
     edges = [(pair, sum_columns(m, found, m.A[pair])) for pair, found in having.items()]
-    m.rows("structures", "edge", edges)
+    m.add_rows("structures", "edge", edges)
 
 
 def sum_columns(m: TaggedModel, structures: NDArray[np.intp], total: Any) -> Any:
@@ -231,8 +231,8 @@ def add_columns(m: TaggedModel, columns: StructureColumns) -> None:
         for s in range(2, v - u + 1)
     }
     spans = {key: structures for key, structures in having.items() if len(structures)}
-    m.variable("D", spans, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] == s))
-    m.rows("structures", "distance", [(k, sum_columns(m, i, m.D[k])) for k, i in spans.items()])
+    m.add_variable("D", spans, pyo.UnitInterval, lambda g, u, v, s: float(g.d[u, v] == s))
+    m.add_rows("structures", "distance", [(k, sum_columns(m, i, m.D[k])) for k, i in spans.items()])
 
 
 def add_column_profiles(m: TaggedModel, profiles: Profiles) -> None:
@@ -240,7 +240,7 @@ def add_column_profiles(m: TaggedModel, profiles: Profiles) -> None:
     rows = [
         ((f, i), sum_columns(m, np.flatnonzero(profiles.places[f] == i), m.W[f, i])) for f, i in m.W
     ]
-    m.rows("profiles", "value", rows)
+    m.add_rows("profiles", "value", rows)
 
 
 class GraphColumns(NamedTuple):
@@ -249,7 +249,7 @@ class GraphColumns(NamedTuple):
     adjacency: NDArray[np.bool_]  # (X, n, n)
     roles: NDArray[np.int8]  # (X, n) label that its role gives to a node, -1 for all others
 
-    def batch(self, space: GraphSpace) -> GraphBatch:
+    def make_batch(self, space: GraphSpace) -> GraphBatch:
         """A graph for each, with any labels."""
         total, n = self.roles.shape
         free = int(bool(space.sources))
@@ -275,7 +275,7 @@ def list_graph_columns(space: GraphSpace, n: int) -> GraphColumns:
         3
     """
     first, found = space.rules.fixed.pinned, {}
-    for matrices, roles in space.structure_listing.chunks(n):
+    for matrices, roles in space.structure_listing.list_chunks(n):
         for matrix, role in zip(matrices, roles, strict=True):
             for rest in permutations(range(first, n)):
                 order = [*range(first), *rest]
@@ -308,14 +308,14 @@ def choose_matrix(m: TaggedModel, space: GraphSpace, columns: GraphColumns) -> N
         roles = all(((codes == code) == (columns.roles[i] == code)).all() for code in ends)
         return float(same and roles)
 
-    X = m.variable("X", [(i,) for i in every], pyo.UnitInterval, meaning)
-    m.rows("structures", "one_of_all", [((), sum_linearly((1.0, X[i]) for i in every) == 1)])
+    X = m.add_variable("X", [(i,) for i in every], pyo.UnitInterval, meaning)
+    m.add_rows("structures", "one_of_all", [((), sum_linearly((1.0, X[i]) for i in every) == 1)])
     edges = []
     for u, v in space.pairs(m.n):
         having = np.flatnonzero(columns.adjacency[:, u, v])
         edges.append(((u, v), equate([(1.0, X[int(i)]) for i in having], [(1.0, m.A[u, v])])))
     if edges:
-        m.rows("structures", "edge", edges)
+        m.add_rows("structures", "edge", edges)
     roles = []
     for code, number in ((0, space.sources), (last, space.sinks)):
         for v in range(m.n) if number else ():
@@ -323,4 +323,4 @@ def choose_matrix(m: TaggedModel, space: GraphSpace, columns: GraphColumns) -> N
             chosen = equate([(1.0, X[int(i)]) for i in there], [(1.0, m.F[v, code])])
             roles.append(((v, code), chosen))
     if roles:
-        m.rows("structures", "role", roles)
+        m.add_rows("structures", "role", roles)

@@ -71,10 +71,10 @@ class TaggedModel:
 
     Example:
         >>> m = TaggedModel(2)
-        >>> A = m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: g.A[u, v])
-        >>> m.rows("C1", "edge", [((0, 1), A[0, 1] >= 1)])
+        >>> A = m.add_variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: g.A[u, v])
+        >>> m.add_rows("C1", "edge", [((0, 1), A[0, 1] >= 1)])
         >>> from nasgoat import LabeledGraph
-        >>> m.list_violations(m.values(GraphPoint(LabeledGraph.from_edges(2, []), 2)))
+        >>> m.list_violations(m.compute_values(GraphPoint(LabeledGraph.from_edges(2, []), 2)))
         [Violation(row='(C1)edge(0,1)', amount=1.0)]
     """
 
@@ -94,7 +94,7 @@ class TaggedModel:
         def __getattr__(self, name: str) -> Any:
             """A variable by its name; the function that adds it documents it."""
 
-    def variable(
+    def add_variable(
         self,
         name: str,
         keys: Iterable[Key],
@@ -111,7 +111,7 @@ class TaggedModel:
         setattr(self, name, variable)
         return variable
 
-    def rows(self, tag: str, part: str, rows: Iterable[tuple[Key, Any]]) -> None:
+    def add_rows(self, tag: str, part: str, rows: Iterable[tuple[Key, Any]]) -> None:
         """Add rows named ``(tag)part(key)``."""
         if tag not in self.tags:
             raise KeyError(tag)
@@ -127,7 +127,7 @@ class TaggedModel:
         """Variables F[v, l] of nodes and F[u, v, l] (Fe in declared graphs) of edges, by key."""
         return {key: x for name in ("F", "Fe") for key, x in getattr(self, name, {}).items()}
 
-    def meaning(self, name: str) -> Meaning:
+    def find_meaning(self, name: str) -> Meaning:
         """The function from a graph to the value of a variable."""
         return self._meanings[name]
 
@@ -135,40 +135,40 @@ class TaggedModel:
         """Set the objective."""
         self.pyomo.add_component("objective", pyo.Objective(expr=expression))
 
-    def values(self, point: GraphPoint) -> dict[str, float]:
+    def compute_values(self, point: GraphPoint) -> dict[str, float]:
         """The value of every variable on a graph, by name."""
         found: dict[str, float] = {}
         for name, meaning in self._meanings.items():
             component = getattr(self.pyomo, name)
             for key, var in component.items():
-                found[name_entry(var)] = float(meaning(point, *_place(key)))
+                found[name_entry(var)] = float(meaning(point, *_list_indices(key)))
         return found
 
     def list_violations(self, values: dict[str, float], tolerance: float = 1e-6) -> list[Violation]:
         """The rows, bounds and integrality conditions that a point does not satisfy."""
-        for var in self.variables():
+        for var in self.list_variables():
             var.set_value(values[name_entry(var)], skip_validation=True)
         found = []
-        for row in self.constraints():
+        for row in self.list_constraints():
             body = pyo.value(row.body)
-            amount = _excess(body, row.lower, row.upper)
+            amount = _measure_excess(body, row.lower, row.upper)
             if amount > tolerance * max(1.0, abs(body)):
                 found.append(Violation(name_entry(row), amount))
-        for var in self.variables():
+        for var in self.list_variables():
             value = var.value
-            amount = _excess(value, var.lb, var.ub)
+            amount = _measure_excess(value, var.lb, var.ub)
             if not var.is_continuous():
                 amount = max(amount, abs(value - round(value)))
             if amount > tolerance * max(1.0, abs(value)):
                 found.append(Violation(name_entry(var), amount))
         return found
 
-    def variables(self) -> Iterator[Any]:
-        """Every variable."""
+    def list_variables(self) -> Iterator[Any]:
+        """List every variable."""
         return iter(self.pyomo.component_data_objects(pyo.Var))
 
-    def constraints(self) -> Iterator[Any]:
-        """Every row."""
+    def list_constraints(self) -> Iterator[Any]:
+        """List every row."""
         return iter(self.pyomo.component_data_objects(pyo.Constraint))
 
 
@@ -177,20 +177,20 @@ def name_entry(data: Any) -> str:
 
     Example:
         >>> m = TaggedModel(2)
-        >>> name_entry(m.variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: 0.0)[0, 1])
+        >>> name_entry(m.add_variable("A", [(0, 1)], pyo.Binary, lambda g, u, v: 0.0)[0, 1])
         'A(0,1)'
     """
-    name, place = str(data.parent_component().local_name), _place(data.index())
+    name, place = str(data.parent_component().local_name), _list_indices(data.index())
     return f"{name}({','.join(map(str, place))})" if place else name
 
 
-def _place(key: Any) -> Key:
+def _list_indices(key: Any) -> Key:
     if key is None:
         return ()
     return key if isinstance(key, tuple) else (key,)
 
 
-def _excess(value: float, lower: Any, upper: Any) -> float:
+def _measure_excess(value: float, lower: Any, upper: Any) -> float:
     below = 0.0 if lower is None else pyo.value(lower) - value
     above = 0.0 if upper is None else value - pyo.value(upper)
     return float(max(below, above, 0.0))

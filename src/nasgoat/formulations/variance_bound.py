@@ -86,14 +86,14 @@ class VarianceBound:
     affine: Terms
     constant: float
 
-    def tangent(self, z: Array, affine: float) -> VarianceTangent:
+    def find_tangent(self, z: Array, affine: float) -> VarianceTangent:
         """The tangent at a point.
 
         Example:
             >>> import numpy as np
             >>> one = np.ones((1, 1))
             >>> bound = VarianceBound(np.array([0]), [None], one, np.zeros(1), [], 0.0)
-            >>> bound.tangent(np.array([3.0]), 25.0)  # σ² ≤ a - z², so σ = 4 there
+            >>> bound.find_tangent(np.array([3.0]), 25.0)  # σ² ≤ a - z², so σ = 4 there
             VarianceTangent(slope=0.125, slopes=array([-0.75]), constant=3.125)
         """
         q = self.B.T @ (z - self.centre)
@@ -104,7 +104,7 @@ class VarianceBound:
         return VarianceTangent(1 / (2 * theta), -normal / (2 * theta), float(constant))
 
 
-def variance_bound(
+def bound_variance(
     z: Any, counts: Counts, covariance: Array, functionals: Sequence[Functional], constants: Array
 ) -> VarianceBound:
     """The bound whose weights d are best for the functionals.
@@ -120,7 +120,7 @@ def variance_bound(
     varies = np.abs(L).sum(axis=0) > 0
     free = np.flatnonzero(varies)
     L = L[:, free].T
-    G, h = counts.matrix()
+    G, h = counts.make_matrix()
     equations = G[:, free]
     centre = np.linalg.pinv(equations) @ (h - G @ constants)
     V = find_directions(equations[np.abs(equations).sum(axis=1) > 0], len(free))
@@ -146,7 +146,7 @@ def project_counts(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:
     B, shift = bound.B, bound.B.T @ bound.centre
     least = np.minimum(B, 0).T @ upper - shift
     most = np.maximum(B, 0).T @ upper - shift
-    q = m.variable(
+    q = m.add_variable(
         "q",
         [(i,) for i in range(B.shape[1])],
         pyo.Reals,
@@ -157,7 +157,7 @@ def project_counts(m: TaggedModel, bound: VarianceBound, upper: Array) -> None:
         sum_linearly(zip(b, bound.z, strict=True), float(-s))
         for b, s in zip(B.T, shift, strict=True)
     ]
-    m.rows("QCR", "q", [((i,), q[i] == value) for i, value in enumerate(values)])
+    m.add_rows("QCR", "q", [((i,), q[i] == value) for i, value in enumerate(values)])
 
 
 def list_single_counts(

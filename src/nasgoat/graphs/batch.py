@@ -72,9 +72,9 @@ class GraphBatch:
             m = graph.n
             adjacency[i, :m, :m] = graph.adjacency
             for v, label in enumerate(graph.node_labels or ()):
-                node_codes[i, v] = _place("node", label, node_places)
+                node_codes[i, v] = _find_place("node", label, node_places)
             for (u, v), label in (graph.edge_labels or {}).items():
-                edge_codes[i, u, v] = _place("edge", label, edge_places)
+                edge_codes[i, u, v] = _find_place("edge", label, edge_places)
                 if not graph.directed:
                     edge_codes[i, v, u] = edge_codes[i, u, v]
         return cls(
@@ -231,7 +231,7 @@ class GraphBatch:
         return total if self.directed else total // 2
 
 
-def _place(kind: str, label: str, places: dict[str, int]) -> int:
+def _find_place(kind: str, label: str, places: dict[str, int]) -> int:
     if label not in places:
         raise GraphError(f"{kind} labels must be among {', '.join(places)}, got {label!r}")
     return places[label]

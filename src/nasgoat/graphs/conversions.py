@@ -38,9 +38,9 @@ class Slots:
     Example:
         >>> slots = Slots(((0, 1), (0, 2), (1, 2)), edge_vocabulary=("conv", "skip"))
         >>> cell = LabeledGraph.from_edges(3, [(0, 1), (1, 2)], edge_labels=["skip", "conv"])
-        >>> slots.edge_digits(cell)
+        >>> slots.encode_edges(cell)
         [2, 0, 1]
-        >>> slots.graph(3, [2, 0, 1]) == cell
+        >>> slots.decode(3, [2, 0, 1]) == cell
         True
     """
 
@@ -49,12 +49,12 @@ class Slots:
     edge_vocabulary: Sequence[str] = ()
     directed: bool = True
 
-    def node_digits(self, graph: LabeledGraph) -> list[int]:
+    def encode_nodes(self, graph: LabeledGraph) -> list[int]:
         """A digit for each node of the graph; none where nodes have no labels."""
         place = {label: code for code, label in enumerate(self.node_vocabulary)}
         return [place[label] for label in graph.node_labels or ()]
 
-    def edge_digits(self, graph: LabeledGraph) -> list[int]:
+    def encode_edges(self, graph: LabeledGraph) -> list[int]:
         """A digit for each pair."""
         if graph.edge_labels is None:
             edges = set(graph.edges)
@@ -66,7 +66,7 @@ class Slots:
     def _edge_digit(self) -> dict[str, int]:
         return {label: 1 + code for code, label in enumerate(self.edge_vocabulary)}
 
-    def graph(
+    def decode(
         self, n: int, edge_digits: Sequence[int], node_digits: Sequence[int] = ()
     ) -> LabeledGraph:
         """The graph of n nodes with these digits, whether or not a space holds it."""

@@ -128,7 +128,7 @@ def mask_passwords(text: str) -> str:
 
 
 def open_storage(address: StorageAddress, named: StorageAddress | None = None) -> RDBStorage:
-    """The Optuna storage at an address, which errors may call by another name.
+    """Open the Optuna storage at an address; messages show the address ``named`` instead, if given.
 
     Raises:
         StudyError: If what is there can't be used.

@@ -109,7 +109,7 @@ def _open_study(
 
 @contextmanager
 def _open_storage(address: StorageAddress, what: str) -> Iterator[RDBStorage]:
-    """A storage to read from; whatever goes wrong in it is damage, and a :class:`StudyError`."""
+    """Open a storage for reading; damage in it is raised as a :class:`StudyError`."""
     if address.is_file:
         check_study_file(address.path)
     storage = open_storage(address)

@@ -149,7 +149,7 @@ class StudyLedger:
         """Keep how the search was called last, for ``nasgoat status``."""
         write_persistently(lambda: self._storage.set_study_user_attr(self._study, PLAN, dict(plan)))
 
-    def artifact(self, number: int) -> str:
+    def find_artifact(self, number: int) -> str:
         """The id of the picture of a ticket's graph in the artefact store."""
         return str(uuid5(NAMESPACE_URL, f"nasgoat/{self.name}/{number}"))
 
@@ -213,7 +213,7 @@ class StudyLedger:
         kept = self._find_running_trial(ticket.number) if tries else None
         tries.append(ticket.number)
         if kept is None:
-            template = make_trial(ticket, self.parameters, self.artifact(ticket.number))
+            template = make_trial(ticket, self.parameters, self.find_artifact(ticket.number))
             kept = self._storage.create_new_trial(self._study, template)
         self._trials[ticket.number] = kept
 

@@ -101,9 +101,10 @@ def describe_status(
     numbers = {read_ticket_number(t) for t in trials if read_ticket_number(t) is not None}
     complete.sort(key=lambda trial: read_ticket_number(trial) or 0)
     objectives = Objectives.declared(declaration)
-    best, front = _best(objectives, complete)
+    best, front = _find_best(objectives, complete)
     plan = attributes.get(PLAN) or {}
-    spending = Spending.of(_read_tickets(mine, declaration)) if _has_sources(declaration) else None
+    sourced = "fidelities" in declaration or "transfer" in declaration
+    spending = Spending.of(_read_tickets(mine, declaration)) if sourced else None
     return StudyStatus(
         study=name,
         storage=str(address),
@@ -130,17 +131,13 @@ def _read_convergence(attributes: Mapping[str, Any], proposed: int) -> Convergen
     return Convergence.from_dict(stored)
 
 
-def _has_sources(declaration: Mapping[str, Any]) -> bool:
-    return "fidelities" in declaration or "transfer" in declaration
-
-
 def _read_tickets(trials: list[FrozenTrial], declaration: Mapping[str, Any]) -> list[Ticket]:
     """The tickets of trials, in the order of their numbers."""
     parameters = GraphParameters(read_declared_space(declaration["space"]))
     return [read_ticket(t, parameters) for t in pick_counting_trials(trials).values()]
 
 
-def _best(
+def _find_best(
     objectives: Objectives, complete: list[FrozenTrial]
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any]] | None]:
     """The best of complete trials, and of several objectives the front."""

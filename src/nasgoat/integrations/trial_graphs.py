@@ -135,10 +135,10 @@ class GraphParameters:
             ]
         if self.space.stores_forward_edges and np.tril(graph.adjacency).any():
             graph = graph.sorted_topologically()
-        nodes = self._slots.node_digits(graph)
+        nodes = self._slots.encode_nodes(graph)
         missing = self.space.sizes[-1] - graph.n if self.space.node_vocabulary else 0
-        size = graph.n - self.space.sizes[0]
-        return [size, *nodes, *[0] * missing, *self._slots.edge_digits(graph)]
+        size = self.space.sizes.index(graph.n)
+        return [size, *nodes, *[0] * missing, *self._slots.encode_edges(graph)]
 
     def _build_graph(self, digits: list[int]) -> LabeledGraph:
         if self._cells:
@@ -146,9 +146,9 @@ class GraphParameters:
             for name, cell in self._cells.items():
                 found[name] = cell._build_graph(list(islice(rest, len(cell.radices))))
             return NamedGraphs(found)
-        n = digits[0] + self.space.sizes[0]
+        n = self.space.sizes[digits[0]]
         labels = self.space.sizes[-1] if self.space.node_vocabulary else 0
-        return self._slots.graph(n, digits[1 + labels :], digits[1 : 1 + labels][:n])
+        return self._slots.decode(n, digits[1 + labels :], digits[1 : 1 + labels][:n])
 
 
 def write_claim(storage: BaseStorage, trial: FrozenTrial, proposal: Proposal) -> None:

@@ -208,7 +208,7 @@ class FeatureMap:
         spaces = self.space.cells.values() or [self.space]
         return [_CellColumns(space, self.blocks) for space in spaces]
 
-    def of_cell(self, name: str) -> tuple[FeatureMap, slice]:
+    def restrict_to_cell(self, name: str) -> tuple[FeatureMap, slice]:
         """The paper's features of one cell of a space, and the row columns that are its own."""
         place = list(self.space.cells).index(name)
         before = sum(sum(cell.widths) for cell in self._cells[:place])

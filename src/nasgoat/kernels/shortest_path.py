@@ -93,7 +93,8 @@ class ShortestPathKernel(Kernel):
         self.bounds_ = bounds
         self.widths = widths
         self.cells = cells
-        self.others = tuple(name for name in BLOCKS if any(_is_of(name, key) for key in weights))
+        weighed = {weight.rpartition(".")[2] for weight in weights}  # a cell may be named before
+        self.others = tuple(name for name in BLOCKS if name in weighed)
         for name, weight in weights.items():
             setattr(self, name, weight)
 
@@ -234,11 +235,6 @@ class ShortestPathKernel(Kernel):
                 "or pass FeatureMap(space).widths"
             )
         return self.widths
-
-
-def _is_of(block: str, weight: str) -> bool:
-    """Whether a weight is that of a block, in all cells or in one."""
-    return weight.rpartition(".")[2] == block
 
 
 def list_kernels() -> list[str]:

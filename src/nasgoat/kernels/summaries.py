@@ -206,7 +206,7 @@ def _list_totals(space: SearchSpace) -> Iterator[tuple[Sequence[int], Sequence[i
 
 
 def count_ends(space: SearchSpace) -> int:
-    """Nodes of a declared graph whose role is their label: sources and sinks."""
+    """Count the nodes of a declared graph whose role fixes their label: sources and sinks."""
     return space.sources + space.sinks
 
 

@@ -184,7 +184,7 @@ class _CellPicture:
     def _scale(self, point: Point) -> Point:
         return point[0] * self.steps[0], -point[1] * self.steps[1]
 
-    def _at(self, point: Point) -> Point:
+    def _locate(self, point: Point) -> Point:
         along, across = self._scale(point)
         return along - self.corner[0], across - self.corner[1]
 
@@ -193,7 +193,7 @@ class _CellPicture:
 
     def draw_node(self, v: int) -> Html:
         """A node with its label."""
-        x, y = self._turn(self._at(self.layout.nodes[v]))
+        x, y = self._turn(self._locate(self.layout.nodes[v]))
         half, labels = self.halves[v], self.graph.node_labels
         class_ = "o0" if labels is None else self.classes.get(labels[v], "o0")
         box = element(
@@ -236,7 +236,7 @@ class _CellPicture:
     def _find_course(self, edge: Edge) -> list[Point]:
         """The points of an edge's line, from border to border where that shows."""
         u, v = edge
-        points = [self._at(point) for point in self.layout.edges[edge]]
+        points = [self._locate(point) for point in self.layout.edges[edge]]
         first, last = points[0], points[-1]
         if not self.in_layers:
             tall = _BOX / 2 + 2
@@ -251,7 +251,7 @@ class _CellPicture:
     def _place_labels(self) -> tuple[dict[Edge, Point], int]:
         """Where the labels of edges stand, and how many boxes are hidden by them."""
         nodes = self.layout.nodes.items()
-        taken = [(self._at(at), (self.halves[v], _BOX / 2)) for v, at in nodes]
+        taken = [(self._locate(at), (self.halves[v], _BOX / 2)) for v, at in nodes]
         sizes = {edge: (_measure(text) + 4, 10.0) for edge, text in self.labels.items()}
         courses = {edge: self._find_course(edge) for edge in sizes}
         return place_labels(courses, sizes, taken, self.in_layers)

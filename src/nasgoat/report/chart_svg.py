@@ -91,7 +91,7 @@ def draw_chart(chart: Chart) -> Html:
         "svg",
         element("title", chart.title, id=f"{chart.identity}-title"),
         element("desc", chart.description, id=f"{chart.identity}-desc"),
-        frame.axes(chart.x, chart.y),
+        frame.draw_axes(chart.x, chart.y),
         [_draw_mark(mark, frame) for mark in chart.marks],
         _write_names(chart, frame),
         class_="chart direct" if chart.direct else "chart",
@@ -121,34 +121,34 @@ class _Frame:
 
     @classmethod
     def around(cls, chart: Chart) -> _Frame:
-        horizontal, vertical = chart.scales()
-        texts = [cut(text, _SHORT) for _, text in chart.y.ticks(vertical)]
+        horizontal, vertical = chart.make_scales()
+        texts = [cut(text, _SHORT) for _, text in chart.y.list_ticks(vertical)]
         left = (32 if chart.y.name else 16) + _DIGIT * max(map(len, texts), default=1)
         names = [cut(line.name, _SHORT) for line, *_ in chart.place_names(vertical, 0.0)]
         right = chart.width - max([_RIGHT, *(26 + _DIGIT * len(name) for name in names)])
         return cls(left, right, _TOP, chart.height - _BOTTOM, horizontal, vertical)
 
-    def at(self, x: float, y: float) -> Point:
+    def locate(self, x: float, y: float) -> Point:
         return (
             self.left + self.horizontal.place(x) * (self.right - self.left),
             self.bottom - self.vertical.place(y) * (self.bottom - self.top),
         )
 
-    def places(self, x: Sequence[float], y: Sequence[float]) -> list[Point]:
-        return [self.at(*pair) for pair in zip(x, y, strict=True)]
+    def locate_all(self, x: Sequence[float], y: Sequence[float]) -> list[Point]:
+        return [self.locate(*pair) for pair in zip(x, y, strict=True)]
 
-    def axes(self, x: Axis, y: Axis) -> Html:
+    def draw_axes(self, x: Axis, y: Axis) -> Html:
         parts: list[Html] = []
-        for value, text in y.ticks(self.vertical):
-            _, height = self.at(0, value)
-            parts.append(_path("grid", f"M{self.left:.1f} {height:.1f}H{self.right:.1f}"))
+        for value, text in y.list_ticks(self.vertical):
+            _, height = self.locate(0, value)
+            parts.append(_draw_path("grid", f"M{self.left:.1f} {height:.1f}H{self.right:.1f}"))
             shown = cut(text, _SHORT)
             parts.append(element("text", shown, class_="tick end", x=self.left - 7, y=height + 4.5))
-        for value, text in x.ticks(self.horizontal):
-            place, _ = self.at(value, self.vertical.low)
-            parts.append(_path("axis", f"M{place:.1f} {self.bottom:.1f}v5"))
+        for value, text in x.list_ticks(self.horizontal):
+            place, _ = self.locate(value, self.vertical.low)
+            parts.append(_draw_path("axis", f"M{place:.1f} {self.bottom:.1f}v5"))
             parts.append(element("text", text, class_="tick mid", x=place, y=self.bottom + 19))
-        parts.append(_path("axis", f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}"))
+        parts.append(_draw_path("axis", f"M{self.left:.1f} {self.bottom:.1f}H{self.right:.1f}"))
         across, up = (self.left + self.right) / 2, (self.top + self.bottom) / 2
         turn = f"translate(13 {up:.1f}) rotate(-90)"
         parts.append(element("text", x.name, class_="name mid", x=across, y=self.bottom + 39))
@@ -162,7 +162,7 @@ def _write_names(chart: Chart, frame: _Frame) -> list[Html]:
     for line, end, place in chart.place_names(frame.vertical, _NAME / height):
         start, at = frame.bottom - end * height, frame.bottom - place * height
         way = f"M{frame.right:.1f} {start:.1f}L{frame.right + 12:.1f} {at:.1f}"
-        parts.append(_path(f"leader s{line.series}", way))
+        parts.append(_draw_path(f"leader s{line.series}", way))
         class_ = f"direct s{line.series}" + " bold" * line.bold
         name = cut(line.name, _SHORT)
         parts.append(element("text", name, class_=class_, x=frame.right + 15, y=at + 4))
@@ -173,15 +173,15 @@ def _draw_mark(mark: Mark, frame: _Frame) -> Html:
     if isinstance(mark, Points):
         return _draw_points(mark, frame)
     if isinstance(mark, Line):
-        return _path(
-            _choose_line_class(mark), _write_path(frame.places(mark.x, mark.y), mark.steps)
+        return _draw_path(
+            _choose_line_class(mark), _write_path(frame.locate_all(mark.x, mark.y), mark.steps)
         )
     if isinstance(mark, Band):
-        there, back = frame.places(mark.x, mark.high), frame.places(mark.x, mark.low)
-        closed = _corners(there, mark.steps) + _corners(back, mark.steps)[::-1]
-        return _path(f"band s{mark.series}", _write_path(closed, False) + "z")
-    _, height = frame.at(0, mark.y)
-    return _path("rule", f"M{frame.left:.1f} {height:.1f}H{frame.right:.1f}")
+        there, back = frame.locate_all(mark.x, mark.high), frame.locate_all(mark.x, mark.low)
+        closed = _list_corners(there, mark.steps) + _list_corners(back, mark.steps)[::-1]
+        return _draw_path(f"band s{mark.series}", _write_path(closed, False) + "z")
+    _, height = frame.locate(0, mark.y)
+    return _draw_path("rule", f"M{frame.left:.1f} {height:.1f}H{frame.right:.1f}")
 
 
 def _choose_line_class(mark: Line) -> str:
@@ -189,16 +189,16 @@ def _choose_line_class(mark: Line) -> str:
 
 
 def _draw_points(mark: Points, frame: _Frame) -> Html:
-    places = frame.places(mark.x, mark.y)
+    places = frame.locate_all(mark.x, mark.y)
     bars = []
     for x, (low, high) in zip(mark.x, mark.bars, strict=bool(mark.bars)):
-        (across, start), (_, end) = frame.at(x, low), frame.at(x, high)
+        (across, start), (_, end) = frame.locate(x, low), frame.locate(x, high)
         bars.append(f"M{across:.1f} {start:.1f}V{end:.1f}")
     if mark.shape == "circle" and not mark.titles:
         return _draw_dots(mark, places, bars)
     parts = []
     for i, (x, y) in enumerate(places):
-        parts += [_path("bar", bars[i])] if bars else []
+        parts += [_draw_path("bar", bars[i])] if bars else []
         title = element("title", mark.titles[i]) if mark.titles else None
         shape, place = _SHAPES[mark.shape], f"translate({x:.1f} {y:.1f})"
         drawn = element("path", None if mark.links else title, d=shape, transform=place)
@@ -213,12 +213,12 @@ def _draw_dots(mark: Points, places: list[Point], bars: list[str]) -> Html:
     many = " many" if len(places) > MANY_POINTS else ""
     dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places) or "M0 0"
     return join(
-        _path(f"bars s{mark.series}{many}", "".join(bars)) if bars else None,
-        _path(f"dots s{mark.series}{many}", dots),
+        _draw_path(f"bars s{mark.series}{many}", "".join(bars)) if bars else None,
+        _draw_path(f"dots s{mark.series}{many}", dots),
     )
 
 
-def _corners(points: list[Point], steps: bool) -> list[Point]:
+def _list_corners(points: list[Point], steps: bool) -> list[Point]:
     if not steps:
         return points
     found = points[:1]
@@ -228,7 +228,7 @@ def _corners(points: list[Point], steps: bool) -> list[Point]:
 
 
 def _write_path(points: list[Point], steps: bool) -> str:
-    corners = _corners(points, steps)
+    corners = _list_corners(points, steps)
     bends = [
         b
         for a, b, c in zip(corners, corners[1:], corners[2:], strict=False)
@@ -238,7 +238,7 @@ def _write_path(points: list[Point], steps: bool) -> str:
     return "M" + "L".join(places) if places else "M0 0"
 
 
-def _path(class_: str, d: str) -> Html:
+def _draw_path(class_: str, d: str) -> Html:
     return element("path", class_=class_, d=d)
 
 
@@ -247,4 +247,4 @@ def _draw_swatch(mark: Points | Line | Rule) -> Html:
     if isinstance(mark, Points):
         shape = element("path", d=_SHAPES[mark.shape], transform="translate(9 7)")
         return element("g", shape, class_=f"points {mark.shape} s{mark.series}")
-    return _path("rule" if isinstance(mark, Rule) else _choose_line_class(mark), "M0 7H18")
+    return _draw_path("rule" if isinstance(mark, Rule) else _choose_line_class(mark), "M0 7H18")

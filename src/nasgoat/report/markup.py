@@ -59,7 +59,7 @@ def element(name: str, *children: Child, **attributes: Attribute) -> Html:
         '<p class="note" hidden="">a &lt; b<br/></p>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_format_value(value)}"'
         for key, value in attributes.items()
         if value is not None and value is not False
     )
@@ -160,11 +160,11 @@ def _write_text(child: Child) -> str:
     if isinstance(child, str):
         return escape(child)
     if isinstance(child, int | float):
-        return _value(child)
+        return _format_value(child)
     return "".join(map(_write_text, child))
 
 
-def _value(value: Attribute) -> str:
+def _format_value(value: Attribute) -> str:
     if value is True:
         return ""
     if isinstance(value, float):

@@ -51,7 +51,7 @@ class Fact:
 
 
 def build_page(make: Callable[[], str], refuse: Callable[[Exception], NasgoatError]) -> str:
-    """What ``make`` returns; what unsound records lead it into becomes one error that says so."""
+    """Make a page; an exception that damaged records cause becomes the error of ``refuse``."""
     try:
         return make()
     except NasgoatError:

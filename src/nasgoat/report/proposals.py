@@ -119,7 +119,7 @@ def _tabulate_proposals(search: ReportedSearch) -> Html:
     if (table := search.benchmark) is not None:
         if search.noisy:
             shown["mean error"] = lambda t: format_number(table.mean_error(t.graph))
-        shown["regret"] = lambda t: format_number(search.regret(t))
+        shown["regret"] = lambda t: format_number(search.measure_regret(t))
     columns = [markup.Column(name, numeric=name != "certificate") for name in shown]
     rows = [[show(t) for show in shown.values()] for t in search.tickets]
     best = next((i for i, t in enumerate(search.tickets) if t is search.best), None)

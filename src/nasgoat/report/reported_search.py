@@ -174,7 +174,7 @@ class ReportedSearch:
         """The proposal that would have been recommended after each evaluation with an error."""
         return [self.done[found.place] for found in self.recommendations]
 
-    def regret(self, ticket: Ticket) -> float | None:
+    def measure_regret(self, ticket: Ticket) -> float | None:
         """How much its mean error lies above the best of the table; None without a table."""
         if self.benchmark is None:
             return None

@@ -99,7 +99,7 @@ def _chart_regret(search: ReportedSearch) -> Chart | None:
     """How far the best so far is from the best of the table; None without a table."""
     if search.benchmark is None or not search.done:
         return None
-    known = [max(search.regret(ticket) or 0.0, 0.0) for ticket in search.leaders]
+    known = [max(search.measure_regret(ticket) or 0.0, 0.0) for ticket in search.leaders]
     at = [t.number + 1 for t in search.done]
     reached = next((x for x, value in zip(at, known, strict=True) if value < 1e-9), None)
     said = f"After {format_count(len(at), 'evaluation')} the regret is {format_number(known[-1])}."

@@ -90,7 +90,7 @@ def _describe_best(search: ReportedSearch) -> str:
 def _describe_regret(search: ReportedSearch) -> str:
     """How far the recommended graph is from the best of its table, if there is one."""
     best = search.best
-    regret = None if best is None else search.regret(best)
+    regret = None if best is None else search.measure_regret(best)
     if best is None or regret is None or search.benchmark is None:
         return ""
     lead = ""
@@ -165,7 +165,7 @@ def _list_errors(search: ReportedSearch) -> list[Fact]:
             mean = format_number(table.mean_error(best.graph))
             facts.append(Fact("mean of that graph", mean, "all trainings of the table"))
         of = "of that mean; optimum" if search.noisy else "optimum"
-        regret = format_number(search.regret(best))
+        regret = format_number(search.measure_regret(best))
         facts.append(Fact("regret", regret, f"{of} {format_number(table.optimum)}"))
     return facts
 

@@ -95,11 +95,11 @@ def _build_model(gurobi: Any, rows: TaggedModel) -> tuple[Any, dict[str, Any]]:
     environment = gurobi.Env(params={"OutputFlag": 0})
     model = gurobi.Model(env=environment)
     of, by_name = {}, {}
-    for var in rows.variables():
+    for var in rows.list_variables():
         name, kind, lower, upper = read_variable(var)
         lower, upper = -math.inf if lower is None else lower, math.inf if upper is None else upper
         of[id(var)] = by_name[name] = model.addVar(lower, upper, vtype=kind, name=name)
-    for constraint in rows.constraints():
+    for constraint in rows.list_constraints():
         row = read_row(constraint)
         if row.body.nonlinear is not None:
             raise SolverMissingError(

@@ -54,7 +54,7 @@ def read_variable(var: Any) -> SolverVariable:
     Example:
         >>> from nasgoat.formulations import TaggedModel
         >>> m = TaggedModel(2)
-        >>> read_variable(m.variable("x", [()], pyo.Binary, lambda g: 0.0))
+        >>> read_variable(m.add_variable("x", [()], pyo.Binary, lambda g: 0.0))
         SolverVariable(name='x', kind='B', lower=0.0, upper=1.0)
     """
     kind = "C" if var.is_continuous() else ("B" if var.is_binary() else "I")

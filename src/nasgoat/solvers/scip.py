@@ -123,8 +123,8 @@ class _TreeSearch:
             bound=cutoff if complete else min(cutoff, *(tree.bound for tree in self.trees)),
             seconds=time.perf_counter() - self.start,
             nodes=self.nodes,
-            variables=sum(1 for _ in self.task.rows.variables()),
-            constraints=sum(1 for _ in self.task.rows.constraints()),
+            variables=sum(1 for _ in self.task.rows.list_variables()),
+            constraints=sum(1 for _ in self.task.rows.list_constraints()),
             build_seconds=self.built,
         )
 
@@ -179,7 +179,7 @@ class _Tree:
         search = self.search
         self.is_planted = True
         # A copy, so that it can start again.
-        model = search.whole.copy() if self.part is None else search.whole.of_part(self.part)
+        model = search.whole.copy() if self.part is None else search.whole.copy_part(self.part)
         scip = self._scip = model.scip
         model.set_parameters(search.limits)
         if self._careful:

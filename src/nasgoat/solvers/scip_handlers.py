@@ -175,7 +175,7 @@ class TangentCuts:
         """Add the tangent at the LP's solution if it cuts that off."""
         z = np.array([scip.getSolVal(None, x) for x in self.z])
         affine = scip.getSolVal(None, self.affine)
-        tangent = self.bound.tangent(z, affine)
+        tangent = self.bound.find_tangent(z, affine)
         most = tangent.slope * affine + float(tangent.slopes @ z) + tangent.constant
         if scip.getSolVal(None, self.sigma) <= most + _TANGENT_EXCESS * max(abs(most), 1.0):
             return False

@@ -57,10 +57,10 @@ class ScipModel:
         columns = (var for part in rows.parts for var in part.columns) if separated else ()
         self._columns: dict[int, list[tuple[str, float]]] = {id(var): [] for var in columns}
         left_out = rows.convex if separated else set()
-        for var in rows.variables():
+        for var in rows.list_variables():
             if var.parent_component().local_name not in left_out and id(var) not in self._columns:
                 self._add_variable(var)
-        for row in rows.constraints():
+        for row in rows.list_constraints():
             if row.parent_component().local_name not in left_out:
                 self._add_row(row)
         for objective in rows.pyomo.component_data_objects(pyo.Objective):
@@ -68,7 +68,9 @@ class ScipModel:
                 self._write_expression(read_expression(objective.expr)), "minimize"
             )
         first = rows.branched_first
-        self._first = {id(x) for x in rows.variables() if x.parent_component().local_name in first}
+        self._first = {
+            id(x) for x in rows.list_variables() if x.parent_component().local_name in first
+        }
         self._branch_first()
         if separated and not rows.parts:
             self._add_bound(rows.variance)
@@ -86,7 +88,7 @@ class ScipModel:
         copy._branch_first()  # SCIP's copy forgets it
         return copy
 
-    def of_part(self, part: ProgramPart) -> ScipModel:
+    def copy_part(self, part: ProgramPart) -> ScipModel:
         """A copy that holds the cells of one part, with the bound of their variance."""
         copy = self.copy()
         copy.scip.chgVarLb(copy._by_id[id(part.chosen)], 1.0)
@@ -117,7 +119,7 @@ class ScipModel:
         affine = self.by_name["affine"] = self.scip.addVar("affine", lb=0.0)
         terms = [require_finite(c, x) * self._by_id[id(x)] for c, x in bound.affine]
         self.scip.addCons(affine == pyscipopt.quicksum(terms) + bound.constant, name="(QCR)a")
-        first = bound.tangent(bound.centre, 1.0)
+        first = bound.find_tangent(bound.centre, 1.0)
         self.scip.addCons(
             self.by_name["sigma"] <= first.slope * affine + first.constant, name="(QCR)first"
         )
@@ -223,7 +225,7 @@ def export(rows: TaggedModel, path: str | Path) -> Path:
     if target.suffix not in EXPORTS:
         endings = ", ".join(EXPORTS)
         raise SettingError(f"an exported model must end in {endings}, got {target.name!r}")
-    nonlinear = any(read_row(row).body.nonlinear is not None for row in rows.constraints())
+    nonlinear = any(read_row(row).body.nonlinear is not None for row in rows.list_constraints())
     if nonlinear and target.suffix in (".lp", ".mps"):
         raise SettingError(
             f"a model with exp must be exported as .cip or .nl, got {target.name!r}; "

@@ -250,7 +250,7 @@ class CellSpace(SearchSpace):
 
     def _list_structures(self, n: int) -> Structures:
         adjacency = np.concatenate([np.zeros((0, n, n), dtype=bool), *self.structures(n)])
-        return Structures(adjacency, [self.sites.automorphisms(a) for a in adjacency])
+        return Structures(adjacency, [self.sites.find_automorphisms(a) for a in adjacency])
 
     @cached_property
     def _structure_keys(self) -> frozenset[bytes]:

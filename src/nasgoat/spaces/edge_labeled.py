@@ -76,7 +76,7 @@ class IndexedSpace(CellSpace):
 
     def key(self, graph: LabeledGraph) -> bytes:
         """The digits."""
-        return bytes(self._slots.edge_digits(graph))
+        return bytes(self._slots.encode_edges(graph))
 
     def digits(self, graph: LabeledGraph) -> NDArray[np.uint8]:
         """One digit per pair: 0 for no edge, else 1 + the place of its operation.
@@ -88,11 +88,11 @@ class IndexedSpace(CellSpace):
             >>> space.digits(cell).tolist(), space.from_digits([2, 0, 1]) == cell
             ([2, 0, 1], True)
         """
-        return np.array(self._slots.edge_digits(graph), dtype=np.uint8)
+        return np.array(self._slots.encode_edges(graph), dtype=np.uint8)
 
     def from_digits(self, digits: Sequence[int] | NDArray[np.integer]) -> LabeledGraph:
         """The cell with these digits; see :meth:`digits`."""
-        return self._slots.graph(self.nodes, [int(digit) for digit in digits])
+        return self._slots.decode(self.nodes, [int(digit) for digit in digits])
 
     def batch_from_digits(self, digits: NDArray[np.integer]) -> GraphBatch:
         """Cells from rows of digits, whether or not the space allows their structures."""

@@ -33,7 +33,7 @@ def draw(space: GraphSpace, rng: np.random.Generator) -> LabeledGraph:
     for _ in range(_DRAWS):
         sketch = _sketch_at_random(space, rng)
         if sketch is not None:
-            graph = sketch.graph()
+            graph = sketch.make_graph()
             if space.rules.fits(space.batch([graph]))[0]:
                 return graph
     batches = space.first_graphs

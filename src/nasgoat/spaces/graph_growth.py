@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.compiled import compiled, inner
+from nasgoat.compiled import compiled, compiled_inline
 from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, canonical
 from nasgoat.graphs.shortest_paths import find_distances
@@ -83,7 +83,7 @@ class Growth:
             grown[:, :m, :m] = prefix
             grown[:, :m, m], grown[:, m, :m] = ways[:, 0], ways[:, 1]
             for matrix in self._keep(grown, roles):
-                found.setdefault(self.key_of(matrix, roles), matrix)
+                found.setdefault(self.make_key(matrix, roles), matrix)
             self._refuse_count(len(found), m + 1)
             if count % _PAUSE == _PAUSE - 1:
                 yield False
@@ -161,13 +161,13 @@ class Growth:
             return bool(first <= sources and last <= sinks)
         return True
 
-    def key_of(self, matrix: Matrix, roles: Roles) -> bytes:
+    def make_key(self, matrix: Matrix, roles: Roles) -> bytes:
         """A key that isomorphic structures share, roles and named nodes regarded."""
         arcs = {u: np.flatnonzero(row).tolist() for u, row in enumerate(matrix)}
-        colours = {f"{v}:{role}": nodes for (v, role), nodes in self.colours(roles).items()}
+        colours = {f"{v}:{role}": nodes for (v, role), nodes in self.group_alike(roles).items()}
         return canonical.make_key_of_colored(len(matrix), arcs, colours, self.space.directed)
 
-    def colours(self, roles: Roles) -> dict[tuple[int, int], set[int]]:
+    def group_alike(self, roles: Roles) -> dict[tuple[int, int], set[int]]:
         """Nodes that may be alike: those of one role that no fixed part names."""
         found: dict[tuple[int, int], set[int]] = {}
         for v, role in enumerate(roles.tolist()):
@@ -175,7 +175,7 @@ class Growth:
         return found
 
 
-@inner
+@compiled_inline
 def _mix(x: int) -> int:
     """A number whose bits all depend on all bits of x."""
     x = (x ^ (x >> 29)) * 0x1F3D5B79A7C4E2D1
@@ -190,7 +190,7 @@ def compare_ranks(
     joins: bool,
     largest: NDArray[np.int8],
 ) -> None:
-    """Note for each matrix whether no node that could be the last one ranks above the last one."""
+    """Mark with 1 the matrices whose last node ranks highest of all nodes that could be last."""
     n = grown.shape[1]
     for g in range(len(grown)):
         largest[g] = 1
@@ -203,7 +203,7 @@ def compare_ranks(
                 break
 
 
-@inner
+@compiled_inline
 def _rank(a: Matrix, mark: NDArray[np.int64], v: int) -> int:
     """A number of node v that an isomorphism keeps: from its neighbours and theirs."""
     n = len(a)
@@ -224,7 +224,7 @@ def _rank(a: Matrix, mark: NDArray[np.int64], v: int) -> int:
     return total
 
 
-@inner
+@compiled_inline
 def _may_be_last(a: Matrix, mark: NDArray[np.int64], w: int, forward: bool, joins: bool) -> bool:
     """Whether the structure without node w is among the smaller ones."""
     n = len(a)
@@ -259,7 +259,7 @@ class GraphListing(Growth):
         super().__init__(space)
         self.largest = largest
 
-    def of(self, n: int) -> Iterator[GraphBatch]:
+    def list_graphs(self, n: int) -> Iterator[GraphBatch]:
         """The graphs with n nodes, in batches."""
         total, high = 0, self.space.sizes[-1]
         words = (self.space.node_vocabulary, self.space.edge_vocabulary)
@@ -301,7 +301,7 @@ class GraphListing(Growth):
     def _list_labellings(self, matrix: Matrix) -> Rows:
         """The rows of labels of a structure, one of each orbit of its automorphisms."""
         n = len(matrix)
-        edges = _list_edges(matrix, self.space.directed)
+        edges = np.argwhere(matrix if self.space.directed else np.triu(matrix))
         rows = np.zeros((1, 0), dtype=np.int8)
         into, out = np.zeros((1, n), dtype=np.int64), np.zeros((1, n), dtype=np.int64)
         for u, v in edges.tolist():
@@ -310,7 +310,7 @@ class GraphListing(Growth):
             rows, into, out = self._label_node(rows, into, out, v)
         if len(rows) == 0 or not (self.space.edge_ops or self.space.node_vocabulary):
             return rows
-        colours = list(self.colours(np.full(n, -1, dtype=np.int8)).values())
+        colours = list(self.group_alike(np.full(n, -1, dtype=np.int8)).values())
         group = canonical.list_automorphisms(matrix, colours, self.space.directed)
         return canonical.keep_smallest_in_orbit(rows, _order_labels(group, edges))
 
@@ -320,7 +320,7 @@ class GraphListing(Growth):
         """Every row with every operation on one edge, as far as degrees allow."""
         codes = np.arange(max(len(self.space.edge_ops), 1))
         weights = self.rules.weights if len(self.rules.weights) else np.ones(1, dtype=np.int64)
-        rows, code = _with(rows, codes, self.largest)
+        rows, code = _append(rows, codes, self.largest)
         into, out = (np.repeat(x, len(codes), axis=0) for x in (into, out))
         added = weights[code]
         into[:, v] += added
@@ -337,7 +337,7 @@ class GraphListing(Growth):
     ) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
         """Every row with every label on one node, as far as its degrees allow."""
         codes = np.arange(len(self.space.node_vocabulary) or 1)
-        rows, code = _with(rows, codes, self.largest)
+        rows, code = _append(rows, codes, self.largest)
         into, out = (np.repeat(x, len(codes), axis=0) for x in (into, out))
         keep = np.ones(len(rows), dtype=bool)
         for degree, bounds in ((into, self.rules.degree_in), (out, self.rules.degree_out)):
@@ -351,11 +351,7 @@ class GraphListing(Growth):
         return rows[keep], into[keep], out[keep]
 
 
-def _list_edges(matrix: Matrix, directed: bool) -> NDArray[np.intp]:
-    return np.argwhere(matrix if directed else np.triu(matrix))
-
-
-def _with(rows: Rows, codes: NDArray[np.intp], largest: int) -> tuple[Rows, NDArray[np.intp]]:
+def _append(rows: Rows, codes: NDArray[np.intp], largest: int) -> tuple[Rows, NDArray[np.intp]]:
     if len(rows) * len(codes) > largest:
         raise _refuse_size(f"over {largest:,} labellings of one structure")
     code = np.tile(codes, len(rows))

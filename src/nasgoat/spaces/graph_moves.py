@@ -40,15 +40,15 @@ class Sketch:
     def of(cls, space: GraphSpace, graph: LabeledGraph) -> Sketch:
         """The sketch of a graph."""
         slots = space.slots(graph.edges)
-        digits = slots.edge_digits(graph)
+        digits = slots.encode_edges(graph)
         codes = {pair: digit - 1 for pair, digit in zip(graph.edges, digits, strict=True)}
-        return cls(space, slots.node_digits(graph) or [0] * graph.n, codes)
+        return cls(space, slots.encode_nodes(graph) or [0] * graph.n, codes)
 
-    def graph(self) -> LabeledGraph:
+    def make_graph(self) -> LabeledGraph:
         """The graph, whether or not it is in the space."""
         pairs = sorted(self.edges)
         digits = [1 + self.edges[pair] for pair in pairs]
-        return self.space.slots(pairs).graph(self.n, digits, self.labels)
+        return self.space.slots(pairs).decode(self.n, digits, self.labels)
 
     def copy_with(
         self, labels: list[int] | None = None, edges: dict[Pair, int] | None = None
@@ -88,7 +88,7 @@ def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> 
     for _ in range(_TRIES):
         sketch = Sketch.of(space, graph)
         if moves[int(rng.integers(len(moves)))](sketch, rng):
-            other = sketch.graph()
+            other = sketch.make_graph()
             if space.rules.fits(space.batch([other]))[0] and space.key(other) != key:
                 return other
     near = list_neighbours(space, graph)
@@ -101,7 +101,7 @@ def mutate(space: GraphSpace, graph: LabeledGraph, rng: np.random.Generator) -> 
 def list_neighbours(space: GraphSpace, graph: LabeledGraph) -> list[LabeledGraph]:
     """Graphs one label, one edge, one bent edge or one node away; the first of very many."""
     moves = islice(_list_moves(Sketch.of(space, graph)), bound_moves(graph.n))
-    candidates = [sketch.graph() for sketch in moves]
+    candidates = [sketch.make_graph() for sketch in moves]
     fits = space.rules.fits(space.batch(candidates))
     return list_others(space, graph, compress(candidates, fits))
 

@@ -141,7 +141,7 @@ class GraphRules:
         yield from self._check_fixed(batch)
 
     def ends(self, batch: GraphBatch) -> tuple[Mask, Mask]:
-        """Sources and sinks; where there are none, every node that is not at the other end."""
+        """Which nodes are sources and sinks; where none are declared, all but the others are."""
         codes, last = batch.node_codes, len(batch.node_vocabulary) - 1
         none = np.zeros_like(batch.exists)
         sources = codes == 0 if self.sources and codes is not None else none

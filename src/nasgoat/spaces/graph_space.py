@@ -242,14 +242,14 @@ class GraphSpace(SearchSpace):
         if bound > _FEW and self.sizes[-1] <= _LISTED_NODES[self.direction]:
             try:
                 listing = GraphListing(self, _MANY)
-                return sum(len(batch) for n in self.sizes for batch in listing.of(n))
+                return sum(len(batch) for n in self.sizes for batch in listing.list_graphs(n))
             except TooLargeError:
                 return bound
         return bound
 
     def _enumerate(self) -> Iterator[GraphBatch]:
         for n in self.sizes:
-            yield from self._listing.of(n)
+            yield from self._listing.list_graphs(n)
 
     def with_nodes(self, n: int) -> GraphSpace:
         if n not in self.sizes:
@@ -338,13 +338,13 @@ def _describe_declaration(space: GraphSpace) -> str:
 def _put_tables_last(declared: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as plain values in the order of a TOML file: tables last, empty ones left out."""
     values = {name: x for name, x in declared.items() if not isinstance(x, Mapping)}
-    return values | {n: _plain(x) for n, x in declared.items() if isinstance(x, Mapping) and x}
+    return values | {n: _make_plain(x) for n, x in declared.items() if isinstance(x, Mapping) and x}
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+        return {str(k): _make_plain(v) for k, v in value.items()}
+    return [_make_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def count_choices(space: GraphSpace) -> int:

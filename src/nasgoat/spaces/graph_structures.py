@@ -42,7 +42,7 @@ class StructureListing(Growth):
     Example:
         >>> from nasgoat.spaces import GraphSpace
         >>> trees = GraphSpace(5, direction="undirected", connectivity="connected", max_edges=4)
-        >>> sum(len(chunk) for chunk, _ in StructureListing(trees).chunks(5))
+        >>> sum(len(chunk) for chunk, _ in StructureListing(trees).list_chunks(5))
         3
     """
 
@@ -61,7 +61,7 @@ class StructureListing(Growth):
         self._others = np.ones(max(last + 1, 1), dtype=bool)
         self._others[[*set(self._codes[0]), *set(self._codes[1])]] = False
 
-    def chunks(self, n: int) -> Iterator[tuple[Matrix, Roles]]:
+    def list_chunks(self, n: int) -> Iterator[tuple[Matrix, Roles]]:
         """Matrices (S, n, n) and roles (S, n); empty chunks come while larger ones are made."""
         none = np.zeros((0, n, n), dtype=bool), np.zeros((0, n), dtype=np.int8)
         sinks = self.rules.sinks if self._in_order else 0
@@ -107,7 +107,7 @@ class StructureListing(Growth):
             for sinks in combinations(rest, len(last)):
                 roles = np.full(n, -1, dtype=np.int8)
                 roles[list(sources)], roles[list(sinks)] = 0, last[:1] or -1
-                found.setdefault(self.key_of(matrix, roles), roles)
+                found.setdefault(self.make_key(matrix, roles), roles)
         return list(found.values())
 
     def _assign_roles(self, inner_nodes: int, sinks: int) -> Roles:
@@ -159,9 +159,9 @@ class StructureListing(Growth):
             keep &= (grown.sum(axis=axis) * least <= most).all(axis=1)
         return keep
 
-    def symmetries(self, matrix: Matrix, roles: Roles, most: int) -> NDArray[np.intp]:
+    def find_symmetries(self, matrix: Matrix, roles: Roles, most: int) -> NDArray[np.intp]:
         """Automorphisms that keep roles and named nodes, the identity left out; some if many."""
-        kinds = list(self.colours(roles).values())
+        kinds = list(self.group_alike(roles).values())
         return canonical.list_automorphisms(matrix, kinds, self.space.directed, most)[1:]
 
 

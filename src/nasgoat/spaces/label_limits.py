@@ -31,7 +31,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from nasgoat.graphs import GraphBatch, LabeledGraph
-from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
+from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, measure_depths
 from nasgoat.spaces.moves import draw_within_limits, make_empty_error
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class LabelLimits:
             for profile, group in zip(self._make_profiles(batch), found.automorphisms, strict=True):
                 orbits = 0
                 for symmetry in group:
-                    cycles = self.space.sites.cycles(symmetry, profile.edges)
+                    cycles = self.space.sites.list_cycles(symmetry, profile.edges)
                     if (profile, cycles) not in fixed:
                         fixed[profile, cycles] = self._count_labellings(profile, cycles)
                     orbits += fixed[profile, cycles]
@@ -221,7 +221,7 @@ class LabelLimits:
 
     def _make_profiles(self, batch: GraphBatch) -> list[Profile]:
         """What a limit sees of each structure of a batch."""
-        deep = depths(batch, *self.space.ends(batch)).tolist()
+        deep = measure_depths(batch, *self.space.ends(batch)).tolist()
         edges = batch.edge_counts.tolist()
         return [Profile(*row) for row in zip(batch.sizes.tolist(), edges, deep, strict=True)]
 
@@ -233,7 +233,7 @@ class LabelLimits:
         if self.by_place:
             codes = self._draw_places(graph, profile, rng)
         else:
-            counts, times = label_counts(self._list_single_places(profile), k)
+            counts, times = list_label_counts(self._list_single_places(profile), k)
             drawn = draw_counts(counts, times, self._fits(profile, counts), rng)
             codes = None if drawn is None else rng.permutation(np.repeat(np.arange(k), drawn))
         if codes is None:
@@ -279,7 +279,7 @@ class LabelLimits:
 
     def _count_labellings(self, profile: Profile, cycles: tuple[int, ...]) -> int:
         """How many labellings that are constant on cycles satisfy every limit."""
-        counts, times = label_counts(cycles, len(self.space.ops))
+        counts, times = list_label_counts(cycles, len(self.space.ops))
         fits = self._fits(profile, counts)
         return sum(t for t, fit in zip(times, fits, strict=True) if fit)
 
@@ -291,7 +291,7 @@ class LabelLimits:
         """Which count vectors all limits allow."""
         fits = np.ones(len(counts), dtype=bool)
         for limit in self.limits:
-            total = counts @ self.space.sites.costs(limit) + _add_fixed(limit, profile)
+            total = counts @ self.space.sites.list_costs(limit) + _add_fixed(limit, profile)
             fits &= limit.holds(total)
         return fits
 
@@ -305,7 +305,7 @@ def count_labellings(space: CellSpace) -> int:
     for found in space.listed.values():
         edges = found.adjacency.sum(axis=(1, 2)).tolist()
         for e, group in zip(edges, found.automorphisms, strict=True):
-            total += sum(k ** len(space.sites.cycles(g, e)) for g in group) // len(group)
+            total += sum(k ** len(space.sites.list_cycles(g, e)) for g in group) // len(group)
     return total
 
 
@@ -319,11 +319,11 @@ class Profile:
 
 
 @lru_cache(maxsize=512)
-def label_counts(cycles: tuple[int, ...], k: int) -> tuple[NDArray[np.intp], tuple[int, ...]]:
+def list_label_counts(cycles: tuple[int, ...], k: int) -> tuple[NDArray[np.intp], tuple[int, ...]]:
     """Every vector of label counts, shape (S, k), and how many labellings have it.
 
     Example:
-        >>> counts, times = label_counts((1, 1), 2)
+        >>> counts, times = list_label_counts((1, 1), 2)
         >>> dict(zip(map(tuple, counts.tolist()), times))
         {(2, 0): 1, (1, 1): 2, (0, 2): 1}
     """

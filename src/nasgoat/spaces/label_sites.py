@@ -77,12 +77,12 @@ class NodeSites:
         ends = [label if label in (INPUT, OUTPUT) else "" for label in graph.node_labels or ()]
         return canonical.make_key(graph.adjacency, ends)
 
-    def automorphisms(self, matrix: Matrices) -> NDArray[np.intp]:
+    def find_automorphisms(self, matrix: Matrices) -> NDArray[np.intp]:
         """The symmetries under which labellings of a structure are the same, (G, n)."""
         last = len(matrix) - 1
         return canonical.list_automorphisms(matrix, [{0}, set(range(1, last)), {last}])
 
-    def cycles(self, symmetry: NDArray[np.intp], edges: int) -> tuple[int, ...]:
+    def list_cycles(self, symmetry: NDArray[np.intp], edges: int) -> tuple[int, ...]:
         """Sizes of the cycles in which a symmetry permutes the variables."""
         return canonical.measure_inner_cycles(symmetry)
 
@@ -141,13 +141,13 @@ class NodeSites:
         """The codes that another structure's variables keep; None for those that are new."""
         return [codes[i] if i < len(codes) else None for i in range(len(other) - 2)]
 
-    def costs(self, limit: Limit) -> NDArray[np.float64]:
+    def list_costs(self, limit: Limit) -> NDArray[np.float64]:
         """What each operation adds to a limit wherever it stands, (k,)."""
         return limit.node_coefficients(self.space.ops)
 
     def price_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:
         """What each operation adds to a limit on each variable of a cell, (variables, k)."""
-        return np.tile(self.costs(limit), (graph.n - 2, 1))
+        return np.tile(self.list_costs(limit), (graph.n - 2, 1))
 
 
 @dataclass(frozen=True)
@@ -183,10 +183,10 @@ class EdgeSites:
     def make_structure_key(self, graph: LabeledGraph) -> bytes:
         return bytes([graph.n]) + graph.adjacency.tobytes()
 
-    def automorphisms(self, matrix: Matrices) -> NDArray[np.intp]:
+    def find_automorphisms(self, matrix: Matrices) -> NDArray[np.intp]:
         return np.arange(len(matrix))[None]
 
-    def cycles(self, symmetry: NDArray[np.intp], edges: int) -> tuple[int, ...]:
+    def list_cycles(self, symmetry: NDArray[np.intp], edges: int) -> tuple[int, ...]:
         return (1,) * edges
 
     def pack(self, n: int, blocks: Sequence[tuple[Matrices, Codes]]) -> GraphBatch:
@@ -225,7 +225,7 @@ class EdgeSites:
         known = dict(zip(map(tuple, np.argwhere(matrix).tolist()), codes, strict=True))
         return [known.get(tuple(edge)) for edge in np.argwhere(other).tolist()]
 
-    def costs(self, limit: Limit) -> NDArray[np.float64]:
+    def list_costs(self, limit: Limit) -> NDArray[np.float64]:
         return limit.edge_coefficients(self.space.ops)
 
     def price_by_variable(self, limit: Limit, graph: LabeledGraph) -> NDArray[np.float64]:

@@ -87,7 +87,7 @@ class Vocabulary:
             return list_parts(cost.terms, cost.constant)
         if isinstance(cost, str):
             plain = {cell: replace(words, costs={}) for cell, words in self.cells.items()}
-            return _Reader(cost, replace(self, costs={}, cells=plain), "a cost").cost(name)
+            return _Reader(cost, replace(self, costs={}, cells=plain), "a cost").read_cost(name)
         if self.cells:
             return self._list_cost_of_cells(name, cost)
         return list(read_table(name, cost, self.node_ops, self.edge_ops, self.place, self.layers))
@@ -157,7 +157,7 @@ def parse_limit(text: str, words: Vocabulary, name: str | None = None) -> Limit:
     """
     if not isinstance(text, str):
         raise SpaceError(f"a limit must be text, got {text!r}")
-    return _Reader(text, words).limit(name or " ".join(text.split()))
+    return _Reader(text, words).read_limit(name or " ".join(text.split()))
 
 
 def _list_tokens(text: str, said: str) -> Iterator[_Token]:
@@ -185,10 +185,10 @@ class _Reader:
         self.place = 0
         self.parts: list[CostPart] = []
 
-    def limit(self, name: str) -> Limit:
-        self._sum(1.0)
-        sense = self._next("sense", "<=, >= or ==")
-        self._sum(-1.0)
+    def read_limit(self, name: str) -> Limit:
+        self._read_sum(1.0)
+        sense = self._take("sense", "<=, >= or ==")
+        self._read_sum(-1.0)
         if self.place < len(self.tokens):
             raise self._refuse("one <=, >= or ==")
         terms, constant = add_parts(name, self.parts)
@@ -196,36 +196,36 @@ class _Reader:
             raise SpaceError(f"a limit must name an operation or a count, got {self.text!r}")
         return replace(terms, sense=sense, bound=0.0 - constant)
 
-    def cost(self, name: str) -> list[CostPart]:
-        self._sum(1.0)
+    def read_cost(self, name: str) -> list[CostPart]:
+        self._read_sum(1.0)
         if self.place < len(self.tokens):
             raise self._refuse(f"+, - or the end of costs.{name}")
         return self.parts
 
-    def _sum(self, factor: float) -> None:
+    def _read_sum(self, factor: float) -> None:
         signs = {("sign", "+"): factor, ("sign", "-"): -factor}
         if self._peek() not in signs:
-            self._term(factor)
+            self._read_term(factor)
         while self._peek() in signs:
             self.place += 1
-            self._term(signs[self.tokens[self.place - 1]])
+            self._read_term(signs[self.tokens[self.place - 1]])
 
-    def _term(self, factor: float) -> None:
+    def _read_term(self, factor: float) -> None:
         if self._peek()[0] == "number":
-            factor *= float(self._next("number", "a number"))
+            factor *= float(self._take("number", "a number"))
             if self._peek() != ("sign", "*"):
                 self.parts.append(("constant", "", factor))
                 return
             self.place += 1
-            parts = self._item()
+            parts = self._read_item()
         else:
-            parts = self._item()
+            parts = self._read_item()
             if self._peek() == ("sign", "*"):
                 self.place += 1
-                factor *= float(self._next("number", "a number"))
+                factor *= float(self._take("number", "a number"))
         self.parts += [(kind, name, factor * coefficient) for kind, name, coefficient in parts]
 
-    def _item(self) -> list[CostPart]:
+    def _read_item(self) -> list[CostPart]:
         """An operation, a count or a cost, as coefficients."""
         kind, value = self._peek()
         if kind == CELL:
@@ -239,15 +239,15 @@ class _Reader:
             return self.words.list_cost(value)
         if kind == "kind":
             quoted = self._peek()[0] == "quoted"
-            name = self._next("quoted" if quoted else "word", "an operation")
-            return [self._operation(name.strip("'\""), value[:-1])]
+            name = self._take("quoted" if quoted else "word", "an operation")
+            return [self._find_operation(name.strip("'\""), value[:-1])]
         if kind == "word" and value in COUNTED:
             return [("count", value, 1.0)]
-        return [self._operation(value.strip("'\""))]
+        return [self._find_operation(value.strip("'\""))]
 
     def _read_item_of_cell(self) -> list[CostPart]:
         """An item of the one cell that is named before it."""
-        name = self._next(CELL, "a cell")
+        name = self._take(CELL, "a cell")
         if name not in self.words.cells:
             raise UnknownNameError(f"a cell in {self.said}", name, self.words.cells or ["(none)"])
         said, self.said = self.said, f"{self.said} of the cell {name}"
@@ -279,11 +279,11 @@ class _Reader:
         """An item, by the names that these words have."""
         own, self.words = self.words, words
         try:
-            return self._item()
+            return self._read_item()
         finally:
             self.words = own
 
-    def _operation(self, op: str, kind: str | None = None) -> CostPart:
+    def _find_operation(self, op: str, kind: str | None = None) -> CostPart:
         """An operation, on one edge alone if a place follows it."""
         words = {"node": self.words.node_ops, "edge": self.words.edge_ops}
         kinds = [k for k in words if op in words[k] and kind in (None, k)]
@@ -299,12 +299,12 @@ class _Reader:
             return kinds[0], op, 1.0
         if kinds[0] != "edge":
             raise SpaceError(f"only operations on edges must have a place, got {op!r} of nodes")
-        return "place", (self.words.place(self._next("place", "a place")), op), 1.0
+        return "place", (self.words.place(self._take("place", "a place")), op), 1.0
 
     def _peek(self) -> _Token:
         return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "the end")
 
-    def _next(self, kind: str, expected: str) -> str:
+    def _take(self, kind: str, expected: str) -> str:
         if self._peek()[0] != kind:
             raise self._refuse(expected)
         self.place += 1

@@ -96,7 +96,7 @@ class Limit:
 
     @property
     def summary(self) -> str:
-        """The text; of a long one, such as that of costs by layer, the name and the bound.
+        """The limit as text; where that is long, as with costs by layer, only its name and bound.
 
         Example:
             >>> costs = {(i, i + 1): {"conv": 1.5 + i, "pool": 0.25} for i in range(9)}
@@ -162,7 +162,7 @@ class Limit:
         return found
 
 
-def depths(
+def measure_depths(
     batch: GraphBatch, sources: NDArray[np.bool_], sinks: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
     """The longest distance from a source to a sink that it reaches; 0 if there is none.

@@ -57,18 +57,18 @@ class Names(ABC):
         """The graph with its nodes in an order that the program allows."""
 
     @abstractmethod
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+    def list_orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """The graph in the orders of its nodes that the program allows, the given one first."""
 
     @abstractmethod
     def _choose(self, values: Mapping[str, float], prefix: str, codes: range) -> int:
         """The label code that a point chooses."""
 
-    def point(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
+    def encode(self, graph: LabeledGraph) -> tuple[list[str], list[str]]:
         """Names of the binary variables that are 1 for a graph, and of the edges it lacks."""
         slots = self.space.slots(self.pairs)
-        digits = dict(zip(self.pairs, slots.edge_digits(graph), strict=True))
-        codes = slots.node_digits(graph) or [0] * self.n
+        digits = dict(zip(self.pairs, slots.encode_edges(graph), strict=True))
+        codes = slots.encode_nodes(graph) or [0] * self.n
         labels = [f"F({v},{codes[v]})" for v in self.labelled_nodes]
         missing = [f"A({u},{v})" for (u, v), digit in digits.items() if not digit]
         edges = [(pair, digit - 1) for pair, digit in digits.items() if digit]
@@ -76,7 +76,7 @@ class Names(ABC):
             return labels + [f"{self.edge_label}({u},{v},{a})" for (u, v), a in edges], missing
         return [f"A({u},{v})" for (u, v), _ in edges] + labels, missing
 
-    def decisions(self, labels: Sequence[int] | None = None) -> list[str]:
+    def list_decisions(self, labels: Sequence[int] | None = None) -> list[str]:
         """Names of the variables that determine a graph; with these label codes alone, if given."""
         codes, ops = self.node_codes if labels is None else labels, self.space.edge_vocabulary
         name = self.edge_label
@@ -102,7 +102,7 @@ class Names(ABC):
         if ops := self.space.edge_vocabulary:
             prefixes = [f"{self.edge_label}({u},{v}," for u, v in edges]
             digits = [1 + self._choose(values, prefix, range(len(ops))) for prefix in prefixes]
-        return self.space.slots(edges).graph(self.n, digits, nodes)
+        return self.space.slots(edges).decode(self.n, digits, nodes)
 
 
 class CellNames(Names):
@@ -126,7 +126,7 @@ class CellNames(Names):
         """Sorted topologically unless its edges ascend already."""
         return graph.sorted_topologically() if np.tril(graph.adjacency).any() else graph
 
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+    def list_orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """The graph itself if its nodes are indexed, else its topological orders."""
         if self.space.indexed:
             return [graph]
@@ -157,7 +157,7 @@ class GraphNames(Names):
 
     def order(self, graph: LabeledGraph) -> LabeledGraph:
         """Edges ascend where the space is ordered, else labels do."""
-        codes = self.space.slots(()).node_digits(graph)
+        codes = self.space.slots(()).encode_nodes(graph)
         if not self.space.ordered:
             first = self.space.rules.fixed.pinned
             rest = sorted(range(first, graph.n), key=lambda v: codes[v] if codes else 0)
@@ -169,7 +169,7 @@ class GraphNames(Names):
             rank[v] += int(code == last) if self.space.sinks else 0
         return graph.relabeled(find_topological_order(graph.adjacency, rank))
 
-    def orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
+    def list_orders(self, graph: LabeledGraph, most: int) -> list[LabeledGraph]:
         """Orders in which edges ascend, or that keep every label in its place."""
         if self.space.ordered:
             found = [g for g in list_topological_orders(graph, most) if self._has_ends_in_place(g)]

@@ -21,7 +21,7 @@ from nasgoat.spaces import moves
 from nasgoat.spaces.costs import Cost, Costs
 from nasgoat.spaces.description import SpaceDescription
 from nasgoat.spaces.limit_text import parse_limit
-from nasgoat.spaces.limits import Limit, add_up_terms, depths, name_uniquely
+from nasgoat.spaces.limits import Limit, add_up_terms, measure_depths, name_uniquely
 from nasgoat.upper_layers import ShownAsHtml
 
 _LISTED_AT_ONCE = 1_000_000  # graphs, limits aside, of a space that is listed to give all of it
@@ -67,7 +67,7 @@ class LimitedSpace(SpaceDescription):
         return self._keep_costs(costs).with_limits(name_uniquely((*self.limits, *found)))
 
     def _keep_costs(self, costs: Costs | None) -> Self:
-        """The space that knows these costs besides its own, where its family can keep them."""
+        """The space with these costs added to its own, if its family can keep costs."""
         if not costs or all(declared.name != "costs" for declared in fields(cast(Any, self))):
             return self
         words = self.vocabulary(costs)
@@ -128,7 +128,8 @@ class LimitedSpace(SpaceDescription):
         """What the terms of each limit add up to on each graph, shape (limits, graphs)."""
         batch = graphs if isinstance(graphs, GraphBatch) else self.batch(graphs)
         deep = any(limit.depth for limit in limits)
-        return add_up_terms(limits, batch, depths(batch, *self.ends(batch)) if deep else None)
+        depths = measure_depths(batch, *self.ends(batch)) if deep else None
+        return add_up_terms(limits, batch, depths)
 
 
 class SearchSpace(ShownAsHtml, LimitedSpace):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.compiled import compiled, inner
+from nasgoat.compiled import compiled, compiled_inline
 from nasgoat.graphs import canonical
 from nasgoat.spaces.cell_space import Structures
 
@@ -37,7 +37,7 @@ class _RowsWanted(NamedTuple):
     greatest: bool
 
 
-@inner
+@compiled_inline
 def _count_bits(x: int) -> int:
     total = 0
     while x:
@@ -46,7 +46,7 @@ def _count_bits(x: int) -> int:
     return total
 
 
-@inner
+@compiled_inline
 def _fits(rows: NDArray[np.int64], v: int, wanted: _RowsWanted) -> bool:
     """Whether rows 0..v can be part of n nodes that the edges suffice for."""
     n, max_edges, whole = wanted.n, wanted.max_edges, wanted.whole
@@ -68,7 +68,7 @@ def _fits(rows: NDArray[np.int64], v: int, wanted: _RowsWanted) -> bool:
     return edges + needed <= max_edges
 
 
-@inner
+@compiled_inline
 def _is_first(rows: NDArray[np.int64], v: int, scratch: NDArray[np.int64], greatest: bool) -> bool:
     """Whether no topological order of the nodes 0..v has lesser (or greater) rows."""
     at, place, following = scratch[0], scratch[1], scratch[2]

@@ -86,7 +86,7 @@ class Coregionalisation:
 
     @property
     def correlations(self) -> Array:
-        """How each source correlates with the target, which does with 1."""
+        """The correlation of each source with the target; that of the target with itself is 1."""
         found: Array = self.loadings[0] * self.loadings
         found[0] = 1.0
         return found
@@ -210,7 +210,7 @@ class SourceLikelihood:
 
         The search begins with trust in the sources, without, and at random points.
         """
-        bounds, start = self._bounds(), self._centre
+        bounds, start = self._list_bounds(), self._centre
         distrust = start.copy()
         distrust[self._parts[2]] = DISTRUST
         rng = np.random.default_rng(seed)
@@ -236,7 +236,7 @@ class SourceLikelihood:
         parts = [np.full(p.stop - p.start, sd) for p, sd in zip(self._parts[1:], sds, strict=True)]
         return np.concatenate(parts)
 
-    def _bounds(self) -> Array:
+    def _list_bounds(self) -> Array:
         kernel, scales, loadings, noise = self._parts
         bounds = np.zeros((noise.stop, 2))
         bounds[kernel] = self.plain.log_bounds()

@@ -93,7 +93,7 @@ class DrawnFunction:
         waves: Array = np.cos(angles, out=angles) @ self.weights
         return waves * np.exp((1 - self.power) * 0.5 * (np.square(x) @ self.squares))
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> DrawnFunction:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> DrawnFunction:
         """The same function of integer counts of graphs with n nodes."""
         return replace(
             self,

@@ -231,7 +231,7 @@ class GraphGP:
         raise refuse_singular()
 
     def _check_model(self, at_bounds: list[str]) -> ModelCheck:
-        """What the process would have said of each observation without it."""
+        """Predict each observation from all the others, to judge the model."""
         if isinstance(self.posterior_, ExponentialPosterior | NormalisedPosterior):
             whitening = self.posterior_.whitening
         else:

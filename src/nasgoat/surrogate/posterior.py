@@ -47,7 +47,7 @@ class Posterior(Protocol):
         """Posterior mean and standard deviation of each row."""
         ...
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> Posterior:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> Posterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         ...
 
@@ -78,12 +78,12 @@ class LinearPosterior:
             std[part] = np.sqrt(np.einsum("ij,ij->i", product[:, 1:], product[:, 1:]))
         return mean, std
 
-    def of_cell(self, features: FeatureMap, name: str) -> LinearPosterior:
+    def restrict_to_cell(self, features: FeatureMap, name: str) -> LinearPosterior:
         """What one cell adds to mean and vector, as a function of its own feature rows."""
-        _, own = features.of_cell(name)
+        _, own = features.restrict_to_cell(name)
         return LinearPosterior(self.w[own], self.R[own])
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         return LinearPosterior(features.fold(self.w, n), features.fold(self.R, n))
 
@@ -127,7 +127,7 @@ class _Whitened:
         """Kernel vectors of rows with the observed ones, and prior variances; x is overwritten."""
         raise NotImplementedError
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> Self:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> Self:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         projections = features.fold(self.projections, n)
         return replace(self, projections=projections, squares=features.fold(self.squares, n, 2))
@@ -199,7 +199,7 @@ class KernelPosterior:
             std[part] = np.sqrt(np.maximum(self.kernel.diag(x) - explained, 0.0))
         return mean, std
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> KernelPosterior:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> KernelPosterior:
         """The same posterior as a function of integer counts of graphs with n nodes."""
         return replace(self, source=features.source, scale=features.scale(n))
 

@@ -39,9 +39,9 @@ class AgreementContract(Contract):
         graphs = list_graphs(space)
         for graph in graphs[:: 1 + len(graphs) // 60]:
             names = space.names(graph.n)
-            for ordered in names.orders(names.order(graph), 3):
-                ones, missing = names.point(ordered)
-                decisions = names.decisions()
+            for ordered in names.list_orders(names.order(graph), 3):
+                ones, missing = names.encode(ordered)
+                decisions = names.list_decisions()
                 assert set(missing) <= set(decisions)
                 assert not set(ones) & set(missing)
                 present = [name for name in decisions if name.startswith("A(")]

@@ -126,8 +126,9 @@ class SpaceContract(AgreementContract):
         if space.cells:
             pytest.skip("several cells are cut to a number of nodes one by one")
         for n in space.sizes:
-            part = [space.key(graph) for graph in list_graphs(space.with_nodes(n))]
-            assert sorted(part) == sorted(space.key(g) for g in list_graphs(space) if g.n == n)
+            part = sorted(space.key(graph) for graph in list_graphs(space.with_nodes(n)))
+            own = sorted(space.key(graph) for graph in list_graphs(space) if graph.n == n)
+            assert part == own, f"with_nodes({n}) must hold the graphs with {n} nodes, no others"
 
     # Membership
 
@@ -304,14 +305,14 @@ class CellContract(SpaceContract):
             matrices = list_structures(space, n)
             assert len(matrices) <= space.structure_bound(n)
             keys = {make_structure_key(space, matrix) for matrix in matrices}
-            assert len(keys) == len(matrices)
+            assert len(keys) == len(matrices), f"structures({n}) must list each of them once"
             places = set(space.edge_places(n))
             for matrix in matrices:
-                assert not np.tril(matrix).any()
+                assert not np.tril(matrix).any(), f"edges must ascend in structures({n})"
                 assert set(list_edges(matrix)) <= places
                 assert matrix.sum() <= space.edge_limit
                 if space.on_paths:
-                    assert every_node_is_on_a_path(matrix)
+                    assert every_node_is_on_a_path(matrix), "on_paths must be False here"
 
     def test_structures_and_labels_make_up_the_list(self, space: CellSpace) -> None:
         for n in space.sizes:

@@ -50,7 +50,7 @@ def search_exhaustively(
     features = acquisition.gp.features
     posterior = acquisition.gp.posterior_
     assert isinstance(posterior, LinearPosterior)
-    part = posterior.on_counts(features, space.nodes)
+    part = posterior.fold_to_counts(features, space.nodes)
     columns = np.column_stack([part.w, acquisition.sqrt_beta * part.R])
     place = {edge: i for i, edge in enumerate(features.edge_types, len(features.path_types))}
     lowest: list[float] = []

@@ -49,7 +49,7 @@ from nasgoat.acquisition.branch.records import (
     NodeSizes,
     Potentials,
 )
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import compiled_apart, compiled_inline
 
 _TINY = 1e-150
 _LEAST = 0.05  # ω of a part is never taken smaller than this part of its largest value
@@ -77,7 +77,7 @@ Bound = Callable[
 def _make_messages(lanes: int) -> tuple[Message, Message]:
     """The messages of variable i to a later variable j, and to an earlier one (Lemma 3)."""
 
-    @inner
+    @compiled_inline
     def hand_forward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -90,7 +90,7 @@ def _make_messages(lanes: int) -> tuple[Message, Message]:
                     old = message[i, j, e * lanes + x]
                     message[i, j, e * lanes + x] = value if c == 0 or value < old else old
 
-    @inner
+    @compiled_inline
     def hand_backward(
         potentials: Potentials, message: Floats, width: Integers, i: Index, j: Index
     ) -> None:
@@ -117,7 +117,7 @@ def make_sweep(lanes: int) -> Sweep:
     """A sweep of Lemma 3 over that many problems; ``potentials.bound`` is what it proves."""
     hand_forward, hand_backward = _make_messages(lanes)
 
-    @inner
+    @compiled_inline
     def sweep(
         potentials: Potentials, message: Floats, width: Integers, total: Index, forward: bool
     ) -> None:
@@ -152,7 +152,7 @@ def make_sweep(lanes: int) -> Sweep:
     return sweep
 
 
-@inner
+@compiled_inline
 def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: Index) -> None:
     """Messages of depth t: those of the depth below between variables that were open there."""
     for y in range(total):
@@ -165,7 +165,7 @@ def _start_messages(stack: AnyStack, potentials: Potentials, t: Index, total: In
                     stack.message[t, i, j, c] = stack.message[t - 1, i, j, stack.origin[t, j, c]]
 
 
-@inner
+@compiled_inline
 def _keep_move_bounds(
     stack: AnyStack, potentials: Potentials, t: Index, total: Index, known: float, first: bool
 ) -> None:
@@ -181,7 +181,7 @@ def _keep_move_bounds(
             stack.move_bound[t, i, c] = bound if first else max(bound, stack.move_bound[t, i, c])
 
 
-@inner
+@compiled_inline
 def note_domains(
     prefixes: Prefixes, stack: AnyStack, s: Index, lower: float, threshold: float
 ) -> None:
@@ -198,7 +198,7 @@ def note_domains(
         _note_next_variable(prefixes, stack, s, threshold)
 
 
-@inner
+@compiled_inline
 def _note_next_variable(prefixes: Prefixes, stack: AnyStack, s: Index, threshold: float) -> None:
     """Note the variable whose labels the bound tells apart best, and a bound for each of them."""
     states, bound = prefixes.states, prefixes.states.label_bound[s]
@@ -221,7 +221,7 @@ def _note_next_variable(prefixes: Prefixes, stack: AnyStack, s: Index, threshold
                 states.next_variable[s] = i
 
 
-@inner
+@compiled_inline
 def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -> None:
     """Note for every open variable the state of lowest belief: the next round is around it."""
     belief, choice = scratch.potentials.belief, scratch.choice
@@ -233,7 +233,7 @@ def _choose_best(stack: AnyStack, scratch: AnyScratch, t: Index, total: Index) -
                 choice[i] = c
 
 
-@inner
+@compiled_inline
 def _widen(
     prefixes: Prefixes | None, scale: Floats, factor: Floats, sizes: NodeSizes, t: Index
 ) -> float:
@@ -257,7 +257,7 @@ def _widen(
     return 0.0  # Ω is part of the potentials
 
 
-@inner
+@compiled_inline
 def _start_scale(prefixes: Prefixes | None, scale: Floats, sizes: NodeSizes, t: Index) -> None:
     """Begin with the scale of the search node above, at the root with the largest lengths."""
     scale[t, 0] = scale[t - 1, 0] if t > 0 else sizes.norm
@@ -270,7 +270,7 @@ def _start_scale(prefixes: Prefixes | None, scale: Floats, sizes: NodeSizes, t: 
         scale[t, 4] = scale[t - 1, 4] if t > 0 else USUAL_OMEGA
 
 
-@inner
+@compiled_inline
 def _narrow_nothing(*_: Any) -> bool:
     """All states stay."""
     return True
@@ -286,7 +286,7 @@ def make_bound(fill_potentials: Fill, rescale: Rescale, narrow: Narrow = _narrow
     """
     sweep = make_sweep(1)
 
-    @called
+    @compiled_apart
     def bound_completions(
         problem: Any,
         prefixes: Prefixes | None,

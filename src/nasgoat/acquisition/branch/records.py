@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nasgoat.compiled import inner
+from nasgoat.compiled import compiled_inline
 from nasgoat.compiled_records import record
 from nasgoat.graphs import LabeledGraph
 
@@ -101,12 +101,12 @@ class Answers(NamedTuple):
     values: Floats  # (most graphs of a call,)
 
 
-def new_place() -> Integers:
+def make_place() -> Integers:
     """Before the first shape."""
     return np.array([0, -1, 0, -1], dtype=np.int64)
 
 
-def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
+def make_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
     """Scratch for that many variables, states of a variable and lanes."""
     blocks = variables * (variables - 1) // 2 * domain * domain * lanes
     return Potentials(
@@ -121,12 +121,12 @@ def new_potentials(variables: int, domain: int, lanes: int = 1) -> Potentials:
     )
 
 
-def new_answers(most: int, variables: int) -> Answers:
+def make_answers(most: int, variables: int) -> Answers:
     """Room for the graphs of one call."""
     return Answers(chosen=np.zeros((most, variables), dtype=np.int64), values=np.zeros(most))
 
 
-@inner
+@compiled_inline
 def dot(a: Floats, b: Floats) -> float:
     """The product of the vectors of two columns."""
     product = 0.0
@@ -135,7 +135,7 @@ def dot(a: Floats, b: Floats) -> float:
     return product
 
 
-@inner
+@compiled_inline
 def add_to(total: Floats, column: Floats) -> None:
     """Add a column to another one, in place."""
     for x in range(len(total)):

@@ -175,7 +175,7 @@ class RunMaker:
 
     def _bound_size(self, posterior: Posterior, n: int) -> float:
         """A lower bound on every graph with n nodes; see :meth:`bound_space`."""
-        on_counts = posterior.on_counts(self.features, n)
+        on_counts = posterior.fold_to_counts(self.features, n)
         sqrt_beta, space = self.acquisition.sqrt_beta, self.features.space
         nodes = np.array([s == 0 for s, _, _ in self.features.path_types])
         paths, edges = len(nodes), space.most_edges(n)

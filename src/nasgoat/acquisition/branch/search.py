@@ -37,7 +37,7 @@ from nasgoat.acquisition.branch.records import (
     Integers,
     Potentials,
 )
-from nasgoat.compiled import Threads, called, inner
+from nasgoat.compiled import Threads, compiled_apart, compiled_inline
 
 _PAUSE = 1_000  # nodes between two looks at the clock, some 10 to 100 ms
 _ROUNDS = 2  # of the bound of a shape; one where it is bounded before a look below it
@@ -80,7 +80,7 @@ def make_search(walk: Walk, steps: Steps) -> Search:
     go_on_listing, find_leaves, measure, bound, choose = steps
     go_to_next_node = _make_walk(*walk)
 
-    @called
+    @compiled_apart
     def search(
         problem: Any,
         prefixes: Prefixes | None,
@@ -139,7 +139,7 @@ def _make_walk(open_shape: Step, forget: Step, take_state: Step) -> Step:
     Returns 1 if there is a node to bound, one below ``DEPTH``; 0 if it is closed; -1 at the end.
     """
 
-    @called
+    @compiled_apart
     def go_to_next_node(
         problem: Any,
         prefixes: Prefixes | None,
@@ -175,7 +175,7 @@ def _make_walk(open_shape: Step, forget: Step, take_state: Step) -> Step:
     return go_to_next_node
 
 
-@inner
+@compiled_inline
 def choose_variable(
     stack: AnyStack, potentials: Potentials, t: Index, total: Index, threshold: float
 ) -> None:
@@ -194,7 +194,7 @@ def choose_variable(
             stack.variable[t] = i
 
 
-@inner
+@compiled_inline
 def order_states(stack: AnyStack, t: Index) -> None:
     """Sort the states of the branching variable of depth t, lowest bound first."""
     i = stack.variable[t]
@@ -258,11 +258,11 @@ class DepthFirstRun:
         self._chosen = np.arange(total) if chosen is None else chosen
         self.roots = np.full(total, np.inf)
         self.roots[self._chosen] = -np.inf
-        self._workers = [self._new_worker() for _ in range(threads.total)]
+        self._workers = [self._make_worker() for _ in range(threads.total)]
         step = max(len(self._chosen) // _SCOUTED, 1) if scout else 1
         self._begin(Phase.SCOUT if scout else Phase.ROOT, self._chosen[::step])
 
-    def _new_worker(self) -> Worker:
+    def _make_worker(self) -> Worker:
         """The arrays of one thread."""
         raise NotImplementedError
 
@@ -294,7 +294,7 @@ class DepthFirstRun:
         return self._phase is Phase.SEARCH
 
     def _step(self, worker: Worker, best: float) -> list[Found]:
-        """Let one worker go on for a while; what it found."""
+        """Let one worker go on for a while, and return what it found."""
         status, found = self._search(
             self._problem,
             worker.prefixes,

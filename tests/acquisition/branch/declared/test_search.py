@@ -176,9 +176,9 @@ def _find_structure(run: DeclaredRun, graph: LabeledGraph) -> int:
             roles[v] = 0
         if space.sinks and label == "output":
             roles[v] = len(space.node_vocabulary) - 1
-    key = space.structure_listing.key_of(graph.adjacency, roles)
+    key = space.structure_listing.make_key(graph.adjacency, roles)
     structures = zip(run.block.adjacency, run.block.roles, strict=True)
-    known = [space.structure_listing.key_of(a, r) for a, r in structures]
+    known = [space.structure_listing.make_key(a, r) for a, r in structures]
     return known.index(key)
 
 

@@ -1,4 +1,4 @@
-"""What shapes, and variables of shapes, have in common, so that it is computed once for all.
+"""Classes of shapes and of variables that are alike, so that work is done once for each class.
 
 Notation (docs/branch-and-bound.md, "All structures at once")
     S, V  structures of one size, and their variables
@@ -113,7 +113,7 @@ class Group(NamedTuple):
     """Structures of one size and number of variables, with what depends on the space alone."""
 
     rows: Integers  # (S,) places among the shapes
-    size: int  # place of the number of nodes among the sizes of the space
+    size: int  # number of nodes, less that of the smallest graphs of the space
     feature: Integers  # (F,) flat places of the features in the tables of paths, then of edges
     times: NDArray[np.int8]  # (S, F) h
     apart: NDArray[np.int8]  # (S, V, V) distance from variable i to j, 0 if none

@@ -1,4 +1,4 @@
-"""Which structures can beat a value, for each composition of labels: columns of a program.
+"""For each composition of labels, the structures that can beat a value: columns of a program.
 
 Notation (docs/branch-and-bound.md, "All structures at once")
     C = (C_1, ..., C_L)  how many nodes have each label: a *composition*

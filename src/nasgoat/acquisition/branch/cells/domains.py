@@ -20,7 +20,7 @@ import numpy as np
 from nasgoat.acquisition.branch.cells.records import LimitRows, Prefixes, Shapes, Stack
 from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.records import Floats, Index, Integers
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import compiled_apart, compiled_inline
 from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit
 
 EPSILON = 1e-9  # limits with decimal coefficients hold up to this
@@ -102,7 +102,7 @@ def _list_shape_costs(block: CellBlock, limit: Limit) -> Floats:
     return found
 
 
-@inner
+@compiled_inline
 def open_domains(shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Index) -> None:
     """Give every variable of shape s all states that it can take by itself."""
     p, labels = shapes.home[s], stack.move.shape[2]
@@ -127,7 +127,7 @@ def open_domains(shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Ind
         stack.width[0, i] = total
 
 
-@inner
+@compiled_inline
 def narrow_domains(
     shapes: Shapes, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index, threshold: float
 ) -> bool:
@@ -163,7 +163,7 @@ def narrow_domains(
     return True
 
 
-@inner
+@compiled_inline
 def _is_supported(shapes: Shapes, prefixes: Prefixes, p: Index, i: Index, x: Index) -> bool:
     """Whether some successor of node i can be on shortest paths as long as state x says."""
     states, mask = prefixes.states, prefixes.scratch.mask
@@ -178,7 +178,7 @@ def _is_supported(shapes: Shapes, prefixes: Prefixes, p: Index, i: Index, x: Ind
     return bool(to_last and to_sink)
 
 
-@inner
+@compiled_inline
 def keep_supported(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index, t: Index) -> bool:
     """Drop distances that no successor can bring about; False if a domain runs empty."""
     p, states, mask = shapes.home[s], prefixes.states, prefixes.scratch.mask
@@ -204,7 +204,7 @@ def keep_supported(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index, t
     return True
 
 
-@inner
+@compiled_inline
 def _find_least_cost(
     limits: LimitRows, stack: Stack, k: Index, t: Index, i: Index, at: Index
 ) -> float:
@@ -218,7 +218,7 @@ def _find_least_cost(
     return least
 
 
-@called
+@compiled_apart
 def keep_affordable(
     shapes: Shapes, limits: LimitRows, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
 ) -> bool:
@@ -253,7 +253,7 @@ def keep_affordable(
     return has_longest(shapes, limits.longest, stack.states, stack.richest, p)
 
 
-@called
+@compiled_apart
 def has_longest(
     shapes: Shapes, longest: Integers, labels: Integers, richest: Integers, p: Index
 ) -> bool:
@@ -287,7 +287,7 @@ def has_longest(
     return True
 
 
-@inner
+@compiled_inline
 def is_consistent(shapes: Shapes, prefixes: Prefixes, stack: Stack, s: Index) -> bool:
     """Whether the distances of all states are those of the graph that they describe."""
     p, states = shapes.home[s], prefixes.states

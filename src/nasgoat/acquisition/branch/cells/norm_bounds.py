@@ -1,4 +1,4 @@
-"""What the bound of Lemma 2 is taken around: Ω, c and the lengths of vectors, compiled.
+"""The quantities that the bound of Lemma 2 needs: Ω, c and lengths of vectors, compiled.
 
 For prefixes Ω says what interactions can add to the norm. After a round of the bound, c and what
 the ε are chosen by come from the states that look best (:func:`rescale`).
@@ -34,10 +34,10 @@ from nasgoat.acquisition.branch.cells.records import (
 )
 from nasgoat.acquisition.branch.cells.reference import is_labelled
 from nasgoat.acquisition.branch.records import RHO, Index, NodeSizes, dot
-from nasgoat.compiled import inner
+from nasgoat.compiled import compiled_inline
 
 
-@inner
+@compiled_inline
 def measure_spread(prefixes: Prefixes, scratch: Scratch, total: int) -> float:
     """Ω of both parts as a sum over labels and pairs of labels; returns about the largest ω."""
     found, listed = prefixes.scratch, scratch.potentials.open
@@ -52,7 +52,7 @@ def measure_spread(prefixes: Prefixes, scratch: Scratch, total: int) -> float:
     return USUAL_OMEGA * math.sqrt(found.parts[FIRST_OMEGA] ** 2 + found.parts[SECOND_OMEGA] ** 2)
 
 
-@inner
+@compiled_inline
 def _count_ends(prefixes: Prefixes, scratch: Scratch, total: int) -> None:
     """How often each open node is the tail, and the head, of a pair at each distance."""
     found, listed = prefixes.scratch, scratch.potentials.open
@@ -71,7 +71,7 @@ def _count_ends(prefixes: Prefixes, scratch: Scratch, total: int) -> None:
                 found.often[end, i, d] += 1
 
 
-@inner
+@compiled_inline
 def _add_spread(prefixes: Prefixes, part: Index, i: Index, j: Index) -> float:
     """What labels of i and j (or of i alone) add to Ω in one part; returns the most."""
     states, found = prefixes.states, prefixes.scratch
@@ -102,7 +102,7 @@ def _add_spread(prefixes: Prefixes, part: Index, i: Index, j: Index) -> float:
     return most
 
 
-@inner
+@compiled_inline
 def measure_open(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: int
 ) -> float:
@@ -134,7 +134,7 @@ def measure_open(
     return USUAL_OMEGA * math.sqrt(first_most + second_most)
 
 
-@inner
+@compiled_inline
 def _list_pairs(prefixes: Prefixes, scratch: Scratch, s: Index, total: int) -> int:
     """Note all pairs whose distance is open, and their kinds: code and labels; how many."""
     states, found = prefixes.states, prefixes.scratch
@@ -155,7 +155,7 @@ def _list_pairs(prefixes: Prefixes, scratch: Scratch, s: Index, total: int) -> i
     return many
 
 
-@inner
+@compiled_inline
 def price_option(
     prefixes: Prefixes, scratch: Scratch, s: Index, i: Index, j: Index, e: Index, rho: float
 ) -> float:
@@ -170,7 +170,7 @@ def price_option(
     return value
 
 
-@inner
+@compiled_inline
 def find_least_prices(
     prefixes: Prefixes, scratch: Scratch, s: Index, i: Index, j: Index, rho: float
 ) -> None:
@@ -192,7 +192,7 @@ def find_least_prices(
         least[far] = lowest
 
 
-@inner
+@compiled_inline
 def add_up_open(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, s: Index, t: Index, total: Index, rho: float
 ) -> tuple[float, float, float]:
@@ -218,7 +218,7 @@ def add_up_open(
     return along, first_omega, second_omega
 
 
-@inner
+@compiled_inline
 def _add_up_pairs(
     stack: Stack,
     prefixes: Prefixes | None,
@@ -260,7 +260,7 @@ def _add_up_pairs(
     return product, first, across
 
 
-@inner
+@compiled_inline
 def _add_up_spread(
     prefixes: Prefixes, stack: Stack, scratch: Scratch, total: Index, t: Index, part: Index
 ) -> float:
@@ -280,7 +280,7 @@ def _add_up_spread(
     return square
 
 
-@inner
+@compiled_inline
 def rescale(
     problem: Problem,
     prefixes: Prefixes | None,

@@ -25,10 +25,10 @@ from nasgoat.acquisition.branch.cells.records import (
 from nasgoat.acquisition.branch.cells.reference import is_labelled
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Index
-from nasgoat.compiled import inner
+from nasgoat.compiled import compiled_inline
 
 
-@inner
+@compiled_inline
 def _fill_potentials(
     problem: Problem,
     prefixes: Prefixes | None,
@@ -60,7 +60,7 @@ def _fill_potentials(
                 _fill_states(shapes, prefixes, stack, scratch, s, t, i, j)
 
 
-@inner
+@compiled_inline
 def _fill_unary(
     prefixes: Prefixes | None, stack: Stack, scratch: Scratch, q: Index, t: Index, total: Index
 ) -> None:
@@ -88,7 +88,7 @@ def _fill_unary(
             scratch.potentials.unary[i, c] = mean - rho * (2 * along + square)
 
 
-@inner
+@compiled_inline
 def _fill_labels(
     pairs: PairTables, stack: Stack, scratch: Scratch, size: Index, t: Index, i: Index, j: Index
 ) -> None:
@@ -106,7 +106,7 @@ def _fill_labels(
             at += 1
 
 
-@inner
+@compiled_inline
 def _find_least_options(prefixes: Prefixes, d: Index, source: bool, rho: float) -> None:
     """What two labels add at least if they are so far apart, or further, or without a path.
 
@@ -129,7 +129,7 @@ def _find_least_options(prefixes: Prefixes, d: Index, source: bool, rho: float) 
                 found.least[a, b, far] = lowest
 
 
-@inner
+@compiled_inline
 def _fill_rows(
     pairs: PairTables,
     prefixes: Prefixes,
@@ -163,7 +163,7 @@ def _fill_rows(
             found.row[a, e] = value
 
 
-@inner
+@compiled_inline
 def _fill_states(
     shapes: Shapes,
     prefixes: Prefixes,
@@ -216,7 +216,7 @@ def _fill_states(
         at += columns
 
 
-@inner
+@compiled_inline
 def _fill_known(
     shapes: Shapes,
     prefixes: Prefixes,
@@ -250,7 +250,7 @@ def _fill_known(
             at += 1
 
 
-@inner
+@compiled_inline
 def _find_runs(prefixes: Prefixes, stack: Stack, t: Index, j: Index) -> None:
     """For every place in the domain of j how many neighbouring states of one label follow."""
     label, length = prefixes.states.label, 0
@@ -262,7 +262,7 @@ def _find_runs(prefixes: Prefixes, stack: Stack, t: Index, j: Index) -> None:
         prefixes.scratch.run[j, e] = length
 
 
-@inner
+@compiled_inline
 def _narrow(
     prefixes: Prefixes | None,
     stack: Stack,

@@ -26,10 +26,10 @@ from nasgoat.acquisition.branch.cells.records import (
 )
 from nasgoat.acquisition.branch.cells.reference import has_known_labels, is_labelled
 from nasgoat.acquisition.branch.records import Floats, Index, NodeSizes, Potentials, dot
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import compiled_apart, compiled_inline
 
 
-@called
+@compiled_apart
 def measure_products(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
 ) -> NodeSizes:
@@ -65,7 +65,7 @@ def measure_products(
     )
 
 
-@inner
+@compiled_inline
 def _list_open(
     shapes: Shapes, prefixes: Prefixes | None, stack: Stack, scratch: Scratch, s: Index, t: Index
 ) -> int:
@@ -96,13 +96,13 @@ def _list_open(
     return total
 
 
-@inner
+@compiled_inline
 def _code_open_distance(prefixes: Prefixes, d: Index) -> Index:
     """The code of distance d if one end's label is known; 0 if d is known too: nothing is open."""
     return d + prefixes.states.known_offset if prefixes.states.options[d] > 0 else 0
 
 
-@inner
+@compiled_inline
 def _note_labels(prefixes: Prefixes, stack: Stack, scratch: Scratch, t: Index, total: int) -> None:
     """Note which labels open variables can take; none where the label was known before."""
     found, labels = prefixes.scratch, stack.move.shape[2]
@@ -115,13 +115,13 @@ def _note_labels(prefixes: Prefixes, stack: Stack, scratch: Scratch, t: Index, t
                 found.used_label[i, a] = 1
 
 
-@inner
+@compiled_inline
 def _may_take(prefixes: Prefixes | None, i: Index, a: Index) -> bool:
     """Whether label a of variable i changes something."""
     return True if prefixes is None else bool(prefixes.scratch.used_label[i, a] == 1)
 
 
-@inner
+@compiled_inline
 def place_pairs(stack: Stack, listed: Potentials, t: Index, total: Index) -> None:
     """Note where the potentials of each two open variables begin."""
     block = 0
@@ -132,7 +132,7 @@ def place_pairs(stack: Stack, listed: Potentials, t: Index, total: Index) -> Non
             block += stack.width[t, i] * stack.width[t, j]
 
 
-@inner
+@compiled_inline
 def _measure_moves(
     prefixes: Prefixes | None, stack: Stack, scratch: Scratch, t: Index, total: int
 ) -> None:
@@ -167,7 +167,7 @@ def _measure_moves(
                         prefixes.scratch.first_gram[i, j, a, b] = first
 
 
-@inner
+@compiled_inline
 def _clear_products(
     prefixes: Prefixes | None, scratch: Scratch, i: Index, a: Index, y: Index, total: int
 ) -> None:
@@ -181,7 +181,7 @@ def _clear_products(
             prefixes.scratch.first_gram[i, j, a] = 0.0
 
 
-@inner
+@compiled_inline
 def _dot_parts(a: Floats, b: Floats, split: Index) -> tuple[float, float]:
     """The product of the first parts of the vectors of two columns, and of all of them."""
     first = rest = 0.0
@@ -192,7 +192,7 @@ def _dot_parts(a: Floats, b: Floats, split: Index) -> tuple[float, float]:
     return first, first + rest
 
 
-@inner
+@compiled_inline
 def _look_up_moves(
     shapes: Shapes,
     changes: Changes,
@@ -221,7 +221,7 @@ def _look_up_moves(
                         found.first_gram[i, j, a, b] = prefixes.states.first_gram[c, a, b]
 
 
-@inner
+@compiled_inline
 def _measure_links(
     shapes: Shapes,
     prefixes: Prefixes,
@@ -274,7 +274,7 @@ def _measure_links(
             found.along[x] = found.link_along[first] + found.link_along[second]
 
 
-@inner
+@compiled_inline
 def _measure_interactions(
     pairs: PairTables,
     prefixes: Prefixes | None,
@@ -303,7 +303,7 @@ def _measure_interactions(
     return math.sqrt(square)
 
 
-@inner
+@compiled_inline
 def _measure_norms(
     prefixes: Prefixes | None, stack: Stack, scratch: Scratch, q: Index, t: Index, total: int
 ) -> float:

@@ -23,8 +23,8 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Integers,
     Potentials,
-    new_place,
-    new_potentials,
+    make_place,
+    make_potentials,
 )
 from nasgoat.compiled_records import record
 
@@ -39,7 +39,7 @@ class Shapes(NamedTuple):
 
     home: Integers  # (S,) row of the matrices below
     last_label: Integers  # (S,) label of the last inner node of a prefix, -1 for a structure
-    size: Integers  # (P,) place of the number of nodes among the sizes of the space
+    size: Integers  # (P,) number of nodes, less that of the smallest graphs of the space
     nodes: Integers  # (P,) known nodes
     variables: Integers  # (P,)
     distance: NDArray[np.int8]  # (P, n, n), 0 where v is u or can't be reached
@@ -225,7 +225,7 @@ class Scratch(NamedTuple):
     potentials: Potentials
 
 
-def new_stack(variables: int, labels: int, width: int, domain: int, nodes: int) -> Stack:
+def make_stack(variables: int, labels: int, width: int, domain: int, nodes: int) -> Stack:
     """An empty stack; ``width`` is that of a column."""
     depth = variables + 1
     return Stack(
@@ -242,12 +242,12 @@ def new_stack(variables: int, labels: int, width: int, domain: int, nodes: int) 
         order=np.zeros((depth, domain), dtype=np.int64),
         order_bound=np.zeros((depth, domain)),
         next=np.zeros(depth, dtype=np.int64),
-        place=new_place(),
+        place=make_place(),
         richest=np.zeros((2, nodes), dtype=np.int64),
     )
 
 
-def new_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
+def make_state_scratch(states: States, variables: int, labels: int, domain: int) -> StateScratch:
     """Scratch for these states, and that many variables, labels and states of a variable."""
     total, links = len(states.label), states.link_vector.shape[1]
     return StateScratch(
@@ -277,7 +277,7 @@ def new_state_scratch(states: States, variables: int, labels: int, domain: int) 
     )
 
 
-def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
+def make_scratch(variables: int, labels: int, domain: int, distances: int) -> Scratch:
     """Scratch for that many variables, labels, states of a variable and codes of distances."""
     return Scratch(
         along=np.zeros((variables, labels)),
@@ -289,5 +289,5 @@ def new_scratch(variables: int, labels: int, domain: int, distances: int) -> Scr
         pairs=np.zeros(distances, dtype=np.int64),
         choice=np.zeros(variables, dtype=np.int64),
         factor=np.zeros(2),
-        potentials=new_potentials(variables, domain),
+        potentials=make_potentials(variables, domain),
     )

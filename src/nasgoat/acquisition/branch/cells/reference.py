@@ -26,10 +26,10 @@ from nasgoat.acquisition.branch.cells.records import (
     Tables,
 )
 from nasgoat.acquisition.branch.records import Floats, Index, Integers, add_to, dot
-from nasgoat.compiled import compiled, inner
+from nasgoat.compiled import compiled, compiled_inline
 
 
-@inner
+@compiled_inline
 def _copy_to(target: Floats, source: Floats) -> None:
     for x in range(len(target)):
         target[x] = source[x]
@@ -111,7 +111,7 @@ def _multiply(move: Floats, pairs: Integers, gram: Floats) -> None:
         _multiply_all(move[pairs[c, 0]], move[pairs[c, 1]], gram[c])
 
 
-@inner
+@compiled_inline
 def _multiply_all(left: Floats, right: Floats, products: Floats) -> None:
     """Products of every two columns: three at a time, so that the left one is read less often."""
     for a in range(len(left)):
@@ -126,7 +126,7 @@ def _multiply_all(left: Floats, right: Floats, products: Floats) -> None:
             products[a, b] = dot(left[a], right[b])
 
 
-@inner
+@compiled_inline
 def load_reference(
     path: Floats,
     shapes: Shapes,
@@ -163,7 +163,7 @@ def load_reference(
         add_to(column, path[size, shapes.distance[p, 0, n - 1], 0, out])
 
 
-@inner
+@compiled_inline
 def load_moves(
     shapes: Shapes, changes: Changes, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
 ) -> None:
@@ -176,19 +176,19 @@ def load_moves(
     _copy_moves(shapes, changes, stack, s)
 
 
-@inner
+@compiled_inline
 def has_known_labels(prefixes: Prefixes | None) -> bool:
     """Whether the current shape has labels that are known from the start."""
     return False if prefixes is None else bool(prefixes.scratch.known[-1] > 0)
 
 
-@inner
+@compiled_inline
 def is_labelled(prefixes: Prefixes | None) -> bool:
     """Whether the labels of all variables are known from the start."""
     return False if prefixes is None else prefixes.states.pull.shape[1] > 0
 
 
-@inner
+@compiled_inline
 def _load_labelled(
     path: Floats, shapes: Shapes, prefixes: Prefixes, column: Floats, s: Index
 ) -> None:
@@ -204,7 +204,7 @@ def _load_labelled(
                 add_to(column, path[size, d, a, known_labels[s, j] + 1])
 
 
-@inner
+@compiled_inline
 def load_known_labels(
     both: Floats, shapes: Shapes, changes: Changes, prefixes: Prefixes, stack: Stack, s: Index
 ) -> None:
@@ -241,7 +241,7 @@ def load_known_labels(
                 add_to(stack.move[0, j, other], both[shapes.size[p], d, a, b])
 
 
-@inner
+@compiled_inline
 def _copy_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index) -> None:
     """The moves of shape s, every label open."""
     p = shapes.home[s]
@@ -250,7 +250,7 @@ def _copy_moves(shapes: Shapes, changes: Changes, stack: Stack, s: Index) -> Non
             _copy_to(stack.move[0, i, a], changes.move[shapes.change_class[p, i], a])
 
 
-@inner
+@compiled_inline
 def assign(
     both: Floats,
     shapes: Shapes,
@@ -272,7 +272,7 @@ def assign(
     _change_moves(both, shapes, prefixes, stack, s, t, i, label)
 
 
-@inner
+@compiled_inline
 def _change_moves(
     both: Floats,
     shapes: Shapes,
@@ -304,7 +304,7 @@ def _change_moves(
                 add_to(stack.move[t + 1, j, other], both[size, d, a, b])
 
 
-@inner
+@compiled_inline
 def evaluate_leaf(
     stack: Stack, prefixes: Prefixes | None, q: Index, t: Index, i: Index, x: Index
 ) -> float:

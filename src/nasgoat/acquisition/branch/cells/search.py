@@ -1,4 +1,8 @@
-"""The linear search of cells, by structures or by prefixes of structures, compiled."""
+"""The search for the labels of cells under the linear kernel, compiled.
+
+It goes through structures, or prefixes of structures, as ``branch.search`` says; here are the steps
+that are particular to cells.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,9 @@ from nasgoat.acquisition.branch.cells.records import (
     Stack,
     States,
     Tables,
-    new_scratch,
-    new_stack,
-    new_state_scratch,
+    make_scratch,
+    make_stack,
+    make_state_scratch,
 )
 from nasgoat.acquisition.branch.cells.reference import (
     assign,
@@ -42,7 +46,7 @@ from nasgoat.acquisition.branch.cells.reference import (
 from nasgoat.acquisition.branch.cells.structure_bounds import add_codes, bound_structures
 from nasgoat.acquisition.branch.cells.structures import CellBlock
 from nasgoat.acquisition.branch.cells.tables import measure_states
-from nasgoat.acquisition.branch.records import Answers, Floats, Index, Integers, new_answers
+from nasgoat.acquisition.branch.records import Answers, Floats, Index, Integers, make_answers
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
     Phase,
@@ -52,10 +56,10 @@ from nasgoat.acquisition.branch.search import (
     choose_variable,
     make_search,
 )
-from nasgoat.compiled import ALONE, Threads, called, compiled, inner
+from nasgoat.compiled import ALONE, Threads, compiled, compiled_apart, compiled_inline
 
 
-@inner
+@compiled_inline
 def _open_shape(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, threshold: float
 ) -> bool:
@@ -67,13 +71,13 @@ def _open_shape(
     return _drop_impossible(problem, prefixes, stack, s, np.int64(0))
 
 
-@inner
+@compiled_inline
 def _forget(stack: Stack, t: Index) -> None:
     """Open the variable of depth t again."""
     stack.states[stack.variable[t]] = -1
 
 
-@inner
+@compiled_inline
 def _take_state(
     problem: Problem,
     prefixes: Prefixes | None,
@@ -90,7 +94,7 @@ def _take_state(
     return _drop_impossible(problem, prefixes, stack, s, t + 1)
 
 
-@called
+@compiled_apart
 def _drop_impossible(
     problem: Problem, prefixes: Prefixes | None, stack: Stack, s: Index, t: Index
 ) -> bool:
@@ -100,13 +104,13 @@ def _drop_impossible(
     return bool(keep_affordable(problem.shapes, problem.limits, prefixes, stack, s, t))
 
 
-@inner
+@compiled_inline
 def _list_nothing(*_: Any) -> int:
     """Cells are never listed: no listing is under way."""
     return -1
 
 
-@inner
+@compiled_inline
 def _choose_variable(
     problem: Problem,
     prefixes: Prefixes | None,
@@ -122,7 +126,7 @@ def _choose_variable(
     choose_variable(stack, scratch.potentials, t, total, threshold)
 
 
-@called
+@compiled_apart
 def _find_leaves(
     problem: Problem,
     prefixes: Prefixes | None,
@@ -243,10 +247,10 @@ class LinearRun(DepthFirstRun):
         """Go on below the shapes with these bounds, whichever threads bounded them."""
         self.roots, self._threads = roots, threads
         while len(self._workers) < threads.total:
-            self._workers.append(self._new_worker())
+            self._workers.append(self._make_worker())
         self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 
-    def _new_worker(self) -> Worker:
+    def _make_worker(self) -> Worker:
         """A worker with room for the largest shape: its stack, its scratch and its answers."""
         problem, labels = self._problem, self.block.labels
         variables = max(int(problem.shapes.variables.max()), 1)
@@ -256,14 +260,14 @@ class LinearRun(DepthFirstRun):
         codes, width = len(self._tables.options), problem.pairs.path.shape[-1]
         prefixes = None
         if self.states is not None:
-            scratch = new_state_scratch(self.states, variables, labels, domain)
+            scratch = make_state_scratch(self.states, variables, labels, domain)
             prefixes = Prefixes(states=self.states, scratch=scratch)
         return Worker(
             prefixes=prefixes,
-            stack=new_stack(variables, labels, width, domain, problem.shapes.distance.shape[1]),
-            scratch=new_scratch(variables, labels, domain, codes),
+            stack=make_stack(variables, labels, width, domain, problem.shapes.distance.shape[1]),
+            scratch=make_scratch(variables, labels, domain, codes),
             order=np.zeros(0, dtype=np.int64),
-            answers=new_answers(domain, variables),
+            answers=make_answers(domain, variables),
         )
 
     def _bound_next_groups(self) -> bool:

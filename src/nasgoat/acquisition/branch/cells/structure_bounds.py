@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from nasgoat.acquisition.branch.cells.classes import Group
 from nasgoat.acquisition.branch.cells.records import Changes, PairTables, Shapes, Tables
 from nasgoat.acquisition.branch.message_passing import make_sweep
-from nasgoat.acquisition.branch.records import Floats, Integers, Potentials, new_potentials
-from nasgoat.compiled import MACHINE_CODE, compiled, inner
+from nasgoat.acquisition.branch.records import Floats, Integers, Potentials, make_potentials
+from nasgoat.compiled import MACHINE_CODE, compiled, compiled_inline
 from nasgoat.compiled_records import record
 
 _LANES = 16 if MACHINE_CODE else 1  # structures side by side
@@ -163,14 +163,14 @@ def _multiply(pairs: PairTables, changes: Changes, group: Group, vector: Floats)
 
 def _make_lanes(variables: int, labels: int) -> tuple[Potentials, Floats]:
     """Scratch for structures side by side, all of them with these variables and labels."""
-    potentials = new_potentials(variables, labels, _LANES)
+    potentials = make_potentials(variables, labels, _LANES)
     i, j = np.ogrid[:variables, :variables]
     number = i * (2 * variables - i - 1) // 2 + j - i - 1  # of a pair i < j, row by row
     potentials.pair_at[:] = number * labels * labels * _LANES
     return potentials, np.zeros((variables, variables, labels * _LANES))
 
 
-@inner
+@compiled_inline
 def _choose_factors(
     structures: _Structures, classes: _ClassTables, s: int
 ) -> tuple[float, float, float]:
@@ -191,7 +191,7 @@ def _choose_factors(
     return 0.5 / c, 1.0 + omega / length, rest / (2 * c)
 
 
-@inner
+@compiled_inline
 def _fill_lane(
     structures: _Structures,
     classes: _ClassTables,

@@ -63,7 +63,7 @@ def make_feature_columns(
     features: FeatureMap, posterior: LinearPosterior, sqrt_beta: float, n: int
 ) -> Floats:
     """Columns of all features of graphs with n nodes."""
-    on_counts = posterior.on_counts(features, n)
+    on_counts = posterior.fold_to_counts(features, n)
     return np.column_stack([on_counts.w, sqrt_beta * on_counts.R])
 
 

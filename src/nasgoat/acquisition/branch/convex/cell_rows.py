@@ -94,7 +94,7 @@ class CellRows:
         label = np.zeros((len(self.places), labels, width))
         column = {kind: i for i, kind in enumerate(self.features.edge_types)}
         for n in self.space.sizes:
-            on_counts = posterior.on_counts(features, n)
+            on_counts = posterior.fold_to_counts(features, n)
             columns = np.column_stack([on_counts.w, sqrt_beta * on_counts.R])
             own = self.batch.sizes == n
             start[own] = self.counts[own].astype(float) @ columns
@@ -168,7 +168,7 @@ class Side:
         found = [part[rows] for part, rows in zip(parts, self.rows.T, strict=True)]
         return np.asarray(sum(found[1:], start=found[0]))
 
-    def graphs(self, row: int, labels: Integers) -> dict[str, LabeledGraph]:
+    def make_graphs(self, row: int, labels: Integers) -> dict[str, LabeledGraph]:
         """The graph of every cell in a row with labels at its places."""
         found = {}
         for cell, own in zip(self.cells, self.rows[row].tolist(), strict=True):
@@ -219,7 +219,7 @@ class CellPairs:
         """The graph of a pair of rows, by its number, with labels at all places of both."""
         i, j = divmod(s, len(self.second.rows))
         many = int(self.first.present[i].sum())
-        found = self.first.graphs(i, states[:many]) | self.second.graphs(j, states[many:])
+        found = self.first.make_graphs(i, states[:many]) | self.second.make_graphs(j, states[many:])
         return NamedGraphs({name: found[name] for name in self.space.cells})
 
     @cached_property
@@ -261,7 +261,8 @@ class CellPairs:
         signs = np.array([sign for _, sign in self._limits])
         starts, labels, fixed, costs = [], [], [], []
         for cell in side.cells:
-            own, part = features.of_cell(cell.name)[0], posterior.of_cell(features, cell.name)
+            own, _ = features.restrict_to_cell(cell.name)
+            part = posterior.restrict_to_cell(features, cell.name)
             start, label = cell.list_columns(own, part, sqrt_beta)
             terms = [limit.cells.get(cell.name, _NOTHING) for limit, _ in self._limits]
             total, cost = cell.list_costs(terms)

@@ -85,7 +85,7 @@ class RelaxedRun:
         found = self._descend(s, point, _LATER_STARTS)
         return self._score(s, np.array(found), best) if found else []
 
-    def _at(self, s: int) -> AddedColumns:
+    def _load_columns(self, s: int) -> AddedColumns:
         if s not in self._columns:
             self._columns[s] = self._find_columns(s)
         return self._columns[s]
@@ -117,10 +117,10 @@ class RelaxedRun:
 
     def _begin(self, bound: float, s: int) -> list[Integers]:
         """The root of a structure: a bound, and good labels by local search; all of a few."""
-        everything = np.ones(self._at(s).label.shape[:2], dtype=bool)
+        everything = np.ones(self._load_columns(s).label.shape[:2], dtype=bool)
         if _count_labellings(everything) <= _LISTED:
             return [*_list_labellings(everything)]
-        self._bounds[s] = ConvexBound(self._at(s))
+        self._bounds[s] = ConvexBound(self._load_columns(s))
         root = self._bounds[s].find_root()
         self._push(max(bound, root.bound), s, everything, root)
         return self._descend(s, root.point, _STARTS) if np.isfinite(root.bound) else []
@@ -146,7 +146,7 @@ class RelaxedRun:
 
     def _score(self, s: int, labels: Integers, best: float) -> list[Found]:
         """The labellings within limits that are better than ``best``, best first, each once."""
-        columns = self._at(s)
+        columns = self._load_columns(s)
         labels = np.unique(labels, axis=0)
         labels = labels[columns.measure_excess(labels) <= 0.0]
         values = columns.evaluate(labels)
@@ -160,12 +160,12 @@ class RelaxedRun:
         for _ in range(starts - 1):
             at = self._rng.random((len(point), 1)) * weights[:, -1:]
             drawn.append((weights < at).sum(axis=1).clip(max=point.shape[1] - 1))
-        columns, gram = self._at(s), self._measure(s)
+        columns, gram = self._load_columns(s), self._measure(s)
         return [near for labels in drawn for near in descend(columns, gram, labels)]
 
     def _measure(self, s: int) -> Floats | None:
         """Products of the vectors of labels; None if they are too many for pairs of changes."""
-        label = self._at(s).label
+        label = self._load_columns(s).label
         vectors = label[..., 1:].reshape(-1, label.shape[2] - 1)
         return vectors @ vectors.T if len(vectors) <= _WIDEST else None
 

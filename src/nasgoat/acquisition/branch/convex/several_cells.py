@@ -13,6 +13,7 @@ for thousands of pairs at a time. The few pairs that are left are searched like 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -164,11 +165,11 @@ class CellsRun:
         """A lower bound on everything that is not explored yet."""
         given = self._given[0][2] if self._given else np.inf
         waiting = float(self._waiting[0].min(initial=np.inf))
-        unseen = self._floor() if self._next is not None else np.inf
+        unseen = self._bound_unseen() if self._next is not None else np.inf
         return min(given, waiting, unseen, self._relaxed.open_bound())
 
-    def _floor(self) -> float:
-        """A bound at once: every row and label by itself, since norms are subadditive."""
+    def _bound_unseen(self) -> float:
+        """A lower bound on all pairs: the sum of each side's least, as norms are subadditive."""
         found = 0.0
         for side in (self._first, self._second):
             rows = side.start[:, 0] - np.linalg.norm(side.start[:, 1:], axis=1)
@@ -182,7 +183,10 @@ class CellsRun:
         """Graphs better than ``best`` of one more portion or node; None if there are no others."""
         if self._given:
             found, self._given = self._given[:_GIVEN], self._given[_GIVEN:]
-            return found if found[0][2] < best else self._drop_given()
+            if found[0][2] < best:
+                return found
+            self._given = []
+            return []
         if self._next is not None:
             numbers, self._next = self._next, next(self._portions, None)
             self._looked_at += len(numbers)
@@ -191,10 +195,6 @@ class CellsRun:
         if len(self._waiting[0]):
             return self._refine(best)
         return self._relaxed.go_on(best)
-
-    def _drop_given(self) -> list[Found]:
-        self._given = []
-        return []
 
     def _find_possible(self, numbers: Integers) -> Integers:
         """The pairs that limits leave a graph."""
@@ -224,7 +224,8 @@ class CellsRun:
         self._given = [(int(numbers[at]), none, float(values[at])) for at in order[: 50 * _GIVEN]]
         if len(order) > len(self._given):  # as long as there is no cut-off: come back to them
             rest = np.sort(numbers[order[len(self._given) :]])
-            self._next, self._portions = rest, _chain(self._next, self._portions)
+            waiting = [] if self._next is None else [self._next]
+            self._next, self._portions = rest, chain(waiting, self._portions)
         return []
 
     def _begin(self, numbers: Integers, best: float) -> list[Found]:
@@ -284,12 +285,6 @@ class CellsRun:
             cost=_join_places(costs[0], costs[1], 1),
             cap=self.block.cap - self._first.fixed[:, i] - self._second.fixed[:, j],
         )
-
-
-def _chain(first: Integers | None, others: Iterator[Integers]) -> Iterator[Integers]:
-    if first is not None:
-        yield first
-    yield from others
 
 
 def _join_places(one: Floats, two: Floats, axis: int) -> Floats:

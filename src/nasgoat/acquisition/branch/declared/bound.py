@@ -28,10 +28,10 @@ from nasgoat.acquisition.branch.declared.records import (
 )
 from nasgoat.acquisition.branch.message_passing import make_bound
 from nasgoat.acquisition.branch.records import RHO, WIDE, Floats, Index, NodeSizes, add_to, dot
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import compiled_apart, compiled_inline
 
 
-@called
+@compiled_apart
 def measure_labels(
     problem: DeclaredProblem,
     _: None,
@@ -63,7 +63,7 @@ def measure_labels(
     )
 
 
-@inner
+@compiled_inline
 def _load_reference(
     problem: DeclaredProblem, stack: DeclaredStack, reference: Floats, s: Index
 ) -> None:
@@ -82,7 +82,7 @@ def _load_reference(
     add_labelled_edges(problem, stack, reference, s)
 
 
-@inner
+@compiled_inline
 def add_labelled_edges(
     problem: DeclaredProblem, stack: DeclaredStack, column: Floats, s: Index
 ) -> None:
@@ -95,7 +95,7 @@ def add_labelled_edges(
             add_to(column, delta[x, stack.label[u], stack.label[v]])
 
 
-@inner
+@compiled_inline
 def _load_moves(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> int:
@@ -117,7 +117,7 @@ def _load_moves(
     return total
 
 
-@inner
+@compiled_inline
 def _load_node(
     problem: DeclaredProblem, stack: DeclaredStack, move: Floats, s: Index, i: Index, x: Index
 ) -> None:
@@ -131,7 +131,7 @@ def _load_node(
             add_to(move, tables.tail[problem.shapes.pair_class[s, i, j], x, b])
 
 
-@inner
+@compiled_inline
 def _load_edge(
     problem: DeclaredProblem, stack: DeclaredStack, move: Floats, s: Index, e: Index, x: Index
 ) -> None:
@@ -141,7 +141,7 @@ def _load_edge(
     add_to(move, problem.tables.delta[x, stack.label[u], stack.label[v]])
 
 
-@inner
+@compiled_inline
 def _multiply_moves(stack: DeclaredStack, scratch: DeclaredScratch, t: Index, total: Index) -> None:
     """Products of the changes of every two open variables."""
     opened, move = scratch.potentials.open, scratch.move
@@ -153,7 +153,7 @@ def _multiply_moves(stack: DeclaredStack, scratch: DeclaredScratch, t: Index, to
                     scratch.gram[i, j, c, e] = dot(move[i, c], move[j, e])
 
 
-@called
+@compiled_apart
 def _measure_rest(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index
 ) -> float:
@@ -184,7 +184,7 @@ def _measure_rest(
     return math.sqrt(square)
 
 
-@inner
+@compiled_inline
 def _find_least_delta(
     problem: DeclaredProblem,
     stack: DeclaredStack,
@@ -209,7 +209,7 @@ def _find_least_delta(
     return least
 
 
-@called
+@compiled_apart
 def _fill_potentials(
     problem: DeclaredProblem,
     _: None,
@@ -245,11 +245,11 @@ def _fill_potentials(
         _add_open_edges(problem, stack, scratch, s, t)
 
 
-@inner
+@compiled_inline
 def _add_open_edges(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> None:
-    """What edges with an open end add at least, whatever their labels."""
+    """Add to the potentials the least that each edge with an open end adds, over its labels."""
     shapes, potentials, rho = problem.shapes, scratch.potentials, scratch.factor[RHO]
     for edge in range(shapes.edges[s]):
         u, v = np.int64(shapes.ends[s, edge, 0]), np.int64(shapes.ends[s, edge, 1])
@@ -272,7 +272,7 @@ def _add_open_edges(
                     potentials.pair[potentials.pair_at[v, u] + e * stack.width[t, u] + c] += value
 
 
-@inner
+@compiled_inline
 def _rescale(
     problem: DeclaredProblem,
     _: None,

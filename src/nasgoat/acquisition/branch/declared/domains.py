@@ -11,10 +11,10 @@ import numpy as np
 from nasgoat.acquisition.branch.cells.domains import EPSILON
 from nasgoat.acquisition.branch.declared.records import DeclaredProblem, DeclaredStack, DegreeRules
 from nasgoat.acquisition.branch.records import Index
-from nasgoat.compiled import called, inner
+from nasgoat.compiled import compiled_apart, compiled_inline
 
 
-@inner
+@compiled_inline
 def find_least_weight(rules: DegreeRules, u: Index, v: Index) -> int:
     """The least that an edge adds to the degrees of its ends."""
     least = 1 << 40
@@ -24,7 +24,7 @@ def find_least_weight(rules: DegreeRules, u: Index, v: Index) -> int:
     return least
 
 
-@called
+@compiled_apart
 def _measure_loads(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> None:
     """Least and largest degrees that the labels of edges so far leave to every node."""
     shapes, rules, load = problem.shapes, problem.rules, stack.load
@@ -46,7 +46,7 @@ def _measure_loads(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> 
                 load[1, end, v] += low if end == 0 else high
 
 
-@called
+@compiled_apart
 def narrow_labels(
     problem: DeclaredProblem, stack: DeclaredStack, s: Index, t: Index, threshold: float
 ) -> bool:
@@ -77,7 +77,7 @@ def narrow_labels(
     return has_declared_longest(problem, stack, s)
 
 
-@inner
+@compiled_inline
 def _is_open(problem: DeclaredProblem, stack: DeclaredStack, s: Index, i: Index) -> bool:
     """Whether i is a variable without a label; an edge is one once both its ends have labels."""
     n = problem.shapes.allowed.shape[1]
@@ -89,7 +89,7 @@ def _is_open(problem: DeclaredProblem, stack: DeclaredStack, s: Index, i: Index)
     return bool(stack.label[u] >= 0 and stack.label[v] >= 0)
 
 
-@inner
+@compiled_inline
 def _narrow_domain(
     problem: DeclaredProblem, stack: DeclaredStack, s: Index, t: Index, i: Index, threshold: float
 ) -> int:
@@ -118,7 +118,7 @@ def _narrow_domain(
     return total
 
 
-@called
+@compiled_apart
 def may_take(problem: DeclaredProblem, stack: DeclaredStack, s: Index, i: Index, x: Index) -> bool:
     """Whether the labels so far let node or edge i have label x."""
     shapes, rules, load = problem.shapes, problem.rules, stack.load
@@ -147,7 +147,7 @@ def may_take(problem: DeclaredProblem, stack: DeclaredStack, s: Index, i: Index,
     )
 
 
-@called
+@compiled_apart
 def _keep_affordable(problem: DeclaredProblem, stack: DeclaredStack, s: Index, t: Index) -> int:
     """Drop states that break a limit whatever the others are.
 
@@ -180,7 +180,7 @@ def _keep_affordable(problem: DeclaredProblem, stack: DeclaredStack, s: Index, t
     return changed
 
 
-@inner
+@compiled_inline
 def _find_least_cost(
     problem: DeclaredProblem, stack: DeclaredStack, k: Index, s: Index, t: Index, i: Index
 ) -> float:
@@ -200,7 +200,7 @@ def _find_least_cost(
     return least
 
 
-@called
+@compiled_apart
 def is_leaf(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     """Whether degrees and limits hold, all labels being known."""
     rows, shapes, rules = problem.rows, problem.shapes, problem.rules
@@ -220,7 +220,7 @@ def is_leaf(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     return has_declared_longest(problem, stack, s)
 
 
-@called
+@compiled_apart
 def has_declared_longest(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     """Whether the open labels can still make each held number the most of its label on a path.
 
@@ -237,7 +237,7 @@ def has_declared_longest(problem: DeclaredProblem, stack: DeclaredStack, s: Inde
     return True
 
 
-@called
+@compiled_apart
 def _is_between(
     problem: DeclaredProblem, stack: DeclaredStack, s: Index, x: Index, held: Index, on_edges: bool
 ) -> bool:
@@ -267,13 +267,13 @@ def _is_between(
     return True
 
 
-@inner
+@compiled_inline
 def _count_label(y: Index, x: Index, end: Index, may: Index) -> int:
     """1 if a node's label y is x or, at the upper end, may still become x."""
     return 1 if y == x or (end == 1 and y < 0 and may == 1) else 0
 
 
-@inner
+@compiled_inline
 def weigh(
     problem: DeclaredProblem, stack: DeclaredStack, s: Index, e: Index, x: Index, sign: Index
 ) -> None:

@@ -23,8 +23,8 @@ from nasgoat.acquisition.branch.records import (
     Floats,
     Integers,
     Potentials,
-    new_place,
-    new_potentials,
+    make_place,
+    make_potentials,
 )
 from nasgoat.compiled_records import record
 
@@ -150,7 +150,7 @@ def know_nothing(tables: DeclaredTables) -> DeclaredSummary:
     return DeclaredSummary(np.zeros((0, tables.own.shape[1])), none, none)
 
 
-def new_declared_stack(variables: int, domain: int, n: int) -> DeclaredStack:
+def make_declared_stack(variables: int, domain: int, n: int) -> DeclaredStack:
     """Stack for that many nodes and edges, and states of one of them."""
     depth = variables + 1
     return DeclaredStack(
@@ -166,13 +166,13 @@ def new_declared_stack(variables: int, domain: int, n: int) -> DeclaredStack:
         order=np.zeros((depth, domain), dtype=np.int64),
         order_bound=np.zeros((depth, domain)),
         next=np.zeros(depth, dtype=np.int64),
-        place=new_place(),
+        place=make_place(),
         load=np.zeros((2, 2, n), dtype=np.int64),
         richest=np.zeros((2, n), dtype=np.int64),
     )
 
 
-def new_declared_scratch(
+def make_declared_scratch(
     variables: int, domain: int, tables: DeclaredTables, most: tuple[int, int]
 ) -> DeclaredScratch:
     """Scratch that fits the tables; ``most`` labellings of nodes, and of edges, are listed."""
@@ -188,7 +188,7 @@ def new_declared_scratch(
         classes=np.zeros(len(tables.pair) + 1, dtype=np.int64),
         choice=np.zeros(variables, dtype=np.int64),
         factor=np.zeros(2),
-        potentials=new_potentials(variables, domain),
+        potentials=make_potentials(variables, domain),
         most=np.array(most, dtype=np.int64),
         listed=np.zeros(variables, dtype=np.int64),
         try_at=np.zeros(variables + 1, dtype=np.int64),

@@ -34,8 +34,8 @@ from nasgoat.acquisition.branch.declared.records import (
     DeclaredSummary,
     DeclaredTables,
     know_nothing,
-    new_declared_scratch,
-    new_declared_stack,
+    make_declared_scratch,
+    make_declared_stack,
 )
 from nasgoat.acquisition.branch.declared.structures import DeclaredBlock
 from nasgoat.acquisition.branch.records import (
@@ -49,7 +49,7 @@ from nasgoat.acquisition.branch.records import (
     Integers,
     add_to,
     dot,
-    new_answers,
+    make_answers,
 )
 from nasgoat.acquisition.branch.search import (
     DepthFirstRun,
@@ -60,7 +60,7 @@ from nasgoat.acquisition.branch.search import (
     choose_variable,
     make_search,
 )
-from nasgoat.compiled import ALONE, Threads, called, compiled, inner
+from nasgoat.compiled import ALONE, Threads, compiled, compiled_apart, compiled_inline
 
 #: Labels between two looks at the clock, and those that count as one node of the search tree.
 _STEPS, _STEPS_OF_A_NODE = 100_000, 100
@@ -69,7 +69,7 @@ _LISTED = (64, 100_000)
 _ANSWERS = 64  # graphs that one call hands over
 
 
-@inner
+@compiled_inline
 def _open_structure(
     problem: DeclaredProblem, _: None, stack: DeclaredStack, s: Index, threshold: float
 ) -> bool:
@@ -78,7 +78,7 @@ def _open_structure(
     return narrow_labels(problem, stack, s, np.int64(0), threshold)
 
 
-@inner
+@compiled_inline
 def _forget(stack: DeclaredStack, t: Index) -> None:
     """Open all variables that got their labels below depth t."""
     for i in range(len(stack.label)):
@@ -86,7 +86,7 @@ def _forget(stack: DeclaredStack, t: Index) -> None:
             stack.label[i] = -1
 
 
-@inner
+@compiled_inline
 def _take_label(
     problem: DeclaredProblem,
     _: None,
@@ -102,7 +102,7 @@ def _take_label(
     return narrow_labels(problem, stack, s, t + 1, threshold)
 
 
-@inner
+@compiled_inline
 def _choose_variable(
     problem: DeclaredProblem,
     _: None,
@@ -120,7 +120,7 @@ def _choose_variable(
     choose_variable(stack, scratch.potentials, t, nodes if nodes > 0 else total, threshold)
 
 
-@inner
+@compiled_inline
 def _find_leaves(
     problem: DeclaredProblem,
     _: None,
@@ -141,7 +141,7 @@ def _find_leaves(
     return 0
 
 
-@called
+@compiled_apart
 def _begin_listing(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, t: Index
 ) -> bool:
@@ -182,7 +182,7 @@ def _begin_listing(
     return True
 
 
-@inner
+@compiled_inline
 def _add_node(
     problem: DeclaredProblem,
     stack: DeclaredStack,
@@ -201,7 +201,7 @@ def _add_node(
             add_to(column, tables.pair[shapes.pair_class[s, i, j], a, b])
 
 
-@called
+@compiled_apart
 def _list_labels(
     problem: DeclaredProblem,
     stack: DeclaredStack,
@@ -249,7 +249,7 @@ def _list_labels(
     return found
 
 
-@called
+@compiled_apart
 def _take_next(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, y: Index
 ) -> bool:
@@ -271,7 +271,7 @@ def _take_next(
     return bool(stack.label[i] >= 0)
 
 
-@inner
+@compiled_inline
 def _extend_column(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, s: Index, y: Index
 ) -> None:
@@ -287,7 +287,7 @@ def _extend_column(
         add_to(column, problem.tables.delta[stack.label[i], stack.label[u], stack.label[v]])
 
 
-@called
+@compiled_apart
 def _is_first(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     """Whether no automorphism turns the labels of the nodes into a smaller word."""
     shapes = problem.shapes
@@ -301,7 +301,7 @@ def _is_first(problem: DeclaredProblem, stack: DeclaredStack, s: Index) -> bool:
     return True
 
 
-@inner
+@compiled_inline
 def _is_hopeless(
     problem: DeclaredProblem, stack: DeclaredStack, scratch: DeclaredScratch, y: Index, best: float
 ) -> bool:
@@ -370,20 +370,20 @@ class DeclaredRun(DepthFirstRun):
         self._listed = listed
         super().__init__(block, len(block.adjacency), floor, threads, scout=False, chosen=chosen)
 
-    def _new_worker(self) -> Worker:
+    def _make_worker(self) -> Worker:
         tables, shapes = self._problem.tables, self._problem.shapes
         domain = max(len(tables.delta), shapes.allowed.shape[2])
         variables = self.block.n + shapes.ends.shape[1]
         return Worker(
             prefixes=None,
-            stack=new_declared_stack(variables, domain, self.block.n),
-            scratch=new_declared_scratch(variables, domain, tables, self._listed),
+            stack=make_declared_stack(variables, domain, self.block.n),
+            scratch=make_declared_scratch(variables, domain, tables, self._listed),
             order=np.zeros(0, dtype=np.int64),
-            answers=new_answers(_ANSWERS, variables),
+            answers=make_answers(_ANSWERS, variables),
         )
 
     def search_below(self, roots: Floats) -> None:
-        """Go on below the structures with these bounds."""
+        """Begin the depth-first search below all structures, the lowest of these bounds first."""
         self.roots = roots
         self._begin(Phase.SEARCH, np.argsort(roots, kind="stable"))
 

@@ -1,4 +1,4 @@
-"""The structures of a declared graph space as blocks of arrays, and what labels may be put on them.
+"""The structures of a declared graph space as blocks of arrays, and the labels they allow.
 
 Notation: see ``records``.
 """
@@ -20,7 +20,7 @@ from nasgoat.errors import TooLargeError
 from nasgoat.graphs import GraphBatch, LabeledGraph
 from nasgoat.graphs.shortest_paths import find_distances
 from nasgoat.spaces.graph_structures import LARGEST_STRUCTURES
-from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, depths
+from nasgoat.spaces.limits import SIGNS, TOLERANCE, Limit, measure_depths
 
 if TYPE_CHECKING:
     from nasgoat.spaces import GraphSpace
@@ -129,11 +129,11 @@ class DeclaredListing:
     def _list(self, n: int, deadline: float | None) -> bool:
         """List the structures of a size; False if the time is up before all are."""
         listing = self.space.structure_listing
-        chunks, found = self._begun.setdefault(n, (listing.chunks(n), []))
+        chunks, found = self._begun.setdefault(n, (listing.list_chunks(n), []))
         try:
             for matrices, roles in chunks:
                 pairs = zip(matrices, roles, strict=True)
-                groups = [listing.symmetries(a, r, _SYMMETRIES) for a, r in pairs]
+                groups = [listing.find_symmetries(a, r, _SYMMETRIES) for a, r in pairs]
                 found.append((matrices, roles, groups))
                 if deadline is not None and time.perf_counter() > deadline:
                     return False
@@ -253,7 +253,8 @@ def _make_rows(
     first = roles == 0 if space.sources else none
     last = roles == len(words) - 1 if space.sinks else none
     batch = GraphBatch(adjacency, np.full(len(edges), n, dtype=np.int8))
-    depth = depths(batch, first if space.sources else ~last, last if space.sinks else ~first)
+    starts, stops = first if space.sources else ~last, last if space.sinks else ~first
+    depth = measure_depths(batch, starts, stops)
 
     def add_up_known(limit: Limit) -> Floats:
         return np.asarray(limit.nodes * n + limit.edges * edges + limit.depth * depth)

@@ -1,4 +1,4 @@
-"""From a posterior to what the compiled search of declared graphs knows: its tables, and codes.
+"""From a posterior to the tables and codes of the compiled search of declared graphs.
 
 As with cells (``branch.block_codes``), the codes of kernel blocks other than the paper's are
 constants for all graphs of one structure and summary (Lemma 10): a column that is known of each

@@ -33,9 +33,9 @@ from nasgoat.acquisition.branch.records import (
     Found,
     Index,
     Integers,
-    new_place,
+    make_place,
 )
-from nasgoat.compiled import Threads, compiled, inner
+from nasgoat.compiled import Threads, compiled, compiled_inline
 
 _PAUSE = 50_000  # nodes between two looks at the clock, some 20 ms
 
@@ -70,7 +70,7 @@ def begin_enumeration(
     block: CellBlock, factors: Factors, limits: LimitRows, order: Integers, roots: Floats
 ) -> Enumeration:
     """Before the first labelling of the structures ``order`` of a block."""
-    state = _new_labelling(block.shapes, block.labels, factors, limits)
+    state = _make_labelling(block.shapes, block.labels, factors, limits)
     return Enumeration(
         factors=factors,
         shapes=block.shapes,
@@ -81,7 +81,7 @@ def begin_enumeration(
     )
 
 
-def _new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
+def _make_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitRows) -> Labelling:
     """An empty state for these structures and that many labels."""
     variables = max(int(shapes.variables.max()), 1)
     depth, m, columns = variables + 1, factors.path.shape[-1], factors.square.shape[1]
@@ -94,7 +94,7 @@ def _new_labelling(shapes: Shapes, labels: int, factors: Factors, limits: LimitR
         least=limits.state.min(axis=2),
         needed=np.zeros((depth, len(limits.cap))),
         labels=np.full(variables, -1, dtype=np.int64),
-        place=new_place(),
+        place=make_place(),
         richest=np.zeros((2, shapes.distance.shape[1]), dtype=np.int64),
     )
 
@@ -117,7 +117,7 @@ def search_labellings(
             return FOUND, value
 
 
-@inner
+@compiled_inline
 def go_to_labelling(walk: Enumeration, threshold: float, stop: Index) -> int:
     """Go on to the next complete labelling of a structure whose bound is below a threshold.
 
@@ -156,20 +156,20 @@ def go_to_labelling(walk: Enumeration, threshold: float, stop: Index) -> int:
     return PAUSED
 
 
-@inner
+@compiled_inline
 def _count(factors: Factors, state: Labelling, t: Index, size: Index, column: Index) -> None:
     """One more feature in row t: k_lin with itself."""
     state.own[t] += factors.square[size, column] * (2 * state.counts[t, column] + 1)
     state.counts[t, column] += 1
 
 
-@inner
+@compiled_inline
 def _multiply(kernel: Floats, factor: Floats) -> None:
     for j in range(len(kernel)):
         kernel[j] *= factor[j]
 
 
-@inner
+@compiled_inline
 def _add_pair(
     factors: Factors, state: Labelling, t: Index, size: Index, d: Index, a: Index, b: Index
 ) -> None:
@@ -178,7 +178,7 @@ def _add_pair(
     _count(factors, state, t, size, factors.path_column[d, a, b])
 
 
-@inner
+@compiled_inline
 def _begin(factors: Factors, shapes: Shapes, state: Labelling, s: Index) -> None:
     """Row 0: everything that does not depend on labels; then the factors of single labels."""
     size, n, d = shapes.size[s], shapes.nodes[s], shapes.distance[s]
@@ -210,7 +210,7 @@ def _begin(factors: Factors, shapes: Shapes, state: Labelling, s: Index) -> None
             _multiply(state.single[i, k], factors.path[size, d[i + 1, n - 1], k + 1, out])
 
 
-@inner
+@compiled_inline
 def _extend(
     factors: Factors, shapes: Shapes, state: Labelling, s: Index, t: Index, k: Index
 ) -> None:
@@ -236,7 +236,7 @@ def _extend(
             _add_pair(factors, state, t + 1, size, far, state.labels[u - 1] + 1, k + 1)
 
 
-@inner
+@compiled_inline
 def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
     """The value of the complete row t; inf as soon as Lemma 5 shows it is not below ``best``."""
     sqrt_beta = model.settings[1]
@@ -250,7 +250,7 @@ def _evaluate(model: Model, state: Labelling, t: Index, best: float) -> float:
     return float(mean - sqrt_beta * math.sqrt(max(left, 0.0)))
 
 
-@inner
+@compiled_inline
 def predict_row(model: Model, state: Labelling, t: Index) -> tuple[float, float, float]:
     """Mean and prior variance of the complete row t, and what its kernel vector is multiplied by.
 
@@ -264,7 +264,7 @@ def predict_row(model: Model, state: Labelling, t: Index) -> tuple[float, float,
     return mean * fade, model.settings[0] * math.exp((1.0 - power) * state.own[t]), fade
 
 
-@inner
+@compiled_inline
 def explain_variance(model: Model, state: Labelling, t: Index, j: Index, fade: float) -> float:
     """What observation j explains of the variance of row t beyond those before it: (L⁻¹ k)_j²."""
     kernel, row = state.kernel[t], model.whitening[j]
@@ -275,7 +275,7 @@ def explain_variance(model: Model, state: Labelling, t: Index, j: Index, fade: f
     return u * u
 
 
-@inner
+@compiled_inline
 def _begin_costs(shapes: Shapes, limits: LimitRows, state: Labelling, s: Index) -> bool:
     """What the limits have used up in row 0; False if the labels can't be paid for."""
     total = shapes.variables[s]
@@ -291,7 +291,7 @@ def _begin_costs(shapes: Shapes, limits: LimitRows, state: Labelling, s: Index) 
     return True
 
 
-@inner
+@compiled_inline
 def _is_affordable(limits: LimitRows, state: Labelling, s: Index, t: Index, k: Index) -> bool:
     """Whether label k on variable t leaves enough for the variables after it."""
     for row in range(len(limits.cap)):
@@ -302,7 +302,7 @@ def _is_affordable(limits: LimitRows, state: Labelling, s: Index, t: Index, k: I
     return True
 
 
-@inner
+@compiled_inline
 def _find_next_label(shapes: Shapes, state: Labelling, s: Index, t: Index) -> Index:
     """The label that variable t takes next: twins in ascending order."""
     if state.labels[t] >= 0:

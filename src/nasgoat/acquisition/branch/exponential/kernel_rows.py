@@ -268,5 +268,5 @@ def _bound_interactions(half: CentredHalf, other: CentredHalf, weights: Floats) 
 
 
 def _spread(edges: int, labels: int, *axes: int) -> list[int]:
-    """The shape in which a table over the labels of these edges is added to one over all."""
+    """The shape that lets a table over the labels of some edges broadcast to one over all edges."""
     return [labels if e in axes else 1 for e in range(edges)]

@@ -199,7 +199,7 @@ class SiftedRun:
         left += [value for _, _, value in self._waiting]
         return max(self._lift(min(left, default=np.inf)), self._bound)
 
-    def _lower(self, best: float) -> float:
+    def _find_cutoff(self, best: float) -> float:
         """The cut-off of the minorants below which every graph better than ``best`` lies."""
         least, largest = self._shells.scales if self._shells else (1.0, 1.0)
         return (best - self._cut) / (largest if best < self._cut else least)
@@ -248,7 +248,7 @@ class SiftedRun:
             return None
         if open_parts:
             part = min(open_parts, key=lambda part: part.run.open_bound())
-            self._search_part(part, self._lower(best))
+            self._search_part(part, self._find_cutoff(best))
         if len(self._waiting) < self._enough and open_parts:
             return []
         return self._score_waiting(best, seen)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import factorial
 
 import numpy as np
 
@@ -40,16 +41,11 @@ class Minorant(LinearPosterior):
 
     offset: Floats
 
-    def on_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
+    def fold_to_counts(self, features: FeatureMap, n: Sizes) -> LinearPosterior:
         """The function of rows as one of counts of graphs with n nodes: each has one first node."""
         both = features.fold(np.column_stack([self.w, self.R]), n)
         both[features.path_types.index((0, 0, 0))] += self.offset
         return LinearPosterior(both[:, 0], both[:, 1:])
-
-    def values(self, rows: Floats) -> Floats:
-        """The value of the function at each of some rows."""
-        both = rows @ np.column_stack([self.w, self.R]) + self.offset
-        return np.asarray(both[:, 0] - np.linalg.norm(both[:, 1:], axis=1))
 
 
 def make_minorant(
@@ -127,7 +123,7 @@ class Expansion:
         return np.asarray(known.T - self.centre)
 
     def log_scale(self, u: Floats) -> Floats:
-        """The logarithm of s, of graphs."""
+        """The logarithm of the scale s of graphs with these differences from the centre."""
         if self.normalised:
             return np.asarray(-0.5 * (u * u).sum(axis=-1))
         return np.asarray(u @ self.centre + 0.5 * self.centre @ self.centre)
@@ -264,12 +260,8 @@ def compute_exp_tail(p: int, z: Floats) -> Floats:
         if degree >= p:
             total += term
         term = term * z / (degree + 1)
-    direct = np.exp(z) - sum((z**degree / _factorial(degree) for degree in range(p)), 0.0)
+    direct = np.exp(z) - sum((z**degree / factorial(degree) for degree in range(p)), 0.0)
     return np.where(np.abs(z) < 2.0, total, direct)
-
-
-def _factorial(n: int) -> float:
-    return float(np.prod(np.arange(1, n + 1)))
 
 
 def cut_chord(values: Floats, low: float, high: float) -> tuple[float, float]:

@@ -76,7 +76,8 @@ def make_factors(
     space = features.space
     n, codes, edges = space.sizes[-1], len(space.node_vocabulary), len(space.edge_vocabulary)
     codes = codes or n
-    on_counts = [posterior.on_counts(features, size) for size in space.sizes]
+    every = range(space.sizes[0], n + 1)  # also sizes in gaps: ``Shapes.size`` counts them
+    on_counts = [posterior.fold_to_counts(features, size) for size in every]
     columns = np.stack([np.exp(part.projections) for part in on_counts])
     path_column = np.zeros((n, codes, codes), dtype=np.int64)
     edge_column = np.zeros((n, n, edges), dtype=np.int64)
@@ -98,9 +99,9 @@ def make_factors(
 def give_codes(
     factors: Factors, features: FeatureMap, posterior: ExponentialPosterior, codes: Floats
 ) -> Factors:
-    """The same with the codes of blocks other than the paper's, which are known of every shape."""
+    """The factors, with those of kernel blocks other than the paper's: constants of each shape."""
     first = len(features.path_types) + len(features.edge_types)
-    on_counts = posterior.on_counts(features, features.space.sizes[0])  # alike for every size
+    on_counts = posterior.fold_to_counts(features, features.space.sizes[0])  # alike for every size
     return factors._replace(
         given=posterior.variance * np.exp(codes @ on_counts.projections[first:]),
         given_square=codes @ on_counts.squares[first:],

@@ -1,4 +1,7 @@
-"""Labelled edges under the exponential kernel: structure after structure, each in two halves."""
+"""Cells with labels on edges under the exponential kernel, one structure after another.
+
+The labellings of each structure are searched in two halves (``split_structure``).
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Half:
     def __len__(self) -> int:
         return len(self._chosen)
 
-    def labels(self, at: Integers | slice) -> Integers:
+    def find_labels(self, at: Integers | slice) -> Integers:
         """The labels of chosen ones: (rows, edges)."""
         chosen = self._chosen[at]
         if not self._shape:
@@ -69,7 +69,7 @@ class Half:
 
     def multiply(self, at: slice) -> Floats:
         """The factors of chosen ones: (rows, m + 1)."""
-        return multiply_labels(self.values, self.labels(at))
+        return multiply_labels(self.values, self.find_labels(at))
 
 
 class Pairs:
@@ -125,7 +125,8 @@ class Pairs:
     def join(self, pairs: Integers) -> tuple[Integers, Floats]:
         """Labels and kernel rows of pairs of the last step."""
         first, second = pairs.T
-        labels = np.hstack([self._left.labels(self._start + first), self._right.labels(second)])
+        left, right = self._left, self._right
+        labels = np.hstack([left.find_labels(self._start + first), right.find_labels(second)])
         return labels, self._rows[first] * self._columns[second]
 
 
