@@ -9,7 +9,9 @@ The last line says which means are above 0 by more than two standard errors.
 
 ``--settings`` names what is searched with; ``exponential:branch`` and the like stand for another
 acquisition optimiser than the catalogue. ``--records FILE`` keeps every run and goes on where the
-file stops; ``--show`` prints what it holds and runs nothing.
+file stops; ``--show`` prints what it holds and runs nothing. With ``--noise 0.5`` each evaluation
+has normal noise of that standard deviation, and searches repeat evaluations; what counts is the
+function itself, at graphs that were not proposed before.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import argparse
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -109,20 +112,24 @@ FUNCTIONS = (
 )  # fmt: skip
 
 
-def run(table: Table, y: Values, name: str, seed: int, evaluations: int) -> dict[str, float]:
+def run(
+    table: Table, y: Values, name: str, seed: int, evaluations: int, noise: float
+) -> dict[str, float]:
     """Mean error of the proposals and lowest error, of a search and of random graphs."""
     kernel, _, named = name.partition(":")
-    optimizer = Optimizer(
-        table.space, SETTINGS[kernel], named or table.catalogue, INITIAL, seed, None
-    )
-    told: list[float] = []
-    first: list[int] = []
-    while len(told) < evaluations and (proposals := optimizer.ask(5 if told else INITIAL)):
+    settings = SETTINGS[kernel]
+    if noise:
+        settings = replace(settings, repeats=Settings.preset("default", noisy=True).repeats)
+    optimizer = Optimizer(table.space, settings, named or table.catalogue, INITIAL, seed, None)
+    luck = np.random.default_rng([seed, 780])
+    places: list[int] = []
+    while len(places) < evaluations and (proposals := optimizer.ask(5 if places else INITIAL)):
         for proposal in proposals:
-            place = table.places[table.space.key(proposal.graph)]
-            first += [place] * (len(told) < INITIAL)
-            told.append(float(y[place]))
-            optimizer.tell(proposal.graph, told[-1])
+            places.append(table.places[table.space.key(proposal.graph)])
+            error = float(y[places[-1]])
+            optimizer.tell(proposal.graph, error + luck.normal(0.0, noise) if noise else error)
+    first = places[:INITIAL]
+    told = [float(y[place]) for place in dict.fromkeys(places)]
     others = np.setdiff1d(np.arange(len(y)), first)
     rng = np.random.default_rng([seed, 778])
     drawn = y[rng.choice(others, min(evaluations - INITIAL, len(others)), replace=False)]
@@ -196,6 +203,7 @@ def main() -> None:
     parser.add_argument("--spaces", nargs="+", choices=SPACES, default=KINDS)
     parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
     parser.add_argument("--against", choices=("random", "sampled"), default="random")
+    parser.add_argument("--noise", type=float, default=0.0, help="its standard deviation")
     parser.add_argument("--records", type=Path, help="a file of JSON lines, one a run")
     parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()
@@ -207,7 +215,7 @@ def main() -> None:
             if (key := (kind, function, name, seed)) in kept:
                 continue
             y = table.values(function, seed)
-            kept[key] = run(table, y, name, seed, given.evaluations)
+            kept[key] = run(table, y, name, seed, given.evaluations, given.noise)
             if given.records:
                 with given.records.open("a") as file:
                     file.write(json.dumps([*key, kept[key]]) + "\n")

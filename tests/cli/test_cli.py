@@ -145,6 +145,22 @@ def test_search_is_deterministic_by_seed_and_noise_changes_it(
     assert documents[0]["best"]["error"] != documents[3]["best"]["error"]
 
 
+def test_noise_leaves_the_kernel_to_the_evidence(capsys: pytest.CaptureFixture[str]) -> None:
+    """One kernel that may know nothing proposes worse than random, with repeats as without."""
+    Path("flat.py").write_text("def train(graph):\n    return 1.0 + len(graph.edges)\n")
+    space = (
+        '[space]\nkind = "node-labelled"\nnodes = [2, 5]\nmax_edges = 6\nops = ["conv", "pool"]\n'
+    )
+    Path("small.toml").write_text(space)
+    task = ["--space", "small.toml", "--objective", "flat:train", "--evaluations", "15"]
+    kernels = []
+    for folder, options in {"calm": [], "noisy": ["--repeats", "5"]}.items():
+        call = ["search", *task, "--report", folder, "--quiet", "--json", "--no-pictures"]
+        assert run([*call, *options]) == 0
+        kernels.append(json.loads(capsys.readouterr().out)["settings"]["kernel"])
+    assert kernels == ["evidence", "evidence"]
+
+
 def test_the_papers_settings_are_one_preset(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SMALL, "--quiet", "--json", "--preset", "paper", "--kernel", "exponential"]) == 0
     settings = json.loads(capsys.readouterr().out)["settings"]

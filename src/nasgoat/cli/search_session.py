@@ -21,7 +21,6 @@ from nasgoat.bayesopt import (
     Ticket,
     Workers,
 )
-from nasgoat.bayesopt.evidence import sees_lengths
 from nasgoat.bayesopt.known_results import count_graphs, declare_known
 from nasgoat.bayesopt.settings import LINEAR_INSTEAD, check_function
 from nasgoat.bayesopt.transfer import declare_sources
@@ -104,12 +103,11 @@ class Session:
             check_function(asked, self.objectives)  # lcb stands for a default that nobody asked for
         if self.proposing.kernel is None:
             given = settings
-            # docs/decisions/0130 and 0139: under noise the choice was worth it with lengths alone.
-            calm = settings.repeats == 1 or sees_lengths(space)
-            alone = self.objectives.plain and not self.transfer and calm
+            alone = self.objectives.plain and not self.transfer
             sourced = self.plan.fidelities is not None
-            pair = self.objectives.pair and settings.repeats == 1
-            settings = settings.choose_kernel(space, optimizer, sourced or alone, sourced, pair)
+            pair = self.objectives.pair and settings.repeats == 1  # not measured under noise
+            terms = sourced or alone, sourced, pair
+            settings = settings.choose_kernel(space, optimizer, *terms)
             if settings.kernel == "linear" != given.kernel and not self._output.quiet:
                 note(LINEAR_INSTEAD)
         return settings.adapt_to(self.objectives, space, optimizer)
