@@ -29,6 +29,7 @@ from nasgoat.bayesopt.evidence import (
     GOES_ON,
     LEAD,
     LEAST_SHARE,
+    NODE_CANDIDATES,
     PATH_CANDIDATES,
     RANDOM_EVERY,
     SETTLED,
@@ -216,6 +217,12 @@ def test_one_error_and_sources_have_candidates_of_their_own() -> None:
     without = EdgeLabeledSpace(4, ["conv", "pool"])  # nothing that passes its input on
     for space, settings in ((without, EVIDENCE), (SPACE, TOGETHER), (SPACE, AVERAGED)):
         assert Optimizer(space, settings).candidates == list(CANDIDATES)
+    on_nodes = NodeLabeledSpace((2, 4), ["conv", "pool"])
+    assert Optimizer(on_nodes, EVIDENCE).candidates == list(NODE_CANDIDATES)
+    assert Optimizer(on_nodes, AVERAGED).candidates == list(CANDIDATES)
+    assert [c.form for c in Optimizer(on_nodes, EVIDENCE, "branch").candidates] == [
+        "exponential"
+    ] * 3
     other = [Source("other", SPACE.sample(3, np.random.default_rng(0)), [1.0, 2.0, 3.0])]
     transferred = Optimizer(SPACE, EVIDENCE, transfer=other)
     short = FidelityOptimizer(SPACE, "epochs=12,200", settings=EVIDENCE)

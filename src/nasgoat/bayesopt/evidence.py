@@ -111,6 +111,13 @@ PATH_CANDIDATES = (
     Candidate("exponential", (*_ALL, "lengths"), priors=True),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
+#: The same where operations are on nodes, or it is not known where: there counts of operations and
+#: all blocks with the paper's form gained nothing and cost evaluations
+#: (docs/decisions/0145-fewer-kernels-on-nodes.md).
+NODE_CANDIDATES = (
+    Candidate("exponential"),
+    Candidate("normalised", _ALL, priors=True, handicap=12.0, growth=0.5),
+)
 #: For what else is minimised besides errors, such as a latency: sums over operations are common.
 COST_CANDIDATES = (
     Candidate("exponential"),
@@ -173,6 +180,31 @@ def sees_lengths(space: SearchSpace) -> bool:
     """
     passing = space.labels_on == "edges" and bool(space.identities)
     return passing and not has_only_paths(space)
+
+
+def find_candidates(
+    space: SearchSpace, chosen: bool, known_blocks: Sequence[str] | None
+) -> list[Candidate]:
+    """The candidates for the error of a space whose edges have a direction or not.
+
+    Args:
+        space: The space.
+        chosen: Whether one of them is chosen, instead of several that speak together.
+        known_blocks: The blocks that the optimiser knows; None for one that knows any kernel.
+
+    Example:
+        >>> from nasgoat import nasbench101
+        >>> [candidate.form for candidate in find_candidates(nasbench101(), True, None)]
+        ['exponential', 'normalised']
+    """
+    among = CANDIDATES
+    if not space.directed:
+        among = UNDIRECTED_CANDIDATES
+    elif chosen and known_blocks is None and sees_lengths(space):
+        among = PATH_CANDIDATES
+    elif chosen and known_blocks is None and space.labels_on != "edges":
+        among = NODE_CANDIDATES
+    return list_candidates(known_blocks, among)
 
 
 def has_learnt(fits: Sequence[GraphGP]) -> bool:

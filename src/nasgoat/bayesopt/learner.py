@@ -8,17 +8,14 @@ from typing import Any, TypedDict
 
 from nasgoat.acquisition import AcquisitionOptimizer, AskTell, find_acquisition
 from nasgoat.bayesopt.evidence import (
-    CANDIDATES,
     EVIDENCE,
     GOES_ON,
     OPEN_KERNELS,
-    PATH_CANDIDATES,
     SOURCED_CANDIDATES,
     STAND_INS,
-    UNDIRECTED_CANDIDATES,
     Candidate,
+    find_candidates,
     list_candidates,
-    sees_lengths,
 )
 from nasgoat.bayesopt.gain import Gain, measure_gain
 from nasgoat.bayesopt.known_results import Known, KnownResult, gather_known
@@ -180,10 +177,7 @@ class Learner(AskTell):
         if settings.kernel in OPEN_KERNELS:
             if self.has_short_trainings or self.transfer:
                 return list_candidates(known, SOURCED_CANDIDATES)
-            if not self.space.directed:
-                return list_candidates(known, UNDIRECTED_CANDIDATES)
-            by_lengths = settings.kernel == EVIDENCE and known is None and sees_lengths(self.space)
-            return list_candidates(known, PATH_CANDIDATES if by_lengths else CANDIDATES)
+            return find_candidates(self.space, settings.kernel == EVIDENCE, known)
         wanted = settings.blocks
         blocks = wanted if known is None else tuple(b for b in wanted if b in known) or known
         alone = Candidate(settings.kernel, blocks, settings.priors)
