@@ -2,7 +2,7 @@
 
     python benchmarks/front_ceiling.py "nb201/cifar10+pixel3: error, latency"
 
-Without a problem those of experiments/fronts.toml are taken, some five minutes of a core each. The
+Without a problem those of experiments/fronts.toml are taken, some three minutes of a core each. The
 kernels of the default are fitted to the whole table, and each cell is predicted from all others in
 closed form (leave-one-out), its noise included. With these 9,279 trainings behind every prediction,
 160 cells are then chosen one by one, by the largest gain of hypervolume over the cells chosen so
