@@ -11,7 +11,7 @@ The last line says which means are above 0 by more than two standard errors.
 acquisition optimiser than the catalogue. ``--records FILE`` keeps every run and goes on where the
 file stops; ``--show`` prints what it holds and runs nothing. With ``--noise 0.5`` each evaluation
 has normal noise of that standard deviation, and searches repeat evaluations; what counts is the
-function itself, at graphs that were not proposed before.
+function itself, at graphs that were not proposed before; such runs need a FILE of their own.
 """
 
 from __future__ import annotations

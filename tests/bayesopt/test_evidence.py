@@ -11,6 +11,7 @@ from nasgoat import (
     Catalogue,
     EdgeLabeledSpace,
     GraphGP,
+    GraphSpace,
     LabeledGraph,
     NodeLabeledSpace,
     Optimizer,
@@ -223,6 +224,10 @@ def test_one_error_and_sources_have_candidates_of_their_own() -> None:
     assert [c.form for c in Optimizer(on_nodes, EVIDENCE, "branch").candidates] == [
         "exponential"
     ] * 3
+    by_labels = {"edge": GraphSpace(3, edge_ops=["a", "b"], direction="acyclic")}
+    by_labels["node"] = GraphSpace(3, ["a", "b"], direction="acyclic")
+    assert Optimizer(by_labels["edge"], EVIDENCE).candidates == list(CANDIDATES)
+    assert Optimizer(by_labels["node"], EVIDENCE).candidates == list(NODE_CANDIDATES)
     other = [Source("other", SPACE.sample(3, np.random.default_rng(0)), [1.0, 2.0, 3.0])]
     transferred = Optimizer(SPACE, EVIDENCE, transfer=other)
     short = FidelityOptimizer(SPACE, "epochs=12,200", settings=EVIDENCE)

@@ -90,6 +90,8 @@ def test_a_front_that_does_not_bend_has_no_knee() -> None:
     assert find_knee(straight) is None
     assert find_knee([(0.0, 9.0), (8.0, 8.0), (9.0, 0.0)]) is None
     assert find_knee([(0, 1, 1), (1, 0, 1), (1, 1, 0), (0.6, 0.6, 0.6)]) == 3
+    assert find_knee([(0, 1, 1), (1, 0, 1), (1, 1, 0), (0.9, 0.9, 0.9)]) is None
+    assert find_knee([(0, 2, 5), (1, 1, 5), (2, 0, 5)]) is None  # straight, one of them constant
 
 
 def test_the_reference_lies_beyond_a_front_of_one_point_and_of_equal_values() -> None:

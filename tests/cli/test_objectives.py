@@ -151,6 +151,8 @@ def test_what_can_not_be_asked_is_one_line(
         (["--limit", "egdes <= 2"], "did you mean edges (a count of the space)?"),
         (["--limit", "2*energy <= 2"], "compare one value with a number, got '2*energy <= 2'; let"),
         (["--limit", "energy + delay <= 2"], "compare one value with a number, got 'energy + d"),
+        (["--limit", "energy+delay <= 2"], "compare one value with a number, got 'energy+delay"),
+        (["--limit", "-energy <= 2"], "compare one value with a number, got '-energy <= 2'; let"),
         (["--minimise", "error,energy"], "got 'error,energy'; name each of several on its own"),
     ],
 )

@@ -111,9 +111,8 @@ PATH_CANDIDATES = (
     Candidate("exponential", (*_ALL, "lengths"), priors=True),
     Candidate("normalised", _ALL, priors=True, handicap=LEAD, growth=SHAPE_LEAD),
 )
-#: The same where operations are on nodes, or it is not known where: there counts of operations and
-#: all blocks with the paper's form gained nothing and cost evaluations
-#: (docs/decisions/0145-fewer-kernels-on-nodes.md).
+#: The same where no operation is on an edge: there counts of operations and all blocks with the
+#: paper's form gained nothing and cost evaluations (docs/decisions/0145-fewer-kernels-on-nodes.md).
 NODE_CANDIDATES = (
     Candidate("exponential"),
     Candidate("normalised", _ALL, priors=True, handicap=12.0, growth=0.5),
@@ -197,12 +196,12 @@ def find_candidates(
         >>> [candidate.form for candidate in find_candidates(nasbench101(), True, None)]
         ['exponential', 'normalised']
     """
-    among = CANDIDATES
+    among: Sequence[Candidate] = CANDIDATES
     if not space.directed:
         among = UNDIRECTED_CANDIDATES
     elif chosen and known_blocks is None and sees_lengths(space):
         among = PATH_CANDIDATES
-    elif chosen and known_blocks is None and space.labels_on != "edges":
+    elif chosen and known_blocks is None and not space.edge_vocabulary:
         among = NODE_CANDIDATES
     return list_candidates(known_blocks, among)
 

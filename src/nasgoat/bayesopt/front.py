@@ -101,7 +101,7 @@ def find_knee(points: ArrayLike) -> int | None:
 
     With every objective scaled to the range of the front, it is the point with the lowest sum: of
     two objectives the one farthest below the line between the ends. A front of fewer than three
-    points, or of two objectives with no point below that line, has no knee.
+    points, or with no point below the line (or plane) through the ends, has no knee.
 
     Example:
         >>> find_knee([[0.0, 9.0], [1.0, 1.0], [9.0, 0.0]])
@@ -114,8 +114,9 @@ def find_knee(points: ArrayLike) -> int | None:
     if len(places) < 3:
         return None
     front = values[places]
-    sums = scale_to_front(front, front).sum(axis=1)
-    if front.shape[1] == 2 and sums.min() > 1.0 - _STRAIGHT:
+    scaled = scale_to_front(front, front)
+    sums, ends = scaled.sum(axis=1), scaled.argmin(axis=0)
+    if sums.min() > sums[ends].mean() - _STRAIGHT:
         return None
     return places[int(np.argmin(sums))]
 

@@ -20,7 +20,7 @@ _DOUBLED = re.compile(r"([a-z])\1+")  # a letter that is typed twice
 _HEAD = re.compile(r"[^<>=]*")  # what stands before the comparison
 _SPACE_ALONE = re.compile(r"\bsum\s*\(|\b(node|edge):")  # what only a limit of the space has
 _SUM = re.compile(r"[][+*'\"]")  # what the name of a metric hardly has
-_ARITHMETIC = re.compile(r"\*|\s[+-]\s")  # a sum or a multiple of metrics
+_ARITHMETIC = re.compile(r"[*+]|\s-\s|^\s*-")  # a sum or a multiple of metrics
 _LIMIT = re.compile(r"\s*([^<>=]+?)\s*(<=|>=)\s*([0-9.eE+-]+)\s*")
 
 

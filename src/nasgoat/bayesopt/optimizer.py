@@ -134,7 +134,7 @@ class Optimizer(Learner):
         self.surrogate = fits[self._speaker]
         learnt = has_learnt(fits)
         explore = 0 if learnt else self._count_random()
-        named = settings.kernel not in OPEN_KERNELS and settings.repeats == 1 and not self.transfer
+        named = settings.kernel not in OPEN_KERNELS and not self.transfer
         self.response = describe_response(explore, learnt, named)
         if self.surrogate.check_.learnt and self._needs_local_search():
             self.response = STANDS_IN

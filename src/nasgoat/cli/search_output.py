@@ -277,7 +277,7 @@ def show_result(session: Session, result: SearchResult, document: dict[str, Any]
     show_graph(best.graph, session.task.space.labels)
     if session.objectives.plain:
         show(f"\n{session.task.metric}: {best.describe_error()}")
-        if best.uncertainty is not None and best.times == 1:
+        if best.uncertainty and best.times == 1:  # exact errors agree: 0
             show(LUCK)
     else:
         show(f"\n{write_metrics(best.metrics)}")

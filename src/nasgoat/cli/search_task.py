@@ -107,7 +107,8 @@ def make_task(
     argv = _split(target.command) if target.command is not None else None
     memory = None if evaluating.memory_limit is None else evaluating.memory_limit * 2**20
     if memory is not None and not 0 < memory < float("inf"):
-        raise SettingError(f"--memory-limit must be positive, got {evaluating.memory_limit:g}")
+        given = f"{evaluating.memory_limit:g}"
+        raise SettingError(f"--memory-limit must be a positive number of megabytes, got {given}")
     limits = (evaluating.timeout, memory, evaluating.retries)
     where = (evaluating.share, evaluating.fresh_process)
     isolated = Isolated(objective, argv, *limits, seed, *where)

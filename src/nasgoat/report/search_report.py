@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from nasgoat.bayesopt import OPEN_KERNELS
+from nasgoat.bayesopt.evidence import STANDS_IN
 from nasgoat.bayesopt.known_results import describe_known
 from nasgoat.errors import StudyError
 from nasgoat.figures.wording import (
@@ -123,6 +124,8 @@ def _show_surrogate(search: ReportedSearch) -> Html | None:
     of = f"of the {kernel} kernel"
     if kernel in OPEN_KERNELS:
         of = "of the kernel that predicted best"
+    elif any(check.response == STANDS_IN for check in search.models.values()):
+        of += ", or of the one that stood in for it"
     return join(
         element("p", describe_models(search)) if models else None,
         draw_grid(models, "grid small") if models else None,
