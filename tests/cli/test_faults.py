@@ -252,4 +252,4 @@ def test_a_table_takes_no_device_and_no_limits(
 
 def test_a_wrong_memory_limit_is_said_in_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SEARCH, *declare(["a"]), "--memory-limit", "-3"]) == 2
-    assert "--memory-limit must be positive, got -3\n" in capsys.readouterr().err
+    assert "--memory-limit must be a positive number of megabytes, got -3\n" in capsys.readouterr().err
