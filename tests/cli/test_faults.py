@@ -252,4 +252,5 @@ def test_a_table_takes_no_device_and_no_limits(
 
 def test_a_wrong_memory_limit_is_said_in_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SEARCH, *declare(["a"]), "--memory-limit", "-3"]) == 2
-    assert "--memory-limit must be a positive number of megabytes, got -3\n" in capsys.readouterr().err
+    said = "--memory-limit must be a positive number of megabytes, got -3\n"
+    assert said in capsys.readouterr().err
