@@ -161,6 +161,18 @@ def test_noise_leaves_the_kernel_to_the_evidence(capsys: pytest.CaptureFixture[s
     assert kernels == ["evidence", "evidence"]
 
 
+def test_one_evaluation_is_no_luck_where_repeats_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    score = 'def train(graph):\n    return 9.0 - graph.node_labels.count("conv")\n'
+    Path("exact.py").write_text(score)
+    space = '[space]\nkind = "node-labelled"\nnodes = [2, 6]\nops = ["conv", "pool"]\n'
+    Path("small.toml").write_text(space)
+    task = ["--space", "small.toml", "--objective", "exact:train", "--evaluations", "15"]
+    assert run(["search", *task, "--repeats", "5", "--report", "exact", "--no-pictures"]) == 0
+    shown = capsys.readouterr().out
+    assert "± 0.000 (1 evaluation)" in shown
+    assert "evaluated once" not in shown
+
+
 def test_the_papers_settings_are_one_preset(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SMALL, "--quiet", "--json", "--preset", "paper", "--kernel", "exponential"]) == 0
     settings = json.loads(capsys.readouterr().out)["settings"]

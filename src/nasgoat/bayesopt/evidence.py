@@ -184,7 +184,7 @@ def sees_lengths(space: SearchSpace) -> bool:
 def find_candidates(
     space: SearchSpace, chosen: bool, known_blocks: Sequence[str] | None
 ) -> list[Candidate]:
-    """The candidates for the error of a space whose edges have a direction or not.
+    """The kernels that may propose where the errors of a space are all that is learnt from.
 
     Args:
         space: The space.
